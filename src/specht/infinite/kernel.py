@@ -1,0 +1,282 @@
+"""Architecture -> Kernel: which form an architecture's kernel has, and the object that evaluates it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any, Literal
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Float
+
+from specht.architecture import Architecture
+from specht.errors import InputError, NoLimitError, unknown_choice
+from specht.infinite.closed import Kind, closed_kernel
+from specht.infinite.features import linear_model_features
+from specht.infinite.gram import Progress, gram
+from specht.infinite.heads import CHUNK, GROUPS, HEADS_STEP, head_features, reading, tied_features
+from specht.infinite.joint import MAX_POSITIONS, joint_gram
+from specht.infinite.one_block import sampled_kernel, tied_kernel
+from specht.infinite.pairs import Sequences
+from specht.sequences.tokens import check_mask, check_tokens
+
+Form = Literal["classes", "positions", "tied", "heads", "joint"]
+
+FORMS: dict[Form, str] = {
+    "classes": "closed, four classes of position pairs",
+    "positions": "closed, position by position",
+    "tied": "closed, one deterministic head",
+    "heads": "sampled heads as random features",
+    "joint": "sampled heads, position by position",
+}
+
+
+def choose_form(arch: Architecture, kind: Kind) -> Form:
+    """The cheapest form that the architecture's kernel has, or a `NoLimitError` that says why there is none."""
+    refuse_without_limit(arch)
+    fixed_positions = arch.positions == "sinusoidal"
+    one_query = arch.depth == 1 and arch.readout != "mean"  # the last column sees everything, causal or not
+    explicit = one_query and not (fixed_positions and (kind == "ntk" or arch.norm == "pre"))
+    if arch.scaling == "tied":
+        return "tied" if explicit else "positions"
+    if arch.attention == "softmax":
+        return "heads" if explicit else "joint"
+    return "positions" if fixed_positions or (arch.causal and not one_query) else "classes"
+
+
+def refuse_without_limit(arch: Architecture) -> None:
+    """Raise where an infinitely wide network has no kernel of its own."""
+    if arch.scaling == "untied":
+        raise NoLimitError(
+            "Scores at scaling 1/d with independent queries and keys vanish as the width grows, so attention stops depending on the tokens: "
+            "use scaling='sqrt', or 'tied' for the 1/d limit."
+        )
+    if arch.positions == "stochastic":
+        raise NoLimitError(
+            "Stochastic positions are drawn anew for every sequence, so a fixed set of weights gives a random function and the wide limit is not one kernel: "
+            "use positions='learned' (one fixed draw), or a finite Network."
+        )
+    if arch.positions == "rotary":
+        raise NoLimitError(
+            "Rotary positions act inside the head, and their wide-limit kernel is not implemented: "
+            "use positions='sinusoidal' or 'learned', or a finite Network, which supports them."
+        )
+
+
+class Kernel:
+    r"""Covariance of the infinitely wide network: `kernel.nngp` at initialisation, `kernel.ntk` under gradient descent.
+
+    >>> kernel = Kernel(Architecture(vocab=2, length=3))
+    >>> x = [[0, 1, 1, 0], [1, 0, 0, 1]]
+    >>> kernel(x).round(4).tolist()
+    [[15.0, 6.0], [6.0, 15.0]]
+
+    Softmax attention at scaling 1/sqrt(d) is sampled: `heads` heads, or as many as `relative_error` (Frobenius norm) asks for, judged on a pilot
+    run. The same seed draws the same heads in every call, so Grams of different batches fit together; `stderr` then holds the standard error of
+    every entry of the last Gram, and `heads` how many were drawn. At depth two and beyond heads are drawn for one batch jointly, so evaluate
+    training and test sequences in one call.
+
+    Arguments:
+        arch: the network.
+        relative_error: requested standard error of a sampled Gram, relative to its norm.
+        heads: number of sampled heads, instead of `relative_error`; rounded up to a multiple of 256.
+        seed: of the sampled heads.
+        memory: bytes of working space for a tile, beyond the Gram itself.
+        progress: called as progress(done, total) after every tile.
+    """
+
+    def __init__(
+        self,
+        arch: Architecture,
+        *,
+        relative_error: float = 0.01,
+        heads: int | None = None,
+        seed: int = 0,
+        memory: int = 128 * 2**20,
+        progress: Progress | None = None,
+    ) -> None:
+        if not 0 < relative_error < 1:
+            raise InputError(f"relative_error must lie between 0 and 1, got {relative_error!r}.")
+        if heads is not None and (isinstance(heads, bool) or not isinstance(heads, int) or heads < 1):
+            raise InputError(f"heads must be a positive whole number, got {heads!r}.")
+        if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed < 2**31:
+            raise InputError(f"seed must be a whole number from 0 to 2^31 - 1, got {seed!r}.")
+        if memory < 2**20:
+            raise InputError(f"memory is the working space in bytes and must be at least one MiB, got {memory!r}.")
+        refuse_without_limit(arch)
+        self.arch, self.relative_error, self.seed, self.memory, self.progress = arch, relative_error, seed, memory, progress
+        self.heads: int | None = None
+        self.stderr: Float[np.ndarray, "n m"] | None = None
+        self._heads_given = None if heads is None else _whole_groups(heads)
+        self._heads_chosen: dict[Kind, int] = {}
+
+    def __repr__(self) -> str:
+        return f"Kernel({self.arch}; {self.form})"
+
+    def __call__(self, x: Any, y: Any = None, *, mask: Any = None, mask_y: Any = None) -> Float[np.ndarray, "n m"]:
+        """The NNGP kernel: see `nngp`."""
+        return self.nngp(x, y, mask=mask, mask_y=mask_y)
+
+    @property
+    def form(self) -> str:
+        """How the NNGP of this architecture is computed, in words."""
+        return FORMS[choose_form(self.arch, "nngp")]
+
+    def nngp(self, x: Any, y: Any = None, *, mask: Any = None, mask_y: Any = None) -> Float[np.ndarray, "n m"]:
+        """Covariance E[f(x) f(y)] of the network at initialisation.
+
+        Arguments:
+            x: tokens (n, columns).
+            y: tokens (m, columns); x itself when left out.
+            mask: True for the real tokens of `x`, to pad sequences of unequal length; `mask_y` likewise.
+
+        Returns:
+            float64 array (n, m).
+        """
+        return self._gram(x, y, mask, mask_y, "nngp")
+
+    def ntk(self, x: Any, y: Any = None, *, mask: Any = None, mask_y: Any = None) -> Float[np.ndarray, "n m"]:
+        """Tangent kernel: inner product of the gradients of f(x) and f(y), arguments as for `nngp`."""
+        return self._gram(x, y, mask, mask_y, "ntk")
+
+    def diagonal(self, x: Any, *, kind: Kind = "nngp", mask: Any = None) -> Float[np.ndarray, " n"]:
+        """k(x, x) of every sequence, without the Gram."""
+        batch, form = self._sequences(x, mask, "x"), self._form(kind)
+        if form == "joint":
+            step = max(1, MAX_POSITIONS // self.arch.columns // 4)
+            parts = (Sequences(*(part[i : i + step] for part in batch)) for i in range(0, len(batch.symbols), step))
+            both = [tuple(np.diagonal(part) for part in self._joint(part, None, kind)) for part in parts]
+            value, self.stderr = (np.concatenate(parts) for parts in zip(*both, strict=True))
+            return value
+        with jax.enable_x64(True):
+            placed = Sequences(*(jnp.asarray(part) for part in batch))
+            return np.asarray(self._tile(form, kind, batch)(placed, None)[0])
+
+    def features(self, x: Any, *, mask: Any = None) -> Float[np.ndarray, "n features"]:
+        """Explicit features with `features(x) @ features(y).T == nngp(x, y)`, where they are finite.
+
+        They are for one block with a linear activation and no norm or residual sum: exact for linear and tied attention, and the random features
+        of the sampled heads for softmax.
+        """
+        arch, form = self.arch, self._form("nngp")
+        plain = arch.activation == "linear" and arch.depth == 1 and arch.norm == "none" and not arch.residual
+        if not plain or form not in ("classes", "tied", "heads"):
+            raise InputError(f"{arch} has no explicit finite features: they need one block, a linear activation, no norm and no residual sum.")
+        batch = self._sequences(x, mask, "x")
+        heads = self._number_of_heads("nngp", batch) if form == "heads" else 0
+        with jax.enable_x64(True):
+            sequences = Sequences(*(jnp.asarray(part) for part in batch))
+            if form == "classes":
+                return np.asarray(linear_model_features(arch, sequences))
+            scale, read = math.sqrt(arch.s_1 * arch.s_2), reading(arch)
+            if form == "tied":
+                return scale * np.asarray(tied_features(arch, read, sequences))
+            draw = jax.jit(lambda key: head_features(arch, read, sequences, key, ntk=False).weights)
+            root = jax.random.key(self.seed)
+            chunks = range(heads // HEADS_STEP)
+            keys = (jax.random.fold_in(jax.random.fold_in(root, group), chunk) for group in range(GROUPS) for chunk in chunks)
+            return scale / math.sqrt(heads) * np.concatenate([np.asarray(draw(key)) for key in keys], axis=1)
+
+    def tiles(
+        self, x: Any, y: Any = None, *, rows: int, kind: Kind = "nngp", mask: Any = None, mask_y: Any = None
+    ) -> Iterator[tuple[slice, Float[np.ndarray, "rows m"]]]:
+        """The Gram as blocks of rows, for one that does not fit in memory: yields (slice of rows, block)."""
+        left = self._sequences(x, mask, "x")
+        right = left if y is None else self._sequences(y, mask_y, "y")
+        if self._form(kind) == "joint":
+            raise InputError("Heads of a deep softmax stack are drawn for one batch jointly, so its Gram has no tiles: evaluate it in one call.")
+        for start in range(0, len(left.symbols), rows):
+            at = slice(start, min(start + rows, len(left.symbols)))
+            yield at, self._evaluate(Sequences(*(part[at] for part in left)), right, kind)
+
+    def _gram(self, x: Any, y: Any, mask: Any, mask_y: Any, kind: Kind) -> np.ndarray:
+        left = self._sequences(x, mask, "x")
+        if y is None and mask_y is not None:
+            raise InputError("mask_y belongs to y, and no y was given: leave it out.")
+        return self._evaluate(left, None if y is None else self._sequences(y, mask_y, "y"), kind)
+
+    def _evaluate(self, left: Sequences, right: Sequences | None, kind: Kind) -> np.ndarray:
+        form = self._form(kind)
+        if form == "joint":
+            value, self.stderr = self._joint(left, right, kind)
+            return value
+        with jax.enable_x64(True):
+            tile = self._tile(form, kind, left)
+            outputs = 2 if form == "heads" else 1
+            results = gram(tile, left, right, rows=self._tile_rows(form), outputs=outputs, progress=self.progress)
+        self.stderr = results[1] if form == "heads" else None
+        return results[0]
+
+    def _tile(self, form: Form, kind: Kind, pilot: Sequences):
+        """The function that evaluates one tile."""
+        arch = self.arch
+        match form:
+            case "heads":
+                chunks = jnp.asarray(self._number_of_heads(kind, pilot) // HEADS_STEP)
+                return lambda x, y: sampled_kernel(arch, x, y, seed=jnp.asarray(self.seed), chunks=chunks, kind=kind)
+            case "tied":
+                return lambda x, y: (tied_kernel(arch, x, y, kind=kind),)
+            case "classes" | "positions":
+                return lambda x, y: (closed_kernel(arch, x, y, kind=kind, bookkeeping=form),)
+            case _:
+                raise AssertionError(form)
+
+    def _tile_rows(self, form: Form) -> int:
+        """Rows of a square tile whose working arrays stay within `memory`."""
+        columns, symbols = self.arch.columns, self.arch.symbols
+        if form == "positions":
+            return max(1, int(math.sqrt(self.memory / (6 * 8 * columns**2))))
+        row = columns * symbols * (4 if form == "classes" else 8) + (CHUNK * (columns + symbols) * 8 * 3 if form == "heads" else 0)
+        planes = 3 * GROUPS if form == "heads" else 6
+        return max(16, min(512, int(self.memory / (2 * row)), int(math.sqrt(self.memory / (8 * planes)))))
+
+    def _joint(self, left: Sequences, right: Sequences | None, kind: Kind) -> tuple[np.ndarray, np.ndarray]:
+        n = len(left.symbols)
+        both = left if right is None else Sequences(*(np.concatenate(parts) for parts in zip(left, right, strict=True)))
+        positions = both.symbols.size
+        if positions > MAX_POSITIONS:
+            raise InputError(
+                f"Softmax attention of this architecture is sampled position by position for all sequences together, up to {MAX_POSITIONS} positions, "
+                f"and {len(both.symbols)} sequences of {self.arch.columns} columns have {positions}: give at most {MAX_POSITIONS // self.arch.columns} sequences, "
+                "or use one block with readout 'last', or scaling='tied', or linear attention."
+            )
+        heads = self._number_of_heads(kind, both)
+        with jax.enable_x64(True):
+            batch = Sequences(*(jnp.asarray(part) for part in both))
+            value, stderr = joint_gram(self.arch, batch, seed=self.seed, heads_per_group=heads // GROUPS, kind=kind, progress=self.progress)
+        columns = slice(0, n) if right is None else slice(n, None)
+        return value[:n, columns], stderr[:n, columns]
+
+    def _number_of_heads(self, kind: Kind, batch: Sequences) -> int:
+        """Heads to draw: as given, or from the error of a pilot run; decided once, so that later Grams share the same heads."""
+        self.heads = self._heads_given or self._heads_chosen.get(kind) or self._pilot(kind, batch)
+        self._heads_chosen[kind] = self.heads
+        return self.heads
+
+    def _pilot(self, kind: Kind, batch: Sequences) -> int:
+        joint = self._form(kind) == "joint"
+        sample = Sequences(*(part[: 8 if joint else 48] for part in batch))
+        pilot = Kernel(self.arch, heads=HEADS_STEP, seed=self.seed)
+        value = pilot._evaluate(sample, None, kind)
+        assert pilot.stderr is not None
+        error = float(np.linalg.norm(pilot.stderr) / np.linalg.norm(value))
+        return _whole_groups(math.ceil(HEADS_STEP * max(1.0, 1.1 * (error / self.relative_error) ** 2)))
+
+    def _sequences(self, tokens: Any, mask: Any, name: str) -> Sequences:
+        checked = check_tokens(self.arch, tokens, name)
+        visible = check_mask(self.arch, mask, checked, f"the mask of {name}")
+        if self.arch.readout == "cls":
+            checked = checked.copy()
+            checked[:, -1] = self.arch.vocab
+        return Sequences(checked, visible)  # type: ignore[arg-type]  # NumPy here, JAX inside the tiles
+
+    def _form(self, kind: Kind) -> Form:
+        if kind not in ("nngp", "ntk"):
+            raise unknown_choice("kernel", kind, ("nngp", "ntk"))
+        return choose_form(self.arch, kind)
+
+
+def _whole_groups(heads: int) -> int:
+    return math.ceil(heads / HEADS_STEP) * HEADS_STEP

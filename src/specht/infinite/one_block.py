@@ -1,0 +1,123 @@
+"""The kernel of one attention block whose readout is one column: only that query matters, whatever comes after it."""
+
+from __future__ import annotations
+
+import math
+from functools import partial
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array
+
+from specht.architecture import Architecture
+from specht.infinite.closed import Kind
+from specht.infinite.heads import CHUNK, GROUPS, head_features, reading, tied_features
+from specht.infinite.layers import Family, Moments, finish_block, readout
+from specht.infinite.pairs import PointPairs, Sequences
+from specht.infinite.positions import position_mean
+
+
+class Attended(NamedTuple):
+    """Attention output at the readout column: covariances between the batches and of each sequence with itself."""
+
+    cross: Array
+    left: Array
+    right: Array
+    score_path: Array
+    """Sum over K_bd K_ef J_be J_df between the batches, in the tangent kernel; zero where scores are deterministic."""
+
+
+@partial(jax.jit, static_argnames=("arch", "kind"))
+def sampled_kernel(
+    arch: Architecture, x: Sequences, y: Sequences | None, *, seed: Array, chunks: Array, kind: Kind
+) -> tuple[Array, Array]:
+    """Kernel of all pairs from `GROUPS * chunks * CHUNK` heads, and its standard error by the jackknife over groups.
+
+    `y=None` pairs each sequence with itself: the diagonal.
+    """
+
+    def attended(group: Array) -> Attended:
+        return _attended(arch, x, y, seed=seed, group=group, chunks=chunks, ntk=kind == "ntk")
+
+    groups = jax.lax.map(attended, jnp.arange(GROUPS))
+    total = Attended(*(jnp.sum(part, axis=0) for part in groups))
+    value = _after_attention(arch, x, y, Attended(*(part / GROUPS for part in total)), kind=kind)
+
+    def squared_change(without: int) -> Array:
+        rest = Attended(*((whole - part[without]) / (GROUPS - 1) for whole, part in zip(total, groups, strict=True)))
+        return (_after_attention(arch, x, y, rest, kind=kind) - value) ** 2
+
+    spread = sum((squared_change(group) for group in range(GROUPS)), start=jnp.zeros_like(value))
+    return value, jnp.sqrt(spread * (GROUPS - 1) / GROUPS)
+
+
+@partial(jax.jit, static_argnames=("arch", "kind"))
+def tied_kernel(arch: Architecture, x: Sequences, y: Sequences | None, *, kind: Kind) -> Array:
+    """Kernel of tied attention, in closed form; `y=None` gives the diagonal."""
+    read = reading(arch)
+    left = tied_features(arch, read, x)
+    right = left if y is None else tied_features(arch, read, y)
+    cross = _rows(left, right) if y is None else _outer(left, right)
+    attended = Attended(cross, _rows(left, left), _rows(right, right), jnp.zeros_like(cross))
+    return _after_attention(arch, x, y, attended, kind=kind)
+
+
+def _attended(arch: Architecture, x: Sequences, y: Sequences | None, *, seed: Array, group: Array, chunks: Array, ntk: bool) -> Attended:
+    """Average over the heads of one group."""
+    read = reading(arch)
+    n, m = len(x.symbols), len(x.symbols if y is None else y.symbols)
+    shape = (n,) if y is None else (n, m)
+    product = _rows if y is None else _outer
+    zero = Attended(*(jnp.zeros(s, dtype=jnp.float64) for s in (shape, (n,), (m,), shape)))
+
+    def add_chunk(index: Array, total: Attended) -> Attended:
+        key = jax.random.fold_in(jax.random.fold_in(jax.random.key(seed), group), index)
+        left = head_features(arch, read, x, key, ntk=ntk)
+        right = left if y is None else head_features(arch, read, y, key, ntk=ntk)
+        path = product(left.moved, right.moved) if ntk else jnp.zeros_like(total.score_path)
+        chunk = (product(left.weights, right.weights), _rows(left.weights, left.weights), _rows(right.weights, right.weights), path)
+        return Attended(*(old + part for old, part in zip(total, chunk, strict=True)))
+
+    total = jax.lax.fori_loop(0, chunks, add_chunk, zero)
+    return Attended(*(part / (chunks * CHUNK).astype(jnp.float64) for part in total))
+
+
+def _after_attention(arch: Architecture, x: Sequences, y: Sequences | None, attended: Attended, *, kind: Kind) -> Array:
+    r"""The rest of the network at the readout column, with $\Theta^1 = 3 K^1 + 4 K_{cc} \cdot$ score path (positions trained or absent)."""
+    read = reading(arch)
+    outer = y is not None
+    agrees = x.symbols[:, -1:] == y.symbols[None, :, -1] if y is not None else jnp.ones(len(x.symbols), dtype=bool)
+    pairs = PointPairs(outer, _coincide(arch, x, y) if y is not None else True), PointPairs(False, True), PointPairs(False, True)
+
+    def moments(cross: Array, left: Array, right: Array, ntk: Array, mean: float) -> Moments:
+        families = (Family(p, (k,), p.same(0)) for p, k in zip(pairs, (cross, left, right), strict=True))
+        return Moments(*families, (ntk,) if kind == "ntk" else None, jnp.full_like(left, mean), jnp.full_like(right, mean))
+
+    s_p = arch.position_variance * read.at_readout if arch.values_see_positions else 0.0
+    mean = float(position_mean(arch)[-1]) * math.sqrt(arch.position_variance) if arch.values_see_positions else 0.0
+    stream_k = arch.token_variance * agrees.astype(jnp.float64) + s_p
+    variances = (jnp.full_like(own, arch.token_variance + s_p) for own in (attended.left, attended.right))
+    stream = moments(stream_k, *variances, stream_k, mean)
+    read_k = read.token * agrees.astype(jnp.float64) + read.position * read.at_readout
+    tangent = 3.0 * attended.cross + 4.0 * read_k * attended.score_path
+    out = readout(arch, finish_block(arch, stream, moments(attended.cross, attended.left, attended.right, tangent, 0.0)))
+    return out.cross.nngp[0] if out.ntk is None else out.ntk[0]
+
+
+def _coincide(arch: Architecture, x: Sequences, y: Sequences) -> Array:
+    """Pairs of sequences that the network cannot tell apart."""
+    if arch.position_variance > 0.0:
+        return jnp.all((x.symbols[:, None] == y.symbols[None]) & (x.visible[:, None] == y.visible[None]), axis=2)
+    tally_x, tally_y = (jnp.sum(s.one_hot(arch.symbols, jnp.float64), axis=1) for s in (x, y))
+    squares_x, squares_y = jnp.sum(tally_x**2, axis=1), jnp.sum(tally_y**2, axis=1)
+    same_tally = squares_x[:, None] + squares_y[None, :] == 2.0 * _outer(tally_x, tally_y)
+    return same_tally & (x.symbols[:, -1:] == y.symbols[None, :, -1])
+
+
+def _outer(left: Array, right: Array) -> Array:
+    return jnp.matmul(left, right.T, precision=jax.lax.Precision.HIGHEST)
+
+
+def _rows(left: Array, right: Array) -> Array:
+    return jnp.sum(left * right, axis=1)

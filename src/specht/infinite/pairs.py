@@ -1,0 +1,262 @@
+r"""Pairs of positions: over which index pairs (a, b) a covariance $K_{ab}(X, Y)$ is kept.
+
+A layer maps covariances entry by entry, and attention adds a sum over the pairs that a query sees. So the same layers serve
+three bookkeepings, from the smallest to the largest:
+
+* `PointPairs`: the readout column only, one entry a pair of sequences;
+* `ClassPairs`: for one-hot tokens and independent positions, $K_{ab}$ depends on (a, b) only through "same position?" and
+  "same token?", so that four entries, weighted by integer counts, carry the whole T x T covariance through any depth;
+* `PositionPairs`: every (a, b), needed by a causal mask or fixed positions.
+
+Each exists for all pairs of two batches (`outer`, shapes (n, m)) and for each sequence with itself (shapes (n,)).
+`same` marks the entries that are one and the same variable in both sequences, decided on integers, never on rounded covariances.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import NamedTuple, Protocol
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float, Int
+
+from specht.architecture import Architecture
+
+Entries = tuple[Array, ...]
+Flags = tuple[Array | bool, ...]
+
+
+class Sequences(NamedTuple):
+    """A batch as the network sees it: symbols (the class symbol filled in) and which columns are real."""
+
+    symbols: Int[Array, "n columns"]
+    visible: Bool[Array, "n columns"]
+
+    def sizes(self) -> Float[Array, " n"]:
+        """Number of real tokens of each sequence."""
+        return jnp.sum(self.visible, axis=1, dtype=jnp.float64)
+
+    def one_hot(self, symbols: int, dtype) -> Float[Array, "n columns symbols"]:
+        hot = self.symbols[:, :, None] == jnp.arange(symbols, dtype=self.symbols.dtype)[None, None, :]
+        return (hot & self.visible[:, :, None]).astype(dtype)
+
+
+class Pairs(Protocol):
+    """What the layers ask of a bookkeeping of position pairs."""
+
+    def token_entries(self) -> Entries:
+        """1 where the two positions hold the same token."""
+        ...
+
+    def position_entries(self) -> Entries:
+        """Covariance of the positional encodings, in units of s_p."""
+        ...
+
+    def same(self, block: int) -> Flags:
+        """Entries whose two variables coincide after attention block `block` (0, 1, ...)."""
+        ...
+
+    def total(self, entries: Entries) -> Array:
+        """Sum over the pairs that each query pair sees, broadcastable against the entries."""
+        ...
+
+    def average(self, entries: Entries) -> Array:
+        """Mean over all pairs of real tokens: mean pooling."""
+        ...
+
+    def visible_pairs(self) -> Array:
+        """How many pairs each query pair sees, broadcastable against the entries."""
+        ...
+
+    def diagonal(self, entries: Entries) -> Array:
+        """Variances, from the entries of each sequence with itself."""
+        ...
+
+    def expand(self, left: Array, right: Array) -> tuple[Array, Array]:
+        """Variances of the left and right batch, broadcastable against the entries."""
+        ...
+
+    def at_readout(self, entries: Entries) -> Entries:
+        """The entry of the two readout columns, a single array for `PointPairs`."""
+        ...
+
+
+@dataclasses.dataclass(frozen=True)
+class PointPairs:
+    """The readout column of each sequence: one entry, shape (n, m) if `outer`, else (n,)."""
+
+    outer: bool
+    coincide: Array | bool
+
+    def same(self, block: int) -> Flags:
+        return (self.coincide,)
+
+    def diagonal(self, entries: Entries) -> Array:
+        return entries[0]
+
+    def expand(self, left: Array, right: Array) -> tuple[Array, Array]:
+        return (left[:, None], right[None, :]) if self.outer else (left, right)
+
+
+@dataclasses.dataclass(frozen=True)
+class ClassPairs:
+    """Entries by class of position pair: (same position and token, same position only, same token only, neither); without
+    positional encodings the first column of that table is dropped and two entries are left: (same token, another token)."""
+
+    counts: tuple[Array, ...]
+    sizes: Array  # T_x T_y
+    coincide: Array | bool
+    readout_agrees: Array | bool
+    outer: bool
+
+    @property
+    def has_positions(self) -> bool:
+        return len(self.counts) == 4
+
+    def token_entries(self) -> Entries:
+        return _constants((1.0, 0.0, 1.0, 0.0) if self.has_positions else (1.0, 0.0))
+
+    def position_entries(self) -> Entries:
+        return _constants((1.0, 1.0, 0.0, 0.0) if self.has_positions else (0.0, 0.0))
+
+    def same(self, block: int) -> Flags:
+        return (self.coincide,) + (False,) * (len(self.counts) - 1)
+
+    def total(self, entries: Entries) -> Array:
+        return sum((count * entry for count, entry in zip(self.counts, entries, strict=True)), start=jnp.zeros_like(self.sizes))
+
+    def average(self, entries: Entries) -> Array:
+        return self.total(entries) / self.sizes
+
+    def visible_pairs(self) -> Array:
+        return self.sizes
+
+    def diagonal(self, entries: Entries) -> Array:
+        return jnp.broadcast_to(entries[0], self.sizes.shape)
+
+    def expand(self, left: Array, right: Array) -> tuple[Array, Array]:
+        return (left[:, None], right[None, :]) if self.outer else (left, right)
+
+    def at_readout(self, entries: Entries) -> Entries:
+        return (jnp.broadcast_to(jnp.where(self.readout_agrees, entries[0], entries[1]), self.sizes.shape),)
+
+
+def class_pairs(arch: Architecture, x: Sequences, y: Sequences) -> ClassPairs:
+    """Classes of position pairs of all pairs of sequences, counted by two matrix products of one-hot tokens."""
+    exact = jnp.float32 if x.symbols.shape[1] < 4096 else jnp.float64  # float32 is exact on integers below 2^24 and twice as fast
+    hot_x, hot_y = x.one_hot(arch.symbols, exact), y.one_hot(arch.symbols, exact)
+    tally_x, tally_y = jnp.sum(hot_x, axis=1), jnp.sum(hot_y, axis=1)
+    sizes = x.sizes()[:, None] * y.sizes()[None, :]
+    same_token = _product(tally_x, tally_y)
+    agrees = x.symbols[:, -1:] == y.symbols[None, :, -1]
+    if arch.position_variance == 0.0:
+        squares_x, squares_y = jnp.sum(tally_x**2, axis=1), jnp.sum(tally_y**2, axis=1)
+        coincide = squares_x[:, None].astype(jnp.float64) + squares_y[None, :].astype(jnp.float64) == 2.0 * same_token
+        return ClassPairs((same_token, sizes - same_token), sizes, coincide, agrees, outer=True)
+    matches = _product(hot_x.reshape(len(hot_x), -1), hot_y.reshape(len(hot_y), -1))
+    overlap = _product(x.visible.astype(exact), y.visible.astype(exact))
+    counts = (matches, overlap - matches, same_token - matches, sizes - overlap - same_token + matches)
+    coincide = (matches == x.sizes()[:, None]) & (matches == y.sizes()[None, :])
+    return ClassPairs(counts, sizes, coincide, agrees, outer=True)
+
+
+def class_pairs_with_itself(arch: Architecture, x: Sequences) -> ClassPairs:
+    """Classes of position pairs inside each sequence."""
+    size = x.sizes()
+    same_token = jnp.sum(jnp.sum(x.one_hot(arch.symbols, jnp.float64), axis=1) ** 2, axis=1)
+    if arch.position_variance == 0.0:
+        counts = (same_token, size**2 - same_token)
+    else:
+        counts = (size, jnp.zeros_like(size), same_token - size, size**2 - same_token)
+    return ClassPairs(counts, size**2, True, True, outer=False)
+
+
+@dataclasses.dataclass(frozen=True)
+class PositionPairs:
+    """Every pair of positions: one entry of shape (n, columns, m, columns) if `outer`, else (n, columns, columns)."""
+
+    x: Sequences
+    y: Sequences
+    positions: Float[Array, "columns columns"]
+    symbols: int
+    causal: bool
+    has_positions: bool
+    outer: bool
+
+    def token_entries(self) -> Entries:
+        left, right = self.expand(self.x.symbols, self.y.symbols)
+        return ((left == right).astype(jnp.float64),)
+
+    def position_entries(self) -> Entries:
+        return (self.positions[None, :, None, :] if self.outer else self.positions[None, :, :],)
+
+    def same(self, block: int) -> Flags:
+        left, right = self.expand(self.x.symbols, self.y.symbols)
+        if not self.has_positions and (not self.causal or block == 0):
+            # what attention sees is the multiset of visible tokens; a second causal block sees the order of the first
+            return ((left == right) & self._same_tally(),)
+        column = jnp.arange(self.positions.shape[0])
+        same_column = column[:, None] == column[None, :]
+        if not self.outer:
+            return (jnp.broadcast_to(same_column[None], (len(self.x.symbols), *same_column.shape)),)
+        agree = (self.x.symbols[:, None] == self.y.symbols[None]) & (self.x.visible[:, None] == self.y.visible[None])  # (n, m, columns)
+        differences = jnp.cumsum(~agree, axis=2)
+        seen = differences if self.causal else differences[:, :, -1:]
+        return (same_column[None, :, None, :] & (seen == 0).transpose(0, 2, 1)[:, :, :, None],)
+
+    def _same_tally(self) -> Array:
+        """Whether two queries see the same number of each token."""
+        seen_x, seen_y = (jnp.cumsum(s.one_hot(self.symbols, jnp.float64), axis=1) for s in (self.x, self.y))
+        if not self.causal:
+            seen_x, seen_y = (jnp.broadcast_to(seen[:, -1:], seen.shape) for seen in (seen_x, seen_y))
+        inner = jnp.einsum("nav,mbv->namb" if self.outer else "nav,nbv->nab", seen_x, seen_y)
+        left, right = self.expand(jnp.sum(seen_x**2, axis=2), jnp.sum(seen_y**2, axis=2))
+        return left + right == 2.0 * inner
+
+    def total(self, entries: Entries) -> Array:
+        first, second = (1, 3) if self.outer else (1, 2)
+        left, right = self.expand(self.x.visible, self.y.visible)
+        seen = jnp.where(left & right, entries[0], 0.0)
+        if self.causal:
+            return jnp.cumsum(jnp.cumsum(seen, axis=first), axis=second)
+        return jnp.sum(seen, axis=(first, second), keepdims=True)
+
+    def average(self, entries: Entries) -> Array:
+        everything = dataclasses.replace(self, causal=False)
+        axes = (1, 3) if self.outer else (1, 2)
+        return jnp.squeeze(everything.total(entries) / everything.visible_pairs(), axis=axes)
+
+    def visible_pairs(self) -> Array:
+        # a padded query before every real token sees nothing; its entry is never read, and 1 keeps it finite
+        seen_x, seen_y = (jnp.maximum(jnp.cumsum(s.visible, axis=1, dtype=jnp.float64), 1.0) for s in (self.x, self.y))
+        if not self.causal:
+            seen_x, seen_y = seen_x[:, -1:], seen_y[:, -1:]
+        left, right = self.expand(seen_x, seen_y)
+        return left * right
+
+    def diagonal(self, entries: Entries) -> Array:
+        return jnp.diagonal(entries[0], axis1=1, axis2=2)
+
+    def expand(self, left: Array, right: Array) -> tuple[Array, Array]:
+        if self.outer:
+            return left[:, :, None, None], right[None, None, :, :]
+        return left[:, :, None], right[:, None, :]
+
+    def at_readout(self, entries: Entries) -> Entries:
+        return (entries[0][:, -1, :, -1] if self.outer else entries[0][:, -1, -1],)
+
+
+def position_pairs(arch: Architecture, x: Sequences, y: Sequences, positions: Array, *, outer: bool) -> PositionPairs:
+    """Every pair of positions of two batches, or of each sequence with itself (`outer=False`, y is x)."""
+    has_positions = arch.position_variance > 0.0
+    return PositionPairs(x, y, positions, arch.symbols, arch.causal, has_positions, outer)
+
+
+def _constants(values: tuple[float, ...]) -> Entries:
+    return tuple(jnp.asarray(value, dtype=jnp.float64) for value in values)
+
+
+def _product(left: Array, right: Array) -> Float[Array, "n m"]:
+    """Matrix product of counts: exact in full precision, which accelerators lower unless told."""
+    return jnp.matmul(left, right.T, precision=jax.lax.Precision.HIGHEST).astype(jnp.float64)

@@ -1,0 +1,1 @@
+"""Where token sequences come from, and what counts as one."""
