@@ -11,12 +11,14 @@ $S_{ab}(X) = K_{ab}(X, X)$.
 
 from __future__ import annotations
 
+import dataclasses
+
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array
 
 from specht.architecture import Architecture
-from specht.infinite.layers import Family, Moments, each
+from specht.infinite.layers import Family, Moments, Sides, each
 from specht.infinite.pairs import Entries, Sequences
 from specht.infinite.positions import positions_are_trained
 
@@ -36,25 +38,24 @@ def linear_attention(arch: Architecture, m: Moments, block: int) -> Moments:
     where $4 K^1$ comes from $W_O, W_V, W_Q, W_K$ and the rest from the inputs of queries, keys and values.
     """
 
-    def attend(family: Family) -> Family:
-        read = with_positions(arch, family.pairs, family.nngp)
-        weight = _contract(family, read, family.nngp)
-        return Family(family.pairs, each(lambda k: k * weight, read), family.pairs.same(block))
-
-    def _contract(family: Family, first: Entries, second: Entries) -> Array:
+    def contract(family: Family, first: Entries, second: Entries) -> Array:
         total = family.pairs.total(each(lambda a, b: a * b, first, second))
         return total / family.pairs.visible_pairs() if arch.normalised else total
 
-    out = tuple(attend(f) for f in (m.cross, m.left, m.right))
-    ntk = None
-    if m.ntk is not None:
-        cross = m.cross
-        read = with_positions(arch, cross.pairs, cross.nngp)
-        read_tangent = with_positions(arch, cross.pairs, m.ntk, tangent=True)
-        weight = _contract(cross, read, cross.nngp)
-        slope = _contract(cross, read_tangent, cross.nngp) + _contract(cross, read, m.ntk)
-        ntk = each(lambda k1, k, theta: 4.0 * k1 + theta * weight + k * slope, out[0].nngp, read, read_tangent)
-    return Moments(*out, ntk, jnp.zeros_like(m.mean_left), jnp.zeros_like(m.mean_right))
+    def attend(family: Family, _: Sides) -> Family:
+        read = with_positions(arch, family.pairs, family.nngp)
+        weight = contract(family, read, family.nngp)
+        return Family(family.pairs, each(lambda k: k * weight, read), family.pairs.same(block))
+
+    out = m.map(attend, None)
+    if m.ntk is None:
+        return out
+    read = with_positions(arch, m.cross.pairs, m.cross.nngp)
+    tangent = with_positions(arch, m.cross.pairs, m.ntk, tangent=True)
+    weight = contract(m.cross, read, m.cross.nngp)
+    slope = contract(m.cross, tangent, m.cross.nngp) + contract(m.cross, read, m.ntk)
+    ntk = each(lambda k1, k, theta: 4.0 * k1 + theta * weight + k * slope, out.cross.nngp, read, tangent)
+    return dataclasses.replace(out, ntk=ntk)
 
 
 def tied_attention(arch: Architecture, m: Moments, block: int) -> Moments:
@@ -62,22 +63,15 @@ def tied_attention(arch: Architecture, m: Moments, block: int) -> Moments:
 
     The gradient through the scores vanishes like $1/d_k$, so $\Theta^1 = 2 K^1 + A \Theta^V A'^T$.
     """
-    weights_left, weights_right = (
-        attention_weights(arch, with_positions(arch, f.pairs, f.nngp)[0], f.pairs.x) for f in (m.left, m.right)
-    )
+    left, right = (attention_weights(arch, with_positions(arch, f.pairs, f.nngp)[0], f.pairs.x) for f in (m.left, m.right))
 
     def attend(family: Family, first: Array, second: Array) -> Family:
         return Family(family.pairs, (apply_weights(first, family.nngp[0], second),), family.pairs.same(block))
 
-    out = (
-        attend(m.cross, weights_left, weights_right),
-        attend(m.left, weights_left, weights_left),
-        attend(m.right, weights_right, weights_right),
-    )
-    ntk = None
-    if m.ntk is not None:
-        ntk = (2.0 * out[0].nngp[0] + apply_weights(weights_left, m.ntk[0], weights_right),)
-    return Moments(*out, ntk, jnp.zeros_like(m.mean_left), jnp.zeros_like(m.mean_right))
+    cross = attend(m.cross, left, right)
+    ntk = None if m.ntk is None else (2.0 * cross.nngp[0] + apply_weights(left, m.ntk[0], right),)
+    zeros = jnp.zeros_like(m.means[0]), jnp.zeros_like(m.means[1])
+    return Moments(cross, attend(m.left, left, left), attend(m.right, right, right), ntk, zeros)
 
 
 def visible_keys(arch: Architecture, x: Sequences) -> Array:

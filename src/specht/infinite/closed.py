@@ -11,11 +11,11 @@ from jaxtyping import Array
 
 from specht.architecture import Architecture
 from specht.infinite.attention import linear_attention, tied_attention
-from specht.infinite.layers import Moments, at_readout, embedding, finish_block, layer_norm, readout
+from specht.infinite.forms import Kind
+from specht.infinite.layers import Moments, at_readout, embedding, finish_block, kernel_of, layer_norm, readout
 from specht.infinite.pairs import Sequences, class_pairs, class_pairs_with_itself, position_pairs
 from specht.infinite.positions import position_gram, position_mean
 
-Kind = Literal["nngp", "ntk"]
 Bookkeeping = Literal["classes", "positions"]
 
 
@@ -49,5 +49,4 @@ def _kernel(arch: Architecture, stream: Moments) -> Array:
         if block == arch.depth - 1 and arch.readout != "mean":
             stream, attended = at_readout(stream), at_readout(attended)
         stream = finish_block(arch, stream, attended)
-    out = readout(arch, stream)
-    return out.cross.nngp[0] if out.ntk is None else out.ntk[0]
+    return kernel_of(readout(arch, stream))

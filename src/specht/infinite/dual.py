@@ -68,7 +68,10 @@ def _erf(k, q_x, q_y) -> Dual:
 
 
 def _relu(k, q_x, q_y, same) -> Dual:
-    r"""Arc-cosine kernels (Cho & Saul 2009): $F = \frac{\sqrt{q_x q_y}}{2\pi}(\sin\vartheta + (\pi - \vartheta)\cos\vartheta)$, $\dot F = \frac{\pi - \vartheta}{2\pi}$."""
+    r"""Arc-cosine kernels (Cho & Saul 2009) at the angle $\vartheta$ between the two variables:
+
+    $$ F = \frac{\sqrt{q_x q_y}}{2\pi} (\sin\vartheta + (\pi - \vartheta) \cos\vartheta), \qquad \dot F = \frac{\pi - \vartheta}{2\pi} . $$
+    """
     scale = jnp.sqrt(q_x * q_y)
     rho = jnp.where(scale > 0.0, k / jnp.where(scale > 0.0, scale, 1.0), 0.0)
     gap = jnp.where(same, 0.0, jnp.clip(1.0 - rho, 0.0, 2.0))

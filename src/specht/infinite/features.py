@@ -1,8 +1,10 @@
 r"""Explicit finite features of the solvable model: linear attention, linear activation, one block.
 
-$K = s_1 s_2 \langle q(X), q(Y) \rangle \langle r(X), r(Y) \rangle$ is a product of the covariance of the query and of the sum that its head collects,
-$\sum_{ab} K_{ab} V_{ab} = s_w^2 N \cdot N' + \sum_a ((s_p + s_p^V) s_w [x_a = y_a] + s_p s_p^V)$; both factors are inner products of counts and one-hot
-positions, so the features are their tensor product.
+The kernel is $s_1 s_2$ times the covariance of the query times the sum that its head collects,
+
+$$ \sum_{ab} K_{ab} V_{ab} = s_w^2\, N \cdot N' + \sum_a \big((s_p + s_p^V) s_w [x_a = y_a] + s_p s_p^V\big). $$
+
+Both are inner products of counts and one-hot positions, so the features are their tensor product.
 """
 
 from __future__ import annotations

@@ -2,42 +2,63 @@
 
 from __future__ import annotations
 
+import dataclasses
+import itertools
 import math
 import os
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 from specht.errors import InputError
 from specht.infinite.pairs import Sequences
 
-Tile = Callable[[Sequences, Sequences], tuple[jax.Array, ...]]
+Tick = Callable[[], None]
+Tile = Callable[[Sequences, Sequences, Tick], tuple[jax.Array, ...]]
+"""Evaluates one tile, and ticks after each of its steps."""
 Progress = Callable[[int, int], None]
 
+_SURELY_FITS = 2**28
+"""Bytes below which the system is not even asked."""
 
-def gram(tile: Tile, x: Sequences, y: Sequences | None, *, rows: int, outputs: int, progress: Progress | None) -> tuple[np.ndarray, ...]:
-    """Every output of `tile` on all pairs, tile by tile of about `rows` x `rows`; only half of them when `y` is None (y = x)."""
+
+@dataclasses.dataclass(frozen=True)
+class Plan:
+    """How a Gram is cut up."""
+
+    rows: int
+    """Rows of a square tile."""
+    outputs: int = 1
+    """Matrices that a tile returns: the kernel, and its standard error where it is sampled."""
+    steps: int = 1
+    """Ticks of progress a tile."""
+
+
+def gram(tile: Tile, x: Sequences, y: Sequences | None, plan: Plan, progress: Progress | None = None) -> tuple[np.ndarray, ...]:
+    """Every output of `tile` on all pairs of sequences; only half of the tiles when `y` is None (y = x)."""
     n, m = len(x.symbols), len(x.symbols if y is None else y.symbols)
-    check_memory(n, m, outputs)
-    left = list(_blocks(x, rows))
-    right = left if y is None else list(_blocks(y, rows))
+    check_memory(n, m, plan.outputs)
+    left = list(_blocks(x, plan.rows))
+    right = left if y is None else list(_blocks(y, plan.rows))
     wanted = [(i, j) for i in range(len(left)) for j in range(len(right)) if y is not None or i <= j]
-    results = tuple(np.empty((n, m)) for _ in range(outputs))
-    for done, (i, j) in enumerate(wanted, start=1):
-        (at_i, block_i), (at_j, block_j) = left[i], right[j]
-        for result, part in zip(results, tile(block_i, block_j), strict=True):
-            values = np.asarray(part)[: at_i.stop - at_i.start, : at_j.stop - at_j.start]
-            result[at_i, at_j] = values
-            if y is None and i == j:
-                # a matrix product need not round (i, j) and (j, i) alike; the lower half is the one that is kept
-                result[at_i, at_i] = np.tril(values) + np.tril(values, -1).T
-            elif y is None:
-                result[at_j, at_i] = values.T
+    results = tuple(np.empty((n, m)) for _ in range(plan.outputs))
+    ticks = itertools.count(1)
+
+    def tick() -> None:
         if progress is not None:
-            progress(done, len(wanted))
+            progress(next(ticks), len(wanted) * plan.steps)
+
+    for i, j in wanted:
+        (at_i, block_i), (at_j, block_j) = left[i], right[j]
+        for result, part in zip(results, tile(block_i, block_j, tick), strict=True):
+            values = np.asarray(part)[: at_i.stop - at_i.start, : at_j.stop - at_j.start]
+            # a matrix product need not round (i, j) and (j, i) alike; their mean does
+            result[at_i, at_j] = (values + values.T) / 2.0 if y is None and i == j else values
+            if y is None and i < j:
+                result[at_j, at_i] = values.T
     return results
 
 
@@ -57,17 +78,16 @@ def _filled(part: np.ndarray, size: int) -> np.ndarray:
     return part if missing == 0 else np.concatenate([part, np.repeat(part[:1], missing, axis=0)])
 
 
-def _placed(block: Sequences, devices: list[jax.Device]) -> Sequences:
+def _placed(block: Sequences, devices: list[Any]) -> Sequences:
     """The block on the device, its rows spread when there are several: XLA then splits the whole tile by rows."""
-    if len(devices) == 1:
-        return Sequences(*(jnp.asarray(part) for part in block))
-    sharding = NamedSharding(Mesh(np.array(devices), ("rows",)), PartitionSpec("rows"))
-    return Sequences(*(jax.device_put(part, sharding) for part in block))
+    where = None if len(devices) == 1 else NamedSharding(Mesh(np.array(devices), ("rows",)), PartitionSpec("rows"))
+    return jax.device_put(block, where)
 
 
 def check_memory(n: int, m: int, outputs: int) -> None:
     """Refuse a Gram that cannot fit before computing anything."""
-    needed, free = n * m * 8 * outputs, available_memory()
+    needed = n * m * 8 * outputs
+    free = available_memory() if needed > _SURELY_FITS else None
     if free is not None and needed > 0.9 * free:
         rows = max(1, int(0.25 * free / (m * 8 * outputs)))
         raise InputError(

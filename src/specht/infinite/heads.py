@@ -5,17 +5,17 @@ the covariance $t [x_a = y_b] + p P_{ab}$, $P = \ell \ell^T$, and independent no
 
 $$ S_b(X) = t A_{x_c x_b} + \sqrt{tp}\, (\ell B_{x_c})_b + \sqrt{tp P_{cc}}\, C_{x_b} + p \sqrt{P_{cc}}\, (\ell D)_b $$
 
-has covariance $K_{cc} K_{bd}$. The attention weights $a = \mathrm{softmax}(S)$ give the features $P_v = \sum_{b: x_b = v} a_b$ and $\ell^T a$, whose inner
-product averages to $K^1$: a Gram of $G$ heads is one matrix product, positive semidefinite for every $G$.
+has covariance $K_{cc} K_{bd}$. The attention weights $a = \mathrm{softmax}(S)$ give the features $P_v = \sum_{b: x_b = v} a_b$ and
+$\ell^T a$, whose inner product averages to $K^1$: a Gram of $G$ heads is one matrix product, positive semidefinite for every $G$.
 
-The tangent kernel adds the path through the scores, $4 K_{cc} \sum K_{bd} K_{ef} E[J_{be} J_{df}]$ with $J$ the Jacobian of the softmax. It is the same
-product for the *change* of the weights, $J s$, when the scores move by a random field $s$ of covariance $K_{ef}$: one more random feature a head.
+The tangent kernel adds the path through the scores, $4 K_{cc} \sum K_{bd} K_{ef} E[J_{be} J_{df}]$ with $J$ the Jacobian of the
+softmax. It is the same product for the *change* of the weights, $J s$, when the scores move by a random field $s$ of covariance
+$K_{ef}$: one more random feature a head.
 """
 
 from __future__ import annotations
 
 import math
-from functools import partial
 from typing import NamedTuple
 
 import jax
@@ -42,10 +42,14 @@ class Reading(NamedTuple):
     token: float
     position: float
     value_position: float
-    factor: np.ndarray
-    """ell with P = ell ell^T, shape (columns, columns)."""
+    factor: np.ndarray | None
+    """ell with P = ell ell^T, shape (columns, columns); None for the identity."""
     at_readout: float
     """P at the readout column."""
+
+    def correlate(self, field: Array, axis: int) -> Array:
+        """ell applied along the axis of positions: gives an independent field the covariance P (ell is symmetric)."""
+        return field if self.factor is None else jnp.moveaxis(jnp.moveaxis(field, axis, -1) @ jnp.asarray(self.factor), -1, axis)
 
 
 def reading(arch: Architecture) -> Reading:
@@ -54,8 +58,10 @@ def reading(arch: Architecture) -> Reading:
     in_stream = arch.position_variance if arch.values_see_positions else 0.0
     variance = arch.token_variance + in_stream if arch.norm == "pre" else 1.0
     position = in_stream / variance if arch.values_see_positions else arch.position_variance
-    eigenvalues, vectors = np.linalg.eigh(gram)  # the Gram of sinusoids is singular to rounding, so no Cholesky
-    factor = gram if np.array_equal(gram, np.eye(len(gram))) else vectors * np.sqrt(np.maximum(eigenvalues, 0.0))
+    factor = None
+    if arch.positions == "sinusoidal":
+        eigenvalues, vectors = np.linalg.eigh(gram)  # singular to rounding, so no Cholesky; the symmetric root does not depend on signs
+        factor = (vectors * np.sqrt(np.maximum(eigenvalues, 0.0))) @ vectors.T
     return Reading(arch.token_variance / variance, position, in_stream / variance, factor, float(gram[-1, -1]))
 
 
@@ -71,46 +77,44 @@ class HeadFeatures(NamedTuple):
 def head_features(arch: Architecture, read: Reading, x: Sequences, key: Array, *, ntk: bool) -> HeadFeatures:
     """Random features of `CHUNK` heads for a batch."""
     columns, symbols = x.symbols.shape[1], arch.symbols
-    keys = jax.random.split(key, 6)
-    normal = partial(jax.random.normal, dtype=jnp.float64)
-    factor = jnp.asarray(read.factor)
+    key_tables, key_field = jax.random.split(key)
     last = x.symbols[:, -1]
     t, p = read.token, read.position
-    table_a = normal(keys[0], (symbols, symbols, CHUNK))  # readout symbol, key symbol, head
-    table_b = jnp.einsum("bt,vth->vbh", factor, normal(keys[1], (symbols, columns, CHUNK)))
-    table_c = normal(keys[2], (symbols, CHUNK))
-    table_d = factor @ normal(keys[3], (columns, CHUNK))
+    # one draw for all four tables: every call of the generator is compiled anew
+    draws = jax.random.normal(key_tables, ((symbols + 1) * (symbols + columns), CHUNK), dtype=jnp.float64)
+    by_row = draws.reshape(symbols + 1, symbols + columns, CHUNK)
+    table_a, table_c = by_row[:-1, :symbols], by_row[-1, :symbols]  # readout symbol, key symbol, head
+    table_b, table_d = read.correlate(by_row[:-1, symbols:], axis=1), read.correlate(by_row[-1, symbols:], axis=0)
     root = math.sqrt(read.at_readout)
     by_symbol = (t * table_a + math.sqrt(t * p) * root * table_c[None])[last]  # (n, symbols, head)
     by_position = (math.sqrt(t * p) * table_b + p * root * table_d[None])[last]  # (n, columns, head)
     hot = x.one_hot(symbols, jnp.float64)
     scores = jnp.einsum("nbv,nvh->nbh", hot, by_symbol) + by_position
     weights = masked_softmax(scores.transpose(0, 2, 1), x.visible[:, None, :])  # (n, head, columns)
-    features = _spread(read, hot, factor, weights)
+    features = _spread(read, hot, weights)
     if not ntk:
         return HeadFeatures(features, features)
-    signs = partial(jax.random.rademacher, dtype=jnp.float64)
-    field = math.sqrt(t) * jnp.einsum("nbv,vh->nhb", hot, signs(keys[4], (symbols, CHUNK)))
-    field = field + math.sqrt(p) * (factor @ signs(keys[5], (columns, CHUNK))).T[None]
+    signs = jax.random.rademacher(key_field, (symbols + columns, CHUNK), dtype=jnp.float64)
+    field = math.sqrt(t) * jnp.einsum("nbv,vh->nhb", hot, signs[:symbols]) + math.sqrt(p) * read.correlate(signs[symbols:], axis=0).T[None]
     moved = weights * (field - jnp.sum(weights * field, axis=-1, keepdims=True))
-    return HeadFeatures(features, _spread(read, hot, factor, moved))
+    return HeadFeatures(features, _spread(read, hot, moved))
 
 
-def _spread(read: Reading, hot: Array, factor: Array, weights: Array) -> Array:
+def _spread(read: Reading, hot: Array, weights: Array) -> Array:
     """Features of weights (n, head, columns): their inner product is sum_bd w_b w'_d V_bd for the covariance V that values read."""
     by_token = math.sqrt(read.token) * jnp.einsum("nbv,nhb->nhv", hot, weights)
     if read.value_position == 0.0:
         return by_token.reshape(len(hot), -1)
-    by_position = math.sqrt(read.value_position) * jnp.einsum("nhb,bt->nht", weights, factor)
+    by_position = math.sqrt(read.value_position) * read.correlate(weights, axis=2)
     return jnp.concatenate([by_token, by_position], axis=2).reshape(len(hot), -1)
 
 
 def tied_features(arch: Architecture, read: Reading, x: Sequences) -> Array:
     """Features of tied attention at 1/d: the scores are the covariance itself, so one deterministic head is all there is."""
-    hot, factor = x.one_hot(arch.symbols, jnp.float64), jnp.asarray(read.factor)
-    scores = read.token * (x.symbols == x.symbols[:, -1:]).astype(jnp.float64) + read.position * (factor @ factor[-1])[None, :]
+    hot, to_readout = x.one_hot(arch.symbols, jnp.float64), jnp.asarray(position_gram(arch)[-1])
+    scores = read.token * (x.symbols == x.symbols[:, -1:]).astype(jnp.float64) + read.position * to_readout[None, :]
     if arch.attention == "softmax":
         weights = masked_softmax(scores, x.visible)
     else:
         weights = jnp.where(x.visible, scores, 0.0) / (x.sizes()[:, None] if arch.normalised else 1.0)
-    return _spread(read, hot, factor, weights[:, None, :])
+    return _spread(read, hot, weights[:, None, :])

@@ -4,14 +4,15 @@ Given the covariance $K = \varphi\varphi^T$ of all positions of all sequences, o
 
 $$ S_{ab} = \varphi_a^T M \varphi_b, \qquad E[S_{ab} S_{a'b'}] = K_{aa'} K_{bb'}, $$
 
-and the attended covariance is the average of $A V A^T$ with $A = \mathrm{softmax}(S)$. Its estimate is the input of the next block, so all sequences
-share their heads, and the cost is that of the joint covariance: (sequences x columns) squared. The path through the scores is
-$\tilde A V \tilde A^T$ with $\tilde A = J s$, the change of the weights when the scores move by a field $s$ of covariance
+and the attended covariance is the average of $A V A^T$ with $A = \mathrm{softmax}(S)$. Its estimate is the input of the next block, so
+all sequences share their heads, and the cost is that of the joint covariance: (sequences x columns) squared. The path through the
+scores is $\tilde A V \tilde A^T$ with $\tilde A = J s$, the change of the weights when the scores move by a field $s$ of covariance
 $2 K_{aa'} K_{ef} + \Theta_{aa'} K_{ef} + K_{aa'} \Theta_{ef}$.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from functools import partial
 
@@ -22,14 +23,15 @@ from jaxtyping import Array, Bool, Float
 
 from specht.architecture import Architecture
 from specht.infinite.attention import apply_weights, masked_softmax, visible_keys, with_positions
-from specht.infinite.closed import Kind, embed
+from specht.infinite.closed import embed
+from specht.infinite.forms import Kind
 from specht.infinite.heads import GROUPS
-from specht.infinite.layers import Family, Moments, at_readout, finish_block, layer_norm, readout
+from specht.infinite.layers import Family, Moments, at_readout, finish_block, kernel_of, layer_norm, readout
 from specht.infinite.pairs import Sequences
 
-MAX_POSITIONS = 2048
-"""Largest (sequences x columns) whose joint covariance is propagated."""
 _RANK_TOLERANCE = 1e-10
+_RANK_STEP = 64
+"""Factors are filled up with zero columns to multiples of this: few shapes, few compilations."""
 
 
 def joint_gram(
@@ -42,42 +44,67 @@ def joint_gram(
         if progress is not None:
             progress(group + 1, GROUPS)
     stacked = np.stack(values)
+    stacked = (stacked + stacked.transpose(0, 2, 1)) / 2.0  # products need not round (i, j) and (j, i) alike
     return stacked.mean(axis=0), stacked.std(axis=0, ddof=1) / np.sqrt(GROUPS)
 
 
 def _one_group(arch: Architecture, x: Sequences, key: Array, heads: int, kind: Kind) -> Array:
     stream = embed(arch, x, x, ntk=kind == "ntk", bookkeeping="positions")
+    visible = visible_keys(arch, x)
     for block in range(arch.depth):
-        normed = layer_norm(stream) if arch.norm == "pre" else stream
-        attended = _sampled_attention(arch, normed, block, jax.random.fold_in(key, block), heads)
-        if block == arch.depth - 1 and arch.readout != "mean":
-            stream, attended = at_readout(stream), at_readout(attended)
-        stream = finish_block(arch, stream, attended)
-    out = readout(arch, stream)
-    return out.cross.nngp[0] if out.ntk is None else out.ntk[0]
+        inputs = _attention_inputs(arch, stream)
+        attended, ntk = _average(*inputs, visible, jax.random.fold_in(key, block), heads)
+        stream = _finish(arch, stream, attended, ntk, block)
+    return kernel_of(stream)
 
 
-def _sampled_attention(arch: Architecture, m: Moments, block: int, key: Array, heads: int) -> Moments:
-    """Attention of `heads` drawn heads on the joint covariance."""
-    sequences: Sequences = m.cross.pairs.x
-    shape = m.cross.nngp[0].shape  # (n, columns, n, columns)
+def _attention_inputs(arch: Architecture, stream: Moments) -> tuple[Array, Array | None, Array, Array | None]:
+    """Factors of what queries and keys read (and of its tangent kernel), covariance that values read (and its tangent kernel)."""
+    read, tangent, value, tangent_value = _covariances(arch, stream)
+    shape = value.shape  # (n, columns, n, columns)
 
-    def factor(entry: Array) -> Array:
+    def factor(covariance: Array) -> Array:
         rows = shape[0] * shape[1]
-        return jnp.asarray(echelon_factor(np.asarray(jnp.broadcast_to(entry, shape)).reshape(rows, rows)).reshape(*shape[:2], -1))
+        return jnp.asarray(echelon_factor(np.asarray(covariance).reshape(rows, rows)).reshape(*shape[:2], -1))
 
-    read = factor(with_positions(arch, m.cross.pairs, m.cross.nngp)[0])
-    value, visible = jnp.broadcast_to(m.cross.nngp[0], shape), visible_keys(arch, sequences)
+    return factor(read), None if tangent is None else factor(tangent), value, tangent_value
+
+
+@partial(jax.jit, static_argnames=("arch",))
+def _covariances(arch: Architecture, stream: Moments) -> tuple[Array, Array | None, Array, Array | None]:
+    m = layer_norm(stream) if arch.norm == "pre" else stream
+    pairs, rows = m.cross.pairs, m.cross.pairs.x.symbols.shape
+    full = partial(jnp.broadcast_to, shape=(*rows, *rows))
+    read, value = full(with_positions(arch, pairs, m.cross.nngp)[0]), full(m.cross.nngp[0])
     if m.ntk is None:
-        attended, ntk = _average_nngp(read, value, visible, key, heads), None
-    else:
-        tangent = factor(with_positions(arch, m.cross.pairs, m.ntk, tangent=True)[0])
-        attended, tangent_value = _average_ntk(read, tangent, value, jnp.broadcast_to(m.ntk[0], shape), visible, key, heads)
-        ntk = (2.0 * attended + tangent_value,)
+        return read, None, value, None
+    return read, full(with_positions(arch, pairs, m.ntk, tangent=True)[0]), value, full(m.ntk[0])
+
+
+@partial(jax.jit, static_argnames=("arch", "block"))
+def _finish(arch: Architecture, stream: Moments, attended: Array, ntk: Array | None, block: int) -> Moments:
+    """The block after its attention, and the readout after the last block."""
     own = (jnp.einsum("nanb->nab", attended),)
-    cross = Family(m.cross.pairs, (attended,), m.cross.pairs.same(block))
-    sides = (Family(f.pairs, own, f.pairs.same(block)) for f in (m.left, m.right))
-    return Moments(cross, *sides, ntk, jnp.zeros_like(m.mean_left), jnp.zeros_like(m.mean_right))
+
+    def attended_family(family: Family, nngp: tuple[Array]) -> Family:
+        return Family(family.pairs, nngp, family.pairs.same(block))
+
+    cross, left, right = (attended_family(f, k) for f, k in ((stream.cross, (attended,)), (stream.left, own), (stream.right, own)))
+    zeros = jnp.zeros_like(stream.means[0]), jnp.zeros_like(stream.means[1])
+    out = Moments(cross, left, right, None if ntk is None else (ntk,), zeros)
+    last = block == arch.depth - 1
+    if last and arch.readout != "mean":
+        stream, out = at_readout(stream), at_readout(out)
+    stream = finish_block(arch, stream, out)
+    return readout(arch, stream) if last else stream
+
+
+def _average(read, tangent, value, tangent_value, visible: Array, key: Array, heads: int) -> tuple[Array, Array | None]:
+    """Attended covariance, and attended tangent kernel where it is wanted, of `heads` drawn heads."""
+    if tangent is None:
+        return _average_nngp(read, value, visible, key, heads), None
+    attended, inputs = _average_ntk(read, tangent, value, tangent_value, visible, key, heads)
+    return attended, 2.0 * attended + inputs
 
 
 @partial(jax.jit, static_argnames=("heads",))
@@ -90,7 +117,9 @@ def _average_nngp(read: Array, value: Array, visible: Bool[Array, "n columns col
 
 
 @partial(jax.jit, static_argnames=("heads",))
-def _average_ntk(read, tangent, value, tangent_value, visible: Bool[Array, "n columns columns"], key: Array, heads: int) -> tuple[Array, Array]:
+def _average_ntk(
+    read, tangent, value, tangent_value, visible: Bool[Array, "n columns columns"], key: Array, heads: int
+) -> tuple[Array, Array]:
     """A V A^T, and A Theta A^T plus the path through the scores."""
 
     def add_head(head, totals):
@@ -115,7 +144,8 @@ def _bilinear(key: Array, left: Array, right: Array) -> Array:
 def echelon_factor(covariance: Float[np.ndarray, "rows rows"]) -> Float[np.ndarray, "rows rank"]:
     r"""$\varphi$ with $K = \varphi\varphi^T$, one column for each row that is not a combination of earlier ones.
 
-    A Cholesky factorisation in the given order that skips dependent rows: unlike eigenvectors or pivoting, it does not depend on how ties round.
+    A Cholesky factorisation in the given order that skips dependent rows: unlike eigenvectors or pivoting, it does not depend on how
+    ties round.
     """
     rows = len(covariance)
     buffer = np.zeros((rows, min(rows, 64)))
@@ -133,4 +163,5 @@ def echelon_factor(covariance: Float[np.ndarray, "rows rows"]) -> Float[np.ndarr
         buffer[:, rank] = column
         residual = residual - column**2
         rank += 1
-    return buffer[:, :rank]
+    padded = math.ceil(rank / _RANK_STEP) * _RANK_STEP
+    return np.pad(buffer[:, :rank], ((0, 0), (0, padded - rank)))

@@ -1,10 +1,10 @@
-"""Architecture -> Kernel: which form an architecture's kernel has, and the object that evaluates it."""
+"""Architecture -> Kernel: the object that evaluates the covariance of the infinitely wide network."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from typing import Any, Literal
+from collections.abc import Callable, Iterator
+from typing import Any, get_args
 
 import jax
 import jax.numpy as jnp
@@ -12,57 +12,16 @@ import numpy as np
 from jaxtyping import Float
 
 from specht.architecture import Architecture
-from specht.errors import InputError, NoLimitError, unknown_choice
-from specht.infinite.closed import Kind, closed_kernel
+from specht.errors import InputError, unknown_choice
+from specht.infinite.closed import closed_kernel
 from specht.infinite.features import linear_model_features
-from specht.infinite.gram import Progress, gram
+from specht.infinite.forms import FORMS, MAX_POSITIONS, Form, Kind, choose_form, refuse_without_limit
+from specht.infinite.gram import Plan, Progress, Tick, gram
 from specht.infinite.heads import CHUNK, GROUPS, HEADS_STEP, head_features, reading, tied_features
-from specht.infinite.joint import MAX_POSITIONS, joint_gram
+from specht.infinite.joint import joint_gram
 from specht.infinite.one_block import sampled_kernel, tied_kernel
 from specht.infinite.pairs import Sequences
 from specht.sequences.tokens import check_mask, check_tokens
-
-Form = Literal["classes", "positions", "tied", "heads", "joint"]
-
-FORMS: dict[Form, str] = {
-    "classes": "closed, four classes of position pairs",
-    "positions": "closed, position by position",
-    "tied": "closed, one deterministic head",
-    "heads": "sampled heads as random features",
-    "joint": "sampled heads, position by position",
-}
-
-
-def choose_form(arch: Architecture, kind: Kind) -> Form:
-    """The cheapest form that the architecture's kernel has, or a `NoLimitError` that says why there is none."""
-    refuse_without_limit(arch)
-    fixed_positions = arch.positions == "sinusoidal"
-    one_query = arch.depth == 1 and arch.readout != "mean"  # the last column sees everything, causal or not
-    explicit = one_query and not (fixed_positions and (kind == "ntk" or arch.norm == "pre"))
-    if arch.scaling == "tied":
-        return "tied" if explicit else "positions"
-    if arch.attention == "softmax":
-        return "heads" if explicit else "joint"
-    return "positions" if fixed_positions or (arch.causal and not one_query) else "classes"
-
-
-def refuse_without_limit(arch: Architecture) -> None:
-    """Raise where an infinitely wide network has no kernel of its own."""
-    if arch.scaling == "untied":
-        raise NoLimitError(
-            "Scores at scaling 1/d with independent queries and keys vanish as the width grows, so attention stops depending on the tokens: "
-            "use scaling='sqrt', or 'tied' for the 1/d limit."
-        )
-    if arch.positions == "stochastic":
-        raise NoLimitError(
-            "Stochastic positions are drawn anew for every sequence, so a fixed set of weights gives a random function and the wide limit is not one kernel: "
-            "use positions='learned' (one fixed draw), or a finite Network."
-        )
-    if arch.positions == "rotary":
-        raise NoLimitError(
-            "Rotary positions act inside the head, and their wide-limit kernel is not implemented: "
-            "use positions='sinusoidal' or 'learned', or a finite Network, which supports them."
-        )
 
 
 class Kernel:
@@ -73,10 +32,10 @@ class Kernel:
     >>> kernel(x).round(4).tolist()
     [[15.0, 6.0], [6.0, 15.0]]
 
-    Softmax attention at scaling 1/sqrt(d) is sampled: `heads` heads, or as many as `relative_error` (Frobenius norm) asks for, judged on a pilot
-    run. The same seed draws the same heads in every call, so Grams of different batches fit together; `stderr` then holds the standard error of
-    every entry of the last Gram, and `heads` how many were drawn. At depth two and beyond heads are drawn for one batch jointly, so evaluate
-    training and test sequences in one call.
+    Softmax attention at scaling 1/sqrt(d) is sampled: `heads` heads, or as many as `relative_error` (Frobenius norm) asks for, judged
+    on a pilot run. The same seed draws the same heads in every call, so Grams of different batches fit together; `stderr` then holds
+    the standard error of every entry of the last Gram, and `heads` how many were drawn. Where `form` says position by position, heads
+    are drawn for one batch jointly instead, so evaluate training and test sequences in one call.
 
     Arguments:
         arch: the network.
@@ -141,9 +100,10 @@ class Kernel:
         """Tangent kernel: inner product of the gradients of f(x) and f(y), arguments as for `nngp`."""
         return self._gram(x, y, mask, mask_y, "ntk")
 
-    def diagonal(self, x: Any, *, kind: Kind = "nngp", mask: Any = None) -> Float[np.ndarray, " n"]:
+    def diagonal(self, x: Any, *, kind: Kind | str = "nngp", mask: Any = None) -> Float[np.ndarray, " n"]:
         """k(x, x) of every sequence, without the Gram."""
-        batch, form = self._sequences(x, mask, "x"), self._form(kind)
+        kind = _checked(kind)
+        batch, form = self._sequences(x, mask, "x"), choose_form(self.arch, kind)
         if form == "joint":
             step = max(1, MAX_POSITIONS // self.arch.columns // 4)
             parts = (Sequences(*(part[i : i + step] for part in batch)) for i in range(0, len(batch.symbols), step))
@@ -152,18 +112,19 @@ class Kernel:
             return value
         with jax.enable_x64(True):
             placed = Sequences(*(jnp.asarray(part) for part in batch))
-            return np.asarray(self._tile(form, kind, batch)(placed, None)[0])
+            return np.asarray(self._tile(form, kind, batch)(placed, None, _silent)[0])
 
     def features(self, x: Any, *, mask: Any = None) -> Float[np.ndarray, "n features"]:
         """Explicit features with `features(x) @ features(y).T == nngp(x, y)`, where they are finite.
 
-        They are for one block with a linear activation and no norm or residual sum: exact for linear and tied attention, and the random features
-        of the sampled heads for softmax.
+        They are for one block with a linear activation and no norm or residual sum: exact for linear and tied attention, and the
+        random features of the sampled heads for softmax.
         """
-        arch, form = self.arch, self._form("nngp")
+        arch = self.arch
+        form = choose_form(arch, "nngp")
         plain = arch.activation == "linear" and arch.depth == 1 and arch.norm == "none" and not arch.residual
         if not plain or form not in ("classes", "tied", "heads"):
-            raise InputError(f"{arch} has no explicit finite features: they need one block, a linear activation, no norm and no residual sum.")
+            raise InputError(f"{arch} has no explicit features: they need one block, a linear activation, no norm and no residual sum.")
         batch = self._sequences(x, mask, "x")
         heads = self._number_of_heads("nngp", batch) if form == "heads" else 0
         with jax.enable_x64(True):
@@ -180,13 +141,16 @@ class Kernel:
             return scale / math.sqrt(heads) * np.concatenate([np.asarray(draw(key)) for key in keys], axis=1)
 
     def tiles(
-        self, x: Any, y: Any = None, *, rows: int, kind: Kind = "nngp", mask: Any = None, mask_y: Any = None
+        self, x: Any, y: Any = None, *, rows: int, kind: Kind | str = "nngp", mask: Any = None, mask_y: Any = None
     ) -> Iterator[tuple[slice, Float[np.ndarray, "rows m"]]]:
         """The Gram as blocks of rows, for one that does not fit in memory: yields (slice of rows, block)."""
         left = self._sequences(x, mask, "x")
         right = left if y is None else self._sequences(y, mask_y, "y")
-        if self._form(kind) == "joint":
-            raise InputError("Heads of a deep softmax stack are drawn for one batch jointly, so its Gram has no tiles: evaluate it in one call.")
+        kind = _checked(kind)
+        if choose_form(self.arch, kind) == "joint":
+            raise InputError(
+                "Heads of a deep softmax stack are drawn for one batch jointly, so its Gram has no tiles: evaluate it in one call."
+            )
         for start in range(0, len(left.symbols), rows):
             at = slice(start, min(start + rows, len(left.symbols)))
             yield at, self._evaluate(Sequences(*(part[at] for part in left)), right, kind)
@@ -198,39 +162,39 @@ class Kernel:
         return self._evaluate(left, None if y is None else self._sequences(y, mask_y, "y"), kind)
 
     def _evaluate(self, left: Sequences, right: Sequences | None, kind: Kind) -> np.ndarray:
-        form = self._form(kind)
+        form = choose_form(self.arch, kind)
         if form == "joint":
             value, self.stderr = self._joint(left, right, kind)
             return value
         with jax.enable_x64(True):
-            tile = self._tile(form, kind, left)
-            outputs = 2 if form == "heads" else 1
-            results = gram(tile, left, right, rows=self._tile_rows(form), outputs=outputs, progress=self.progress)
+            results = gram(self._tile(form, kind, left), left, right, self._plan(form), self.progress)
         self.stderr = results[1] if form == "heads" else None
         return results[0]
 
-    def _tile(self, form: Form, kind: Kind, pilot: Sequences):
-        """The function that evaluates one tile."""
+    def _tile(self, form: Form, kind: Kind, pilot: Sequences) -> Callable[..., tuple[Any, ...]]:
+        """The function that evaluates one tile, or the diagonal when its second batch is None."""
         arch = self.arch
-        match form:
-            case "heads":
-                chunks = jnp.asarray(self._number_of_heads(kind, pilot) // HEADS_STEP)
-                return lambda x, y: sampled_kernel(arch, x, y, seed=jnp.asarray(self.seed), chunks=chunks, kind=kind)
-            case "tied":
-                return lambda x, y: (tied_kernel(arch, x, y, kind=kind),)
-            case "classes" | "positions":
-                return lambda x, y: (closed_kernel(arch, x, y, kind=kind, bookkeeping=form),)
-            case _:
-                raise AssertionError(form)
+        if form == "heads":
+            chunks = self._number_of_heads(kind, pilot) // HEADS_STEP
+            return lambda x, y, tick: sampled_kernel(arch, x, y, seed=self.seed, chunks=chunks, kind=kind, tick=tick)
 
-    def _tile_rows(self, form: Form) -> int:
-        """Rows of a square tile whose working arrays stay within `memory`."""
+        def tile(x: Sequences, y: Sequences | None, tick: Tick) -> tuple[Any, ...]:
+            value = tied_kernel(arch, x, y, kind=kind) if form == "tied" else closed_kernel(arch, x, y, kind=kind, bookkeeping=form)
+            jax.block_until_ready(value)
+            tick()
+            return (value,)
+
+        return tile
+
+    def _plan(self, form: Form) -> Plan:
+        """Square tiles whose working arrays stay within `memory`."""
         columns, symbols = self.arch.columns, self.arch.symbols
         if form == "positions":
-            return max(1, int(math.sqrt(self.memory / (6 * 8 * columns**2))))
+            return Plan(rows=max(1, int(math.sqrt(self.memory / (6 * 8 * columns**2)))))
         row = columns * symbols * (4 if form == "classes" else 8) + (CHUNK * (columns + symbols) * 8 * 3 if form == "heads" else 0)
         planes = 3 * GROUPS if form == "heads" else 6
-        return max(16, min(512, int(self.memory / (2 * row)), int(math.sqrt(self.memory / (8 * planes)))))
+        rows = max(16, min(512, int(self.memory / (2 * row)), int(math.sqrt(self.memory / (8 * planes)))))
+        return Plan(rows, outputs=2, steps=GROUPS) if form == "heads" else Plan(rows)
 
     def _joint(self, left: Sequences, right: Sequences | None, kind: Kind) -> tuple[np.ndarray, np.ndarray]:
         n = len(left.symbols)
@@ -238,9 +202,9 @@ class Kernel:
         positions = both.symbols.size
         if positions > MAX_POSITIONS:
             raise InputError(
-                f"Softmax attention of this architecture is sampled position by position for all sequences together, up to {MAX_POSITIONS} positions, "
-                f"and {len(both.symbols)} sequences of {self.arch.columns} columns have {positions}: give at most {MAX_POSITIONS // self.arch.columns} sequences, "
-                "or use one block with readout 'last', or scaling='tied', or linear attention."
+                f"Softmax attention of this architecture is sampled for all sequences together, up to {MAX_POSITIONS} positions, and "
+                f"{len(both.symbols)} sequences of {self.arch.columns} columns have {positions}: give at most "
+                f"{MAX_POSITIONS // self.arch.columns} of them, or use one block with readout 'last', scaling='tied', or linear attention."
             )
         heads = self._number_of_heads(kind, both)
         with jax.enable_x64(True):
@@ -256,7 +220,7 @@ class Kernel:
         return self.heads
 
     def _pilot(self, kind: Kind, batch: Sequences) -> int:
-        joint = self._form(kind) == "joint"
+        joint = choose_form(self.arch, kind) == "joint"
         sample = Sequences(*(part[: 8 if joint else 48] for part in batch))
         pilot = Kernel(self.arch, heads=HEADS_STEP, seed=self.seed)
         value = pilot._evaluate(sample, None, kind)
@@ -270,12 +234,17 @@ class Kernel:
         if self.arch.readout == "cls":
             checked = checked.copy()
             checked[:, -1] = self.arch.vocab
-        return Sequences(checked, visible)  # type: ignore[arg-type]  # NumPy here, JAX inside the tiles
+        return Sequences(checked, visible)
 
-    def _form(self, kind: Kind) -> Form:
-        if kind not in ("nngp", "ntk"):
-            raise unknown_choice("kernel", kind, ("nngp", "ntk"))
-        return choose_form(self.arch, kind)
+
+def _checked(kind: str) -> Kind:
+    if kind == "nngp" or kind == "ntk":
+        return kind
+    raise unknown_choice("kernel", kind, get_args(Kind))
+
+
+def _silent() -> None:
+    """A tick that nobody hears."""
 
 
 def _whole_groups(heads: int) -> int:

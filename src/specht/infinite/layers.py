@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
+import jax
 import jax.numpy as jnp
 from jaxtyping import Array
 
@@ -20,6 +21,7 @@ from specht.infinite.pairs import Entries, Flags, PointPairs
 from specht.infinite.positions import positions_are_trained
 
 
+@jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True)
 class Family:
     """Second moments over one bookkeeping of position pairs."""
@@ -28,33 +30,51 @@ class Family:
     nngp: Entries
     same: Flags
 
+    def with_nngp(self, nngp: Entries) -> Family:
+        return dataclasses.replace(self, nngp=nngp)
 
+
+class Sides(NamedTuple):
+    """Variances and means of the two sides of a family, ready to broadcast against its entries."""
+
+    q_x: Array
+    q_y: Array
+    mean_x: Array
+    mean_y: Array
+
+
+@jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True)
 class Moments:
-    """Moments of a stream: between two batches, and of each batch with itself."""
+    """Moments of a stream: between two batches (cross), and of each sequence of a batch with itself (left, right)."""
 
     cross: Family
     left: Family
     right: Family
     ntk: Entries | None
     """Tangent kernel between the batches; None when only the NNGP is wanted."""
-    mean_left: Array
-    """Mean over the width at each position, which layer norm subtracts; zero but for ReLU, GELU and sinusoids."""
-    mean_right: Array
+    means: tuple[Array, Array]
+    """Mean over the width at each position of either batch, which layer norm subtracts; zero but for ReLU, GELU and sinusoids."""
+
+    def map(self, change: Callable[[Family, Sides], Family], ntk: Entries | None, means: tuple[Array, Array] | None = None) -> Moments:
+        """Every family changed, given its sides; means are zero unless they are given."""
+        cross, left, right = (change(family, sides) for family, sides in self.with_sides())
+        zeros = jnp.zeros_like(self.means[0]), jnp.zeros_like(self.means[1])
+        return Moments(cross, left, right, ntk, zeros if means is None else means)
 
     def variances(self) -> tuple[Array, Array]:
         return self.left.pairs.diagonal(self.left.nngp), self.right.pairs.diagonal(self.right.nngp)
 
-    def families(self) -> tuple[tuple[Family, Array, Array, Array, Array], ...]:
-        """Each family with the variances and means of its two sides, ready to broadcast."""
-        q_left, q_right = self.variances()
-        m_left, m_right = self.mean_left, self.mean_right
-        sides = (
-            (self.cross, q_left, q_right, m_left, m_right),
-            (self.left, q_left, q_left, m_left, m_left),
-            (self.right, q_right, q_right, m_right, m_right),
-        )
-        return tuple((f, *f.pairs.expand(q1, q2), *f.pairs.expand(m1, m2)) for f, q1, q2, m1, m2 in sides)
+    def with_sides(self) -> tuple[tuple[Family, Sides], tuple[Family, Sides], tuple[Family, Sides]]:
+        """Each family with the variances and means of its two sides."""
+        q, mean = self.variances(), self.means
+
+        def sides(family: Family, first: int, second: int) -> tuple[Family, Sides]:
+            q_x, q_y = family.pairs.expand(q[first], q[second])
+            mean_x, mean_y = family.pairs.expand(mean[first], mean[second])
+            return family, Sides(q_x, q_y, mean_x, mean_y)
+
+        return sides(self.cross, 0, 1), sides(self.left, 0, 0), sides(self.right, 1, 1)
 
 
 def each(function: Callable[..., Array], *entries: Entries | Flags) -> Entries:
@@ -65,22 +85,22 @@ def each(function: Callable[..., Array], *entries: Entries | Flags) -> Entries:
 def embedding(arch: Architecture, cross: Any, left: Any, right: Any, mean: Array, *, ntk: bool) -> Moments:
     r"""Moments of the embedded tokens, $K_{ab} = s_w [x_a = y_b] + s_p P_{ab}$; only trained parts enter the tangent kernel.
 
-    `mean` is the mean encoding at each position (for `ClassPairs` and learned positions: zero).
+    `mean` is the mean encoding at each position, in units of $\sqrt{s_p}$.
     """
-    s_w = arch.token_variance
-    s_p = arch.position_variance if arch.values_see_positions else 0.0
+    in_stream = arch.position_variance if arch.values_see_positions else 0.0
 
     def covariance(pairs: Any, s_p: float) -> Entries:
-        return each(lambda token, position: s_w * token + s_p * position, pairs.token_entries(), pairs.position_entries())
+        return each(lambda token, position: arch.token_variance * token + s_p * position, pairs.token_entries(), pairs.position_entries())
 
     def family(pairs: Any) -> Family:
-        return Family(pairs, covariance(pairs, s_p), pairs.same(0))
+        return Family(pairs, covariance(pairs, in_stream), pairs.same(0))
 
-    tangent = covariance(cross, s_p if positions_are_trained(arch) else 0.0) if ntk else None
-    families = family(cross), family(left), family(right)
-    shapes = (f.pairs.diagonal(f.nngp).shape for f in families[1:])
-    mean_left, mean_right = (jnp.broadcast_to(mean * s_p**0.5, shape) for shape in shapes)
-    return Moments(*families, tangent, mean_left, mean_right)
+    def means(own: Family) -> Array:
+        return jnp.broadcast_to(in_stream**0.5 * mean, own.pairs.diagonal(own.nngp).shape)
+
+    tangent = covariance(cross, in_stream if positions_are_trained(arch) else 0.0) if ntk else None
+    own_left, own_right = family(left), family(right)
+    return Moments(family(cross), own_left, own_right, tangent, (means(own_left), means(own_right)))
 
 
 def layer_norm(m: Moments) -> Moments:
@@ -89,80 +109,77 @@ def layer_norm(m: Moments) -> Moments:
     The Jacobian of the norm also removes the mean and the radial direction, two directions out of `width`: nothing in the limit.
     """
 
-    def scale(q_x, q_y, mean_x, mean_y) -> Array:
-        product = (q_x - mean_x**2) * (q_y - mean_y**2)
+    def inverse_deviations(sides: Sides) -> Array:
+        product = (sides.q_x - sides.mean_x**2) * (sides.q_y - sides.mean_y**2)
         return jnp.where(product > 0.0, 1.0 / jnp.sqrt(jnp.where(product > 0.0, product, 1.0)), 0.0)
 
-    normed = []
-    for family, q_x, q_y, mean_x, mean_y in m.families():
-        factor = scale(q_x, q_y, mean_x, mean_y)
-        centre = mean_x * mean_y
-        nngp = each(lambda k, same, c=centre, f=factor: jnp.where(same, 1.0, (k - c) * f), family.nngp, family.same)
-        normed.append(dataclasses.replace(family, nngp=nngp))
-    cross_factor = scale(*m.families()[0][1:])
-    ntk = None if m.ntk is None else each(lambda theta: theta * cross_factor, m.ntk)
-    return Moments(*normed, ntk, jnp.zeros_like(m.mean_left), jnp.zeros_like(m.mean_right))
+    def normed(family: Family, sides: Sides) -> Family:
+        factor, centre = inverse_deviations(sides), sides.mean_x * sides.mean_y
+        return family.with_nngp(each(lambda k, same: jnp.where(same, 1.0, (k - centre) * factor), family.nngp, family.same))
+
+    factor = inverse_deviations(m.with_sides()[0][1])
+    return m.map(normed, None if m.ntk is None else each(lambda theta: theta * factor, m.ntk))
 
 
 def dense(arch: Architecture, m: Moments) -> Moments:
     r"""A dense layer and its activation, $\Lambda = s_1 K$: $K \to F(\Lambda)$, $\Theta \to \dot F(\Lambda)(s_1 \Theta + \Lambda)$."""
-    s_1, out, slopes = arch.s_1, [], None
-    for family, q_x, q_y, *_ in m.families():
-        duals = [
-            dual(arch.activation, s_1 * k, s_1 * q_x, s_1 * q_y, same) for k, same in zip(family.nngp, family.same, strict=True)
-        ]
-        out.append(dataclasses.replace(family, nngp=tuple(d.value for d in duals)))
-        slopes = tuple(d.slope for d in duals) if slopes is None else slopes
+    s_1 = arch.s_1
+
+    def duals(family: Family, sides: Sides):
+        q_x, q_y = s_1 * sides.q_x, s_1 * sides.q_y
+        return [dual(arch.activation, s_1 * k, q_x, q_y, same) for k, same in zip(family.nngp, family.same, strict=True)]
+
+    def activated(family: Family, sides: Sides) -> Family:
+        return family.with_nngp(tuple(entry.value for entry in duals(family, sides)))
+
     ntk = None
     if m.ntk is not None:
-        assert slopes is not None
+        slopes = tuple(entry.slope for entry in duals(*m.with_sides()[0]))
         ntk = each(lambda slope, theta, k: slope * s_1 * (theta + k), slopes, m.ntk, m.cross.nngp)
     q_left, q_right = m.variances()
-    return Moments(*out, ntk, activation_mean(arch.activation, s_1 * q_left), activation_mean(arch.activation, s_1 * q_right))
+    return m.map(activated, ntk, (activation_mean(arch.activation, s_1 * q_left), activation_mean(arch.activation, s_1 * q_right)))
 
 
 def linear(m: Moments, variance: float = 1.0) -> Moments:
     r"""A linear layer with weights of its own: $K \to s K$, $\Theta \to s (\Theta + K)$, mean zero."""
-    families = (dataclasses.replace(f, nngp=each(lambda k: variance * k, f.nngp)) for f in (m.cross, m.left, m.right))
     ntk = None if m.ntk is None else each(lambda theta, k: variance * (theta + k), m.ntk, m.cross.nngp)
-    return Moments(*families, ntk, jnp.zeros_like(m.mean_left), jnp.zeros_like(m.mean_right))
+    return m.map(lambda family, _: family.with_nngp(each(lambda k: variance * k, family.nngp)), ntk)
 
 
 def add(stream: Moments, branch: Moments) -> Moments:
     """The residual sum; branches end in a matrix of their own, so they are uncorrelated with the stream and have mean zero."""
 
-    def summed(first: Family, second: Family) -> Family:
-        return dataclasses.replace(second, nngp=each(lambda a, b: a + b, first.nngp, second.nngp))
+    def total(first: Entries, second: Entries) -> Entries:
+        return each(lambda a, b: a + b, first, second)
 
-    families = (summed(getattr(stream, name), getattr(branch, name)) for name in ("cross", "left", "right"))
-    ntk = None if stream.ntk is None or branch.ntk is None else each(lambda a, b: a + b, stream.ntk, branch.ntk)
-    return Moments(*families, ntk, stream.mean_left, stream.mean_right)
+    return Moments(
+        branch.cross.with_nngp(total(stream.cross.nngp, branch.cross.nngp)),
+        branch.left.with_nngp(total(stream.left.nngp, branch.left.nngp)),
+        branch.right.with_nngp(total(stream.right.nngp, branch.right.nngp)),
+        None if stream.ntk is None or branch.ntk is None else total(stream.ntk, branch.ntk),
+        stream.means,
+    )
 
 
 def at_readout(m: Moments) -> Moments:
     """The readout column alone: what comes after it acts entry by entry, so the other columns are not needed."""
 
-    def point(family: Family) -> Family:
+    def point(family: Family, _: Sides) -> Family:
         same = family.pairs.at_readout(tuple(jnp.asarray(flag) for flag in family.same))
-        pairs = PointPairs(family.pairs.outer, same[0])
-        return Family(pairs, family.pairs.at_readout(family.nngp), same)
+        return Family(PointPairs(same[0], outer=family.pairs.outer), family.pairs.at_readout(family.nngp), same)
 
-    families = (point(f) for f in (m.cross, m.left, m.right))
-    ntk = None if m.ntk is None else m.cross.pairs.at_readout(m.ntk)
-    last_left, last_right = (mean if mean.ndim == 1 else mean[:, -1] for mean in (m.mean_left, m.mean_right))
-    return Moments(*families, ntk, last_left, last_right)
+    left, right = (mean if mean.ndim == 1 else mean[:, -1] for mean in m.means)
+    return m.map(point, None if m.ntk is None else m.cross.pairs.at_readout(m.ntk), (left, right))
 
 
 def pool(m: Moments) -> Moments:
     """Mean pooling over the real tokens."""
 
-    def pooled(family: Family) -> Family:
-        return Family(PointPairs(family.pairs.outer, False), (family.pairs.average(family.nngp),), (False,))
+    def pooled(family: Family, _: Sides) -> Family:
+        return Family(PointPairs(False, outer=family.pairs.outer), (family.pairs.average(family.nngp),), (False,))
 
-    families = tuple(pooled(f) for f in (m.cross, m.left, m.right))
-    ntk = None if m.ntk is None else (m.cross.pairs.average(m.ntk),)
-    zeros = (jnp.zeros_like(f.nngp[0]) for f in families[1:])
-    return Moments(*families, ntk, *zeros)
+    zeros = jnp.zeros(len(m.means[0]), dtype=jnp.float64), jnp.zeros(len(m.means[1]), dtype=jnp.float64)
+    return m.map(pooled, None if m.ntk is None else (m.cross.pairs.average(m.ntk),), zeros)
 
 
 def finish_block(arch: Architecture, stream: Moments, attended: Moments) -> Moments:
@@ -180,3 +197,8 @@ def readout(arch: Architecture, m: Moments) -> Moments:
     m = pool(m) if arch.readout == "mean" else m
     m = linear(m) if arch.extra_linear else m
     return linear(m, arch.s_2)
+
+
+def kernel_of(m: Moments) -> Array:
+    """The tangent kernel where it was carried along, else the NNGP."""
+    return m.cross.nngp[0] if m.ntk is None else m.ntk[0]

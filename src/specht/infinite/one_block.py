@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from functools import partial
 from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array
+from jaxtyping import Array, Int
 
 from specht.architecture import Architecture
-from specht.infinite.closed import Kind
+from specht.infinite.forms import Kind
 from specht.infinite.heads import CHUNK, GROUPS, head_features, reading, tied_features
-from specht.infinite.layers import Family, Moments, finish_block, readout
+from specht.infinite.layers import Family, Moments, finish_block, kernel_of, readout
 from specht.infinite.pairs import PointPairs, Sequences
 from specht.infinite.positions import position_mean
 
@@ -28,27 +29,34 @@ class Attended(NamedTuple):
     """Sum over K_bd K_ef J_be J_df between the batches, in the tangent kernel; zero where scores are deterministic."""
 
 
-@partial(jax.jit, static_argnames=("arch", "kind"))
 def sampled_kernel(
-    arch: Architecture, x: Sequences, y: Sequences | None, *, seed: Array, chunks: Array, kind: Kind
+    arch: Architecture, x: Sequences, y: Sequences | None, *, seed: int, chunks: int, kind: Kind, tick: Callable[[], None] | None = None
 ) -> tuple[Array, Array]:
     """Kernel of all pairs from `GROUPS * chunks * CHUNK` heads, and its standard error by the jackknife over groups.
 
-    `y=None` pairs each sequence with itself: the diagonal.
+    `y=None` pairs each sequence with itself: the diagonal. `tick` is called after every group.
     """
+    groups = []
+    for group in range(GROUPS):
+        groups.append(_attended(arch, x, y, jnp.asarray([seed, group, chunks]), ntk=kind == "ntk"))
+        if tick is not None:
+            jax.block_until_ready(groups[-1])
+            tick()
+    return _jackknife(arch, x, y, groups, kind=kind)
 
-    def attended(group: Array) -> Attended:
-        return _attended(arch, x, y, seed=seed, group=group, chunks=chunks, ntk=kind == "ntk")
 
-    groups = jax.lax.map(attended, jnp.arange(GROUPS))
-    total = Attended(*(jnp.sum(part, axis=0) for part in groups))
-    value = _after_attention(arch, x, y, Attended(*(part / GROUPS for part in total)), kind=kind)
+@partial(jax.jit, static_argnames=("arch", "kind"))
+def _jackknife(arch: Architecture, x: Sequences, y: Sequences | None, groups: list[Attended], *, kind: Kind) -> tuple[Array, Array]:
+    """Value from the mean of all groups; its standard error from leaving one out, since what follows attention is not linear."""
+    stacked = jax.tree.map(lambda *parts: jnp.stack(parts), *groups)
+    total = jax.tree.map(lambda part: jnp.sum(part, axis=0), stacked)
+    value = _after_attention(arch, x, y, jax.tree.map(lambda whole: whole / GROUPS, total), kind=kind)
 
-    def squared_change(without: int) -> Array:
-        rest = Attended(*((whole - part[without]) / (GROUPS - 1) for whole, part in zip(total, groups, strict=True)))
-        return (_after_attention(arch, x, y, rest, kind=kind) - value) ** 2
+    def add_squared_change(group: Array | int, spread: Array) -> Array:
+        rest = jax.tree.map(lambda whole, parts: (whole - parts[group]) / (GROUPS - 1), total, stacked)
+        return spread + (_after_attention(arch, x, y, rest, kind=kind) - value) ** 2
 
-    spread = sum((squared_change(group) for group in range(GROUPS)), start=jnp.zeros_like(value))
+    spread = jax.lax.fori_loop(0, GROUPS, add_squared_change, jnp.zeros_like(value))
     return value, jnp.sqrt(spread * (GROUPS - 1) / GROUPS)
 
 
@@ -63,15 +71,17 @@ def tied_kernel(arch: Architecture, x: Sequences, y: Sequences | None, *, kind: 
     return _after_attention(arch, x, y, attended, kind=kind)
 
 
-def _attended(arch: Architecture, x: Sequences, y: Sequences | None, *, seed: Array, group: Array, chunks: Array, ntk: bool) -> Attended:
-    """Average over the heads of one group."""
+@partial(jax.jit, static_argnames=("arch", "ntk"))
+def _attended(arch: Architecture, x: Sequences, y: Sequences | None, draw: Int[Array, "3"], *, ntk: bool) -> Attended:
+    """Average over the heads of one group; `draw` is (seed, group, chunks of heads)."""
+    seed, group, chunks = draw
     read = reading(arch)
     n, m = len(x.symbols), len(x.symbols if y is None else y.symbols)
     shape = (n,) if y is None else (n, m)
     product = _rows if y is None else _outer
     zero = Attended(*(jnp.zeros(s, dtype=jnp.float64) for s in (shape, (n,), (m,), shape)))
 
-    def add_chunk(index: Array, total: Attended) -> Attended:
+    def add_chunk(index: Array | int, total: Attended) -> Attended:
         key = jax.random.fold_in(jax.random.fold_in(jax.random.key(seed), group), index)
         left = head_features(arch, read, x, key, ntk=ntk)
         right = left if y is None else head_features(arch, read, y, key, ntk=ntk)
@@ -80,29 +90,28 @@ def _attended(arch: Architecture, x: Sequences, y: Sequences | None, *, seed: Ar
         return Attended(*(old + part for old, part in zip(total, chunk, strict=True)))
 
     total = jax.lax.fori_loop(0, chunks, add_chunk, zero)
-    return Attended(*(part / (chunks * CHUNK).astype(jnp.float64) for part in total))
+    return jax.tree.map(lambda part: part / (chunks * CHUNK).astype(jnp.float64), total)
 
 
 def _after_attention(arch: Architecture, x: Sequences, y: Sequences | None, attended: Attended, *, kind: Kind) -> Array:
     r"""The rest of the network at the readout column, with $\Theta^1 = 3 K^1 + 4 K_{cc} \cdot$ score path (positions trained or absent)."""
     read = reading(arch)
-    outer = y is not None
     agrees = x.symbols[:, -1:] == y.symbols[None, :, -1] if y is not None else jnp.ones(len(x.symbols), dtype=bool)
-    pairs = PointPairs(outer, _coincide(arch, x, y) if y is not None else True), PointPairs(False, True), PointPairs(False, True)
+    pairs = PointPairs(True if y is None else _coincide(arch, x, y), outer=y is not None)
+    own = PointPairs(True, outer=False)
 
     def moments(cross: Array, left: Array, right: Array, ntk: Array, mean: float) -> Moments:
-        families = (Family(p, (k,), p.same(0)) for p, k in zip(pairs, (cross, left, right), strict=True))
-        return Moments(*families, (ntk,) if kind == "ntk" else None, jnp.full_like(left, mean), jnp.full_like(right, mean))
+        families = Family(pairs, (cross,), pairs.same(0)), Family(own, (left,), own.same(0)), Family(own, (right,), own.same(0))
+        return Moments(*families, (ntk,) if kind == "ntk" else None, (jnp.full_like(left, mean), jnp.full_like(right, mean)))
 
     s_p = arch.position_variance * read.at_readout if arch.values_see_positions else 0.0
     mean = float(position_mean(arch)[-1]) * math.sqrt(arch.position_variance) if arch.values_see_positions else 0.0
     stream_k = arch.token_variance * agrees.astype(jnp.float64) + s_p
-    variances = (jnp.full_like(own, arch.token_variance + s_p) for own in (attended.left, attended.right))
-    stream = moments(stream_k, *variances, stream_k, mean)
+    left, right = (jnp.full_like(side, arch.token_variance + s_p) for side in (attended.left, attended.right))
+    stream = moments(stream_k, left, right, stream_k, mean)
     read_k = read.token * agrees.astype(jnp.float64) + read.position * read.at_readout
     tangent = 3.0 * attended.cross + 4.0 * read_k * attended.score_path
-    out = readout(arch, finish_block(arch, stream, moments(attended.cross, attended.left, attended.right, tangent, 0.0)))
-    return out.cross.nngp[0] if out.ntk is None else out.ntk[0]
+    return kernel_of(readout(arch, finish_block(arch, stream, moments(attended.cross, attended.left, attended.right, tangent, 0.0))))
 
 
 def _coincide(arch: Architecture, x: Sequences, y: Sequences) -> Array:

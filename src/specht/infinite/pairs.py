@@ -15,23 +15,31 @@ Each exists for all pairs of two batches (`outer`, shapes (n, m)) and for each s
 from __future__ import annotations
 
 import dataclasses
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Float, Int
+from jaxtyping import Array, Float
 
 from specht.architecture import Architecture
+
+
+def static() -> Any:
+    """A field that is part of the structure, not of the numbers, when JAX compiles."""
+    return dataclasses.field(metadata={"static": True})
+
 
 Entries = tuple[Array, ...]
 Flags = tuple[Array | bool, ...]
 
 
 class Sequences(NamedTuple):
-    """A batch as the network sees it: symbols (the class symbol filled in) and which columns are real."""
+    """A batch as the network sees it, in NumPy outside compiled code and in JAX inside."""
 
-    symbols: Int[Array, "n columns"]
-    visible: Bool[Array, "n columns"]
+    symbols: Any
+    """Tokens, with the class symbol filled in: integers (n, columns)."""
+    visible: Any
+    """Which tokens are real: booleans (n, columns)."""
 
     def sizes(self) -> Float[Array, " n"]:
         """Number of real tokens of each sequence."""
@@ -82,12 +90,13 @@ class Pairs(Protocol):
         ...
 
 
+@jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True)
 class PointPairs:
     """The readout column of each sequence: one entry, shape (n, m) if `outer`, else (n,)."""
 
-    outer: bool
     coincide: Array | bool
+    outer: bool = static()
 
     def same(self, block: int) -> Flags:
         return (self.coincide,)
@@ -99,6 +108,7 @@ class PointPairs:
         return (left[:, None], right[None, :]) if self.outer else (left, right)
 
 
+@jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True)
 class ClassPairs:
     """Entries by class of position pair: (same position and token, same position only, same token only, neither); without
@@ -108,7 +118,7 @@ class ClassPairs:
     sizes: Array  # T_x T_y
     coincide: Array | bool
     readout_agrees: Array | bool
-    outer: bool
+    outer: bool = static()
 
     @property
     def has_positions(self) -> bool:
@@ -172,6 +182,7 @@ def class_pairs_with_itself(arch: Architecture, x: Sequences) -> ClassPairs:
     return ClassPairs(counts, size**2, True, True, outer=False)
 
 
+@jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True)
 class PositionPairs:
     """Every pair of positions: one entry of shape (n, columns, m, columns) if `outer`, else (n, columns, columns)."""
@@ -179,10 +190,10 @@ class PositionPairs:
     x: Sequences
     y: Sequences
     positions: Float[Array, "columns columns"]
-    symbols: int
-    causal: bool
-    has_positions: bool
-    outer: bool
+    symbols: int = static()
+    causal: bool = static()
+    has_positions: bool = static()
+    outer: bool = static()
 
     def token_entries(self) -> Entries:
         left, right = self.expand(self.x.symbols, self.y.symbols)

@@ -19,7 +19,9 @@ def check_tokens(arch: Architecture, tokens: Any, name: str = "x") -> np.ndarray
     try:
         array = np.asarray(tokens)
     except ValueError:
-        raise InputError(f"{name} has sequences of unequal length: pad them to {arch.columns} columns and say which are real with a mask.") from None
+        raise InputError(
+            f"{name} has sequences of unequal length: pad them to {arch.columns} columns and say which are real with a mask."
+        ) from None
     if array.dtype.kind == "f":
         fault = "contains NaN" if np.isnan(array).any() else f"has dtype {array.dtype}"
         raise InputError(f"{name} {fault}, but tokens are whole numbers from 0 to {arch.vocab - 1}: convert them to integers first.")
@@ -38,7 +40,9 @@ def check_tokens(arch: Architecture, tokens: Any, name: str = "x") -> np.ndarray
         )
     low, high = int(array.min()), int(array.max())
     if low < 0 or high >= arch.vocab:
-        raise InputError(f"{name} holds token {low if low < 0 else high}, but vocab={arch.vocab} allows 0 to {arch.vocab - 1}: remap it or raise vocab.")
+        raise InputError(
+            f"{name} holds token {low if low < 0 else high}, but vocab={arch.vocab} allows 0 to {arch.vocab - 1}: remap it or raise vocab."
+        )
     return array.astype(np.int32, copy=False)
 
 

@@ -1,0 +1,69 @@
+"""What will this transformer learn, and from how many samples? Answers before training.
+
+>>> import specht
+>>> arch = specht.preset("simplified", vocab=4, length=16)
+>>> str(arch)
+'V=4 L=16 | pos=learned(1.0) | linear/sqrt | linear | last'
+
+Names load when they are first used, so `import specht` is quick and does not load JAX.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from specht import testing as testing
+    from specht.architecture import Architecture as Architecture
+    from specht.errors import InputError as InputError
+    from specht.finite.empirical import empirical_nngp as empirical_nngp
+    from specht.finite.empirical import empirical_ntk as empirical_ntk
+    from specht.finite.network import Network as Network
+    from specht.finite.network import Size as Size
+    from specht.infinite.kernel import Kernel as Kernel
+    from specht.presets import PRESETS as PRESETS
+    from specht.presets import preset as preset
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "Architecture": "specht.architecture",
+    "InputError": "specht.errors",
+    "Kernel": "specht.infinite.kernel",
+    "Network": "specht.finite.network",
+    "PRESETS": "specht.presets",
+    "Size": "specht.finite.network",
+    "empirical_nngp": "specht.finite.empirical",
+    "empirical_ntk": "specht.finite.empirical",
+    "preset": "specht.presets",
+}
+_MODULES = ("testing",)
+
+__all__ = [
+    "PRESETS",
+    "Architecture",
+    "InputError",
+    "Kernel",
+    "Network",
+    "Size",
+    "__version__",
+    "empirical_nngp",
+    "empirical_ntk",
+    "preset",
+    "testing",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        return importlib.import_module(f"specht.{name}")
+    if name not in _HOMES:
+        raise AttributeError(f"module 'specht' has no attribute {name!r}")
+    value = getattr(importlib.import_module(_HOMES[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

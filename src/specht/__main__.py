@@ -1,0 +1,8 @@
+"""`python -m specht` is the command `specht`."""
+
+import sys
+
+from specht.cli import main
+
+if __name__ == "__main__":
+    sys.exit(main())

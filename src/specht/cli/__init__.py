@@ -1,0 +1,88 @@
+"""The command line: one file a command, each parses, calls and prints.
+
+Exit codes: 0 done, 1 ran and failed, 2 bad input, 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import sys
+import traceback
+from collections.abc import Sequence
+
+import cyclopts
+import pydantic
+
+import specht
+from specht.errors import InputError, unknown_choice
+
+DONE, FAILED, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
+
+app = cyclopts.App(
+    name="specht",
+    version=specht.__version__,
+    help="""What will this transformer learn, and from how many samples? Answers before training.
+
+For example
+
+    specht kernel                              the simplified block
+    specht kernel --preset lecun --length 32   softmax and erf, sampled heads
+    specht kernel --arch "V=8 L=64 | relu"     a line of notation
+    specht kernel --list-presets               the named architectures
+    specht doctor                              versions, devices, caches
+
+Every command writes into `specht-results/`, or where `--out` says, and prints one JSON object with `--json`.""",
+    help_format="plaintext",
+    suppress_keyboard_interrupt=False,  # answered in main, with a sentence
+)
+# Named, not imported: a command loads when it is called.
+app.command(
+    "specht.cli.kernel:kernel", name="kernel", help="The infinite-width kernel of a transformer: summary, report, file.", sort_key=1
+)
+app.command("specht.cli.doctor:doctor", name="doctor", help="Versions, devices, precision and caches.", sort_key=2)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line and return its exit code."""
+    try:
+        app(
+            sys.argv[1:] if arguments is None else list(arguments),
+            exit_on_error=False,
+            print_error=False,
+            result_action="return_value",
+        )
+    except cyclopts.CycloptsError as error:
+        return _refuse(_sentence(error))
+    except InputError as error:
+        return _refuse(str(error))
+    except KeyboardInterrupt:
+        print("specht: interrupted; files that were finished are kept.", file=sys.stderr)
+        return INTERRUPTED
+    except SystemExit as stop:
+        return stop.code if isinstance(stop.code, int) else DONE
+    except Exception:
+        traceback.print_exc()
+        return FAILED
+    return DONE
+
+
+def _refuse(sentence: str) -> int:
+    print(f"specht: {sentence}", file=sys.stderr)
+    return BAD_INPUT
+
+
+def _sentence(error: cyclopts.CycloptsError) -> str:
+    """What is wrong with the command line, without the vocabulary of the parser."""
+    if isinstance(error.__cause__, pydantic.ValidationError):
+        return " ".join(_field_sentence(dict(detail)) for detail in error.__cause__.errors())
+    if isinstance(error, cyclopts.UnusedCliTokensError):
+        return f"{' '.join(error.unused_tokens or [])!r} belongs to no flag: `specht COMMAND --help` lists them."
+    return " ".join(str(error).split())
+
+
+def _field_sentence(detail: dict) -> str:
+    flag = "--" + str(detail["loc"][-1]).replace("_", "-")
+    if detail["type"] == "literal_error":
+        choices = [word.strip("' ") for word in detail["ctx"]["expected"].replace(" or ", ", ").split(",")]
+        return str(unknown_choice(f"value of {flag}", detail["input"], choices))
+    rule = detail["msg"].replace("Input should", "must").split(",")[0]
+    return f"{flag} {rule}, got {detail['input']!r}."

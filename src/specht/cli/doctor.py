@@ -1,0 +1,78 @@
+"""specht doctor: what this installation can do, and where it keeps things."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import os
+import platform
+from pathlib import Path
+from typing import Annotated, Any
+
+from cyclopts import Parameter
+
+import specht
+from specht.cli.cache import CACHE_VARIABLE, use_compilation_cache
+from specht.cli.output import print_json, print_table
+
+LIBRARIES = (
+    "jax",
+    "jaxlib",
+    "equinox",
+    "optax",
+    "jaxtyping",
+    "numpy",
+    "scipy",
+    "xarray",
+    "h5netcdf",
+    "h5py",
+    "pydantic",
+    "cyclopts",
+    "plotly",
+)
+
+
+def doctor(*, json: Annotated[bool, Parameter(negative="", show_default=False)] = False) -> None:
+    """Versions, devices, precision and caches: what to send along with a question.
+
+    Parameters
+    ----------
+    json
+        Print one JSON object on standard output and nothing else there.
+    """
+    use_compilation_cache()
+    facts = _facts()
+    if json:
+        return print_json({"command": "doctor"} | facts)
+    print_table([[name, value if isinstance(value, str) else ", ".join(map(str, value))] for name, value in facts.items()])
+
+
+def _facts() -> dict[str, Any]:
+    import jax
+    import jax.numpy as jnp
+
+    with jax.enable_x64(True):
+        double = jnp.finfo(jnp.ones(1, dtype=jnp.float64).dtype)
+    outside = jnp.ones(1).dtype  # what users get when they set nothing
+    cache = os.environ.get(CACHE_VARIABLE)
+    return {
+        "version": specht.__version__,
+        "python": platform.python_version(),
+        "platform": platform.platform(),
+        "libraries": [f"{name} {_version(name)}" for name in LIBRARIES],
+        "devices": [f"{device.platform}:{device.id} {device.device_kind}" for device in jax.devices()],
+        "cores": str(os.cpu_count()),
+        "precision": f"kernels in {double.dtype} (eps {double.eps:.1e}), JAX outside in {outside}",
+        "cache": "none" if cache is None else _folder(Path(cache)),
+    }
+
+
+def _version(library: str) -> str:
+    try:
+        return importlib.metadata.version(library)
+    except importlib.metadata.PackageNotFoundError:
+        return "missing"
+
+
+def _folder(path: Path) -> str:
+    files = [file for file in path.rglob("*") if file.is_file()] if path.is_dir() else []
+    return f"{path} ({len(files)} files, {sum(file.stat().st_size for file in files) / 2**20:.1f} MiB)"

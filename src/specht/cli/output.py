@@ -1,0 +1,60 @@
+"""What every command prints and where it writes."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+from cyclopts import Group, Parameter
+
+
+@Parameter(name="*", group=Group("Output", sort_key=2))
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class OutputFlags:
+    """Flags that every command has."""
+
+    out: Path | None = None
+    """Folder for the results; specht-results/COMMAND-HASH unless given."""
+    json: Annotated[bool, Parameter(negative="", show_default=False)] = False
+    """Print one JSON object on standard output and nothing else there."""
+
+
+def print_json(value: Mapping[str, Any]) -> None:
+    print(json.dumps(value, allow_nan=False))
+
+
+def print_table(rows: Sequence[Sequence[str]], header: Sequence[str] | None = None) -> None:
+    """Rows of text in aligned columns; a cell that its row leaves empty behind it may run on."""
+    lines = [list(row) for row in ([header] if header else []) + list(rows)]
+    columns = max(map(len, lines))
+    # A cell followed by empty ones alone needs no column of its own width.
+    widths = [max((len(line[i]) for line in lines if any(line[i + 1 :])), default=0) for i in range(columns)]
+    for line in lines:
+        print("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=False)).rstrip())
+
+
+class Progress:
+    """A progress bar on standard error, for work of more than two seconds, when someone is looking."""
+
+    def __init__(self, description: str) -> None:
+        self._description = description
+        self._bar: Any = None
+
+    def __enter__(self) -> Callable[[int, int], None] | None:
+        return self._update if sys.stderr.isatty() else None
+
+    def __exit__(self, *_: object) -> None:
+        if self._bar is not None:
+            self._bar.close()
+
+    def _update(self, done: int, total: int) -> None:
+        from tqdm import tqdm
+
+        if self._bar is None or self._bar.total != total or done < self._bar.n:
+            self.__exit__()
+            self._bar = tqdm(desc=self._description, total=total, delay=2, leave=False, file=sys.stderr)
+        self._bar.update(done - self._bar.n)

@@ -1,0 +1,1 @@
+"""Networks of finite width, sampled and measured: the Monte-Carlo side of every infinite-width claim."""

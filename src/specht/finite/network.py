@@ -1,0 +1,303 @@
+r"""The transformer of an `Architecture` at finite width, in float32.
+
+Every trained array is a `Weight`: Gaussian numbers beside the scale that the forward pass multiplies by. With parametrisation
+"ntk" the numbers are $N(0, 1)$ and the scales are those written in `specht.architecture`; with "standard" the scale is folded into
+the numbers (LeCun initialisation) and the forward pass has none. The same key gives the same function in both; gradients differ.
+
+Axes in einsum: n sequences, a query positions, b key positions, h heads, k head size, i and o widths.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Literal, NamedTuple, TypeAlias, get_args
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
+
+from specht.architecture import Architecture
+from specht.errors import InputError, unknown_choice
+
+Parametrisation = Literal["ntk", "standard"]
+Tokens: TypeAlias = Int[Array, "n columns"] | Int[np.ndarray, "n columns"]
+Mask: TypeAlias = Bool[Array, "n columns"] | Bool[np.ndarray, "n columns"]
+
+_ACTIVATIONS = {
+    "linear": lambda u: u,
+    "erf": jax.scipy.special.erf,
+    "relu": jax.nn.relu,
+    "gelu": lambda u: jax.nn.gelu(u, approximate=False),
+}
+_LOWEST_FREQUENCY = 1e-4  # sinusoidal and rotary frequencies run geometrically from 1 down to this
+
+
+class Size(NamedTuple):
+    """How large a finite network is."""
+
+    width: int
+    """Size d of the stream and of the dense layer."""
+    heads: int
+    """Number of attention heads H."""
+    head_size: int
+    """Size of queries, keys and values in one head."""
+
+
+class Weight(eqx.Module):
+    """Independent Gaussian numbers and the scale by which the forward pass multiplies them."""
+
+    raw: Float[Array, "*shape"]
+    scale: float = eqx.field(static=True)
+
+    def contract(self, axes: str, inputs: Float[Array, "*inputs"]) -> Float[Array, "*outputs"]:
+        """The einsum of inputs and weight; the scale goes on the result, which is smaller than the weight."""
+        return self.scale * jnp.einsum(axes, inputs, self.raw)
+
+
+class _Weights:
+    """A supply of random weights for one network, drawn in one piece: each random program takes about a second to compile."""
+
+    def __init__(self, key: PRNGKeyArray, count: int, parametrisation: str):
+        padded = 2**14 * math.ceil(count / 2**14)  # few different lengths, so that small networks share one program
+        self.numbers = jax.random.normal(key, (padded,), jnp.float32)
+        self.used = 0
+        self.folded = parametrisation == "standard"
+
+    def draw(self, shape: tuple[int, ...], variance: float) -> Weight:
+        """A weight whose entries, scale included, have the given variance."""
+        start, self.used = self.used, self.used + math.prod(shape)
+        normal, scale = self.numbers[start : self.used].reshape(shape), math.sqrt(variance)
+        return Weight(scale * normal, 1.0) if self.folded else Weight(normal, scale)
+
+
+class Block(eqx.Module):
+    """Attention followed by the dense layer; a residual block ends its dense branch in one more matrix."""
+
+    query: Weight
+    key: Weight | None  # None: tied to the query
+    value: Weight
+    output: Weight
+    dense: Weight
+    branch: Weight | None  # None: not residual
+    arch: Architecture = eqx.field(static=True)
+
+    @classmethod
+    def init(cls, arch: Architecture, size: Size, weights: _Weights) -> Block:
+        width, heads, head_size = size
+        into_heads, square = (heads, width, head_size), (width, width)
+        return cls(
+            query=weights.draw(into_heads, 1 / width),
+            key=None if arch.scaling == "tied" else weights.draw(into_heads, 1 / width),
+            value=weights.draw(into_heads, 1 / width),
+            output=weights.draw((heads, head_size, width), 1 / (heads * head_size)),
+            dense=weights.draw(square, arch.s_1 / width),
+            branch=weights.draw(square, 1 / width) if arch.residual else None,
+            arch=arch,
+        )
+
+    def __call__(
+        self,
+        stream: Float[Array, "n columns width"],
+        positions: Float[Array, "... columns width"] | None,
+        visible: Bool[Array, "n columns columns"],
+        first_query: int = 0,
+    ) -> Float[Array, "n queries width"]:
+        """The stream after this block at positions `first_query` and later."""
+        before = layer_norm if self.arch.norm == "pre" else _unchanged
+        after = layer_norm if self.arch.norm == "post" else _unchanged
+        attended = self.attend(before(stream), positions, visible, first_query)
+        attended = after(stream[:, first_query:] + attended if self.arch.residual else attended)
+        hidden = _ACTIVATIONS[self.arch.activation](self.dense.contract("nai,io->nao", before(attended)))
+        return after(hidden if self.branch is None else attended + self.branch.contract("nai,io->nao", hidden))
+
+    def attend(
+        self,
+        stream: Float[Array, "n columns width"],
+        positions: Float[Array, "... columns width"] | None,
+        visible: Bool[Array, "n columns columns"],
+        first_query: int = 0,
+    ) -> Float[Array, "n queries width"]:
+        r"""Multi-head attention $o_a = (H d_k)^{-1/2} \sum_h W_O^h \sum_b \Phi(S^h)_{ab} v^h_b$; `positions` reach q and k only."""
+        read = stream if positions is None else stream + positions
+        q = self.query.contract("nai,hik->nhak", read[:, first_query:])
+        k = (self.key or self.query).contract("nbi,hik->nhbk", read)
+        v = self.value.contract("nbi,hik->nhbk", stream)
+        if self.arch.positions == "rotary":
+            q, k = rotate(q, first_query), rotate(k)
+        divisor = math.sqrt(q.shape[-1]) if self.arch.scaling == "sqrt" else q.shape[-1]
+        scores = jnp.einsum("nhak,nhbk->nhab", q, k) / divisor
+        weights = attention_weights(scores, visible[:, None, first_query:], self.arch)
+        mixed = jnp.einsum("nhab,nhbk->nhak", weights, v)
+        return self.output.contract("nhak,hko->nao", mixed)
+
+
+class Network(eqx.Module):
+    """A transformer of finite width; every array in it is trained.
+
+    >>> arch = Architecture(vocab=3, length=4, attention="softmax")
+    >>> network = Network.init(arch, Size(width=16, heads=2, head_size=8), key=jax.random.key(0))
+    >>> network(jnp.zeros((7, 5), int)).shape
+    (7, 1)
+    """
+
+    embedding: Weight
+    position: Weight | None  # None: positions are not learned
+    blocks: tuple[Block, ...]
+    extra: Weight | None
+    readout: Weight
+    arch: Architecture = eqx.field(static=True)
+
+    @classmethod
+    def init(
+        cls,
+        arch: Architecture,
+        size: Size,
+        *,
+        key: PRNGKeyArray,
+        parametrisation: Parametrisation | str = "ntk",
+        outputs: int = 1,
+    ) -> Network:
+        """A network at initialisation.
+
+        Args:
+            size: width, heads and head size.
+            parametrisation: "ntk", raw weights N(0, 1) with scales in the forward pass; "standard", weights N(0, variance / fan-in).
+            outputs: columns of the readout matrix.
+        """
+        _check_sizes(arch, outputs=outputs, **size._asdict())
+        width, heads, head_size = size
+        if parametrisation not in get_args(Parametrisation):
+            raise unknown_choice("parametrisation", parametrisation, get_args(Parametrisation))
+        block = heads * width * head_size * (3 if arch.scaling == "tied" else 4) + width**2 * (1 + arch.residual)
+        count = width * (arch.symbols + arch.columns + width + outputs) + arch.depth * block  # enough for any positions and extra layer
+        weights = _Weights(key, count, parametrisation)
+        return cls(
+            embedding=weights.draw((arch.symbols, width), arch.token_variance),
+            position=weights.draw((arch.columns, width), arch.s_p) if arch.positions == "learned" else None,
+            blocks=tuple(Block.init(arch, size, weights) for _ in range(arch.depth)),
+            extra=weights.draw((width, width), 1 / width) if arch.extra_linear else None,
+            readout=weights.draw((width, outputs), arch.s_2 / width),
+            arch=arch,
+        )
+
+    def __call__(self, tokens: Tokens, mask: Mask | None = None, *, key: PRNGKeyArray | None = None) -> Float[Array, "n outputs"]:
+        """The outputs f(x).
+
+        Args:
+            tokens: integers below `vocab`, one sequence a row; with readout "cls" the last column is ignored.
+            mask: True at real tokens, False at padding. With readout "last" and "cls" the last column must be real.
+            key: draws the signs of stochastic positions, which alone need it.
+        """
+        return self.readout.contract("ni,io->no", self.hidden(tokens, mask, key=key))
+
+    def hidden(self, tokens: Tokens, mask: Mask | None = None, *, key: PRNGKeyArray | None = None) -> Float[Array, "n width"]:
+        """The vector that the readout matrix multiplies."""
+        pooled = self.arch.readout == "mean"
+        *_, stream = self._streams(tokens, mask, key, last_queries=self.arch.columns if pooled else 1)
+        if self.arch.norm == "pre":
+            stream = layer_norm(stream)
+        if pooled:
+            real = _real(tokens, mask).astype(jnp.float32)
+            hidden = jnp.einsum("na,nai->ni", real / real.sum(axis=1, keepdims=True), stream)
+        else:
+            hidden = stream[:, -1]
+        return hidden if self.extra is None else self.extra.contract("ni,io->no", hidden)
+
+    def streams(
+        self, tokens: Tokens, mask: Mask | None = None, *, key: PRNGKeyArray | None = None
+    ) -> list[Float[Array, "n columns width"]]:
+        """The stream at every position: the embedding, then what each block hands on."""
+        return self._streams(tokens, mask, key, last_queries=self.arch.columns)
+
+    def _streams(self, tokens: Tokens, mask: Mask | None, key: PRNGKeyArray | None, last_queries: int) -> list[Float[Array, "n _ width"]]:
+        """The streams, of which the last holds only the final `last_queries` positions: nothing reads the others."""
+        columns = self.arch.columns
+        if tokens.shape[1] != columns:
+            raise InputError(f"tokens have {tokens.shape[1]} columns, and {self.arch} needs {columns}.")
+        visible = _real(tokens, mask)[:, None, :]  # (n, 1, columns)
+        visible &= jnp.tri(columns, dtype=bool)[None] if self.arch.causal else jnp.ones((1, columns, columns), bool)
+        stream, positions = self._embed(tokens, key)
+        streams = [stream]
+        for layer, block in enumerate(self.blocks, start=1):
+            first_query = columns - last_queries if layer == len(self.blocks) else 0
+            streams.append(block(streams[-1], positions, visible, first_query))
+        return streams
+
+    def _embed(
+        self, tokens: Tokens, key: PRNGKeyArray | None
+    ) -> tuple[Float[Array, "n columns width"], Float[Array, "_ columns width"] | None]:
+        """The stream that enters the first block, and what every block adds for its queries and keys."""
+        symbols = jnp.asarray(tokens)
+        if self.arch.readout == "cls":
+            symbols = symbols.at[:, -1].set(self.arch.vocab)
+        stream = self.embedding.scale * self.embedding.raw[symbols]  # (n, columns, width)
+        positions = self._positions(len(symbols), key)
+        if positions is None or not self.arch.values_see_positions:
+            return stream, positions
+        return stream + positions, None
+
+    def _positions(self, n: int, key: PRNGKeyArray | None) -> Float[Array, "_ columns width"] | None:
+        """What positions add; one for all sequences (1, columns, width), or one for each (n, columns, width)."""
+        columns, width, size = self.arch.columns, self.embedding.raw.shape[1], math.sqrt(self.arch.s_p)
+        if self.position is not None:
+            return self.position.scale * self.position.raw[None]
+        if self.arch.positions == "sinusoidal":
+            sin, cos = _waves(np.arange(columns), width // 2)
+            return size * math.sqrt(2) * jnp.concatenate([sin, cos], axis=1)[None]  # squared norm is exactly s_p * width
+        if self.arch.positions == "stochastic":
+            if key is None:
+                raise InputError("Stochastic positions are drawn anew at every call: pass key=jax.random.key(...).")
+            return size * jax.random.rademacher(key, (n, columns, width), jnp.float32)
+        return None
+
+
+def attention_weights(
+    scores: Float[Array, "n heads queries columns"], visible: Bool[Array, "n 1 queries columns"], arch: Architecture
+) -> Float[Array, "n heads queries columns"]:
+    """How much each query takes from each visible position: the softmax of its scores, or the scores themselves."""
+    if arch.attention == "softmax":
+        # The floor is finite, so that a padded query that sees nothing makes no NaN; the last line sets its weights to zero.
+        scores = jax.nn.softmax(jnp.where(visible, scores, jnp.finfo(scores.dtype).min), axis=-1)
+    elif arch.normalised:
+        scores = scores / jnp.maximum(visible.sum(axis=-1, keepdims=True, dtype=scores.dtype), 1)
+    return jnp.where(visible, scores, 0)
+
+
+def layer_norm(stream: Float[Array, "n positions width"]) -> Float[Array, "n positions width"]:
+    """Mean zero and standard deviation one over the width, without gain or bias."""
+    centred = stream - stream.mean(axis=-1, keepdims=True)
+    return centred * jax.lax.rsqrt((centred**2).mean(axis=-1, keepdims=True) + 1e-12)  # the summand only keeps 0/0 away
+
+
+def rotate(vectors: Float[Array, "n heads positions size"], first_position: int = 0) -> Float[Array, "n heads positions size"]:
+    r"""Rotary positions: turn the plane of coordinates $(i, i + d_k/2)$ at position a by the angle $a\, w_i$."""
+    positions, size = vectors.shape[2:]
+    sin, cos = (wave[None, None] for wave in _waves(first_position + np.arange(positions), size // 2))
+    left, right = jnp.split(vectors, 2, axis=-1)
+    return jnp.concatenate([left * cos - right * sin, left * sin + right * cos], axis=-1)
+
+
+def _waves(positions: Int[np.ndarray, " positions"], count: int) -> tuple[Float[Array, "positions count"], Float[Array, "positions count"]]:
+    r"""Sine and cosine of $a\, w_i$ with $w_i = 10^{-4 (i + 1/2)/\mathrm{count}}$, the midpoint rule over geometric frequencies."""
+    frequencies = _LOWEST_FREQUENCY ** ((np.arange(count) + 0.5) / count)
+    angles = positions[:, None] * frequencies[None]
+    return jnp.asarray(np.sin(angles), jnp.float32), jnp.asarray(np.cos(angles), jnp.float32)
+
+
+def _real(tokens: Tokens, mask: Mask | None) -> Bool[Array, "n columns"]:
+    return jnp.ones(tokens.shape, bool) if mask is None else jnp.asarray(mask)
+
+
+def _unchanged(stream: Float[Array, "n positions width"]) -> Float[Array, "n positions width"]:
+    return stream
+
+
+def _check_sizes(arch: Architecture, **sizes: int) -> None:
+    for name, size in sizes.items():
+        if isinstance(size, bool) or not isinstance(size, int) or size < 1:
+            raise InputError(f"{name} must be a whole number of at least 1, got {size!r}.")
+    for positions, name in (("sinusoidal", "width"), ("rotary", "head_size")):
+        if arch.positions == positions and sizes[name] % 2:
+            raise InputError(f"{positions.capitalize()} positions pair coordinates up, so {name} must be even, got {sizes[name]}.")

@@ -1,0 +1,54 @@
+"""Which form the kernel of an architecture has: decided from the description alone, before anything heavy is loaded."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from specht.architecture import Architecture
+from specht.errors import NoLimitError
+
+Kind = Literal["nngp", "ntk"]
+Form = Literal["classes", "positions", "tied", "heads", "joint"]
+
+FORMS: dict[Form, str] = {
+    "classes": "closed, four classes of position pairs",
+    "positions": "closed, position by position",
+    "tied": "closed, one deterministic head",
+    "heads": "sampled heads as random features",
+    "joint": "sampled heads, position by position",
+}
+
+MAX_POSITIONS = 2048
+"""Largest (sequences x columns) that the form "joint" propagates."""
+
+
+def choose_form(arch: Architecture, kind: Kind) -> Form:
+    """The cheapest form that the architecture's kernel has, or a `NoLimitError` that says why there is none."""
+    refuse_without_limit(arch)
+    fixed_positions = arch.positions == "sinusoidal"
+    one_query = arch.depth == 1 and arch.readout != "mean"  # the last column sees everything, causal or not
+    explicit = one_query and not (fixed_positions and (kind == "ntk" or arch.norm == "pre"))
+    if arch.scaling == "tied":
+        return "tied" if explicit else "positions"
+    if arch.attention == "softmax":
+        return "heads" if explicit else "joint"
+    return "positions" if fixed_positions or (arch.causal and not one_query) else "classes"
+
+
+def refuse_without_limit(arch: Architecture) -> None:
+    """Raise where an infinitely wide network has no kernel of its own."""
+    if arch.scaling == "untied":
+        raise NoLimitError(
+            "Scores at scaling 1/d with independent queries and keys vanish as the width grows, so attention stops depending on tokens: "
+            "use scaling='sqrt', or 'tied' for the 1/d limit."
+        )
+    if arch.positions == "stochastic":
+        raise NoLimitError(
+            "Stochastic positions are drawn anew for every sequence, so fixed weights still give a random function, without one kernel: "
+            "use positions='learned' (one fixed draw), or a finite Network."
+        )
+    if arch.positions == "rotary":
+        raise NoLimitError(
+            "Rotary positions act inside the head, and their wide-limit kernel is not implemented: "
+            "use positions='sinusoidal' or 'learned', or a finite Network, which supports them."
+        )

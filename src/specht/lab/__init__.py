@@ -1,0 +1,1 @@
+"""Running things: configurations, jobs, and where their results are kept."""

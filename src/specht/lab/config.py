@@ -1,0 +1,172 @@
+"""One frozen model per command: its fields are the flags, the file and the name of the results.
+
+The command line shows the docstring below a field as the help of the flag.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from cyclopts import Group, Parameter
+from pydantic import BaseModel, ConfigDict, Field
+
+from specht.architecture import Activation, Architecture, Attention, Norm, Positions, Readout, Scaling
+from specht.errors import InputError
+from specht.infinite.forms import Kind, choose_form
+from specht.presets import preset
+
+DEFAULT_PRESET, DEFAULT_VOCAB, DEFAULT_LENGTH = "simplified", 4, 16
+DEFAULT_SEQUENCES, DEFAULT_SEQUENCES_JOINT = 200, 24
+
+
+class Config(BaseModel):
+    """The base of every configuration: nothing unknown gets in, nothing changes afterwards."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+
+    def identity(self) -> dict[str, Any]:
+        """What decides the numbers. Two configurations with the same identity give the same results."""
+        return self.model_dump(mode="json")
+
+    def digest(self) -> str:
+        """Twelve hexadecimal digits that name the results of this configuration."""
+        text = json.dumps(self.identity(), sort_keys=True, separators=(",", ":"), allow_nan=False)
+        return hashlib.sha256(text.encode()).hexdigest()[:12]
+
+    def flags(self) -> list[str]:
+        """The flags that give this configuration on the command line; what is at its default is left out.
+
+        >>> KernelConfig(architecture=ArchitectureFlags(preset="lecun", causal=False), n=50).flags()
+        ['--preset', 'lecun', '--no-causal', '--n', '50']
+        """
+        flags: list[str] = []
+        for name, field in type(self).model_fields.items():
+            value, flag = getattr(self, name), name.replace("_", "-")
+            if isinstance(value, Config):
+                flags += value.flags()
+            elif value == field.default:
+                continue
+            elif isinstance(value, bool):
+                flags.append(f"--{flag}" if value else f"--no-{flag}")
+            else:
+                flags += [f"--{flag}", str(value)]
+        return flags
+
+
+class ArchitectureFlags(Config):
+    """An architecture as flags: a preset or a line of notation, and any field of it changed.
+
+    >>> str(ArchitectureFlags(preset="softmax", length=8).architecture())
+    'V=4 L=8 | pos=learned(1.0) | softmax/sqrt | linear | last'
+    """
+
+    preset: str | None = None
+    """A named architecture (specht kernel --list-presets shows them); simplified unless --arch is given."""
+    arch: str | None = None
+    """A line of notation instead of a preset, for example "V=4 L=16 | softmax/sqrt | erf"."""
+    vocab: int | None = None
+    """Number of tokens V; 4 where nothing else says it."""
+    length: int | None = None
+    """Number of context positions L; 16 where nothing else says it."""
+    attention: Attention | None = None
+    """How scores become weights."""
+    scaling: Scaling | None = None
+    """Scores over sqrt(d), over d with tied queries and keys, or over d untied."""
+    normalised: bool | None = None
+    """Divide linear attention by the number of visible positions."""
+    activation: Activation | None = None
+    """Nonlinearity of the dense layer."""
+    depth: int | None = None
+    """Number of blocks."""
+    causal: bool | None = None
+    """Each position sees itself and what came before."""
+    residual: bool | None = None
+    """Add the input of attention and of the dense layer to their output."""
+    norm: Norm | None = None
+    """Layer norm before the branches, after them, or nowhere."""
+    readout: Readout | None = None
+    """The last column, a class symbol in the last column, or the mean over columns."""
+    extra_linear: bool | None = None
+    """One more linear layer before the readout."""
+    positions: Positions | None = None
+    """How the network knows where a token stands."""
+    values_see_positions: bool | None = None
+    """Whether positions enter the values too, or only queries and keys."""
+    s_w: float | None = None
+    """Variance of the token embedding; 1/V unless given."""
+    s_p: float | None = None
+    """Variance of the positional encoding."""
+    s_1: float | None = None
+    """Weight variance of the dense layer."""
+    s_2: float | None = None
+    """Weight variance of the readout."""
+
+    def architecture(self) -> Architecture:
+        """The architecture that the flags describe together."""
+        if self.preset is not None and self.arch is not None:
+            raise InputError(f"--preset {self.preset} and --arch {self.arch!r} both describe the architecture: give one of them.")
+        changes = self.model_dump(exclude={"preset", "arch"}, exclude_none=True)
+        if self.arch is None:
+            sizes = {"vocab": DEFAULT_VOCAB, "length": DEFAULT_LENGTH}
+            return preset(self.preset or DEFAULT_PRESET, **(sizes | changes))
+        base = Architecture.parse(_with_sizes(self.arch))
+        if base.s_w == 1 / base.vocab:
+            changes = {"s_w": None} | changes  # the notation left s_w at 1/V, so it follows a changed V
+        return base.replace(**changes)
+
+    def identity(self) -> dict[str, Any]:
+        return {"architecture": str(self.architecture())}
+
+
+def _with_sizes(notation: str) -> str:
+    words = notation.replace("|", " ").split()
+    for symbol, size in (("V", DEFAULT_VOCAB), ("L", DEFAULT_LENGTH)):
+        if not any(word.startswith(f"{symbol}=") for word in words):
+            notation += f" {symbol}={size}"
+    return notation
+
+
+class KernelConfig(Config):
+    """Everything that decides a Gram matrix."""
+
+    architecture: Annotated[ArchitectureFlags, Parameter(name="*", group=Group("Architecture", sort_key=1))] = ArchitectureFlags()
+    n: Annotated[int, Field(gt=0)] | None = None
+    """Number of sequences, drawn uniformly; 200 unless given, or 24 where softmax heads are drawn position by position."""
+    tokens: Path | None = None
+    """Your own sequences instead: a .npy file of whole numbers, one sequence a row."""
+    kind: Literal["nngp", "ntk", "both"] = "both"
+    """Which kernel: nngp for Bayesian inference, ntk for gradient flow."""
+    relative_error: Annotated[float, Field(gt=0, lt=1)] = 0.01
+    """How exact a sampled kernel has to be; it sets the number of heads."""
+    heads: Annotated[int, Field(gt=0)] | None = None
+    """Number of sampled heads, instead of a relative error."""
+    seed: Annotated[int, Field(ge=0, lt=2**31)] = 0
+    """Seed of the sampled sequences and heads."""
+
+    def sequences(self) -> int:
+        """How many sequences are drawn."""
+        if self.n is not None:
+            return self.n
+        arch = self.architecture.architecture()
+        return DEFAULT_SEQUENCES_JOINT if any(choose_form(arch, kind) == "joint" for kind in self.kinds) else DEFAULT_SEQUENCES
+
+    @property
+    def kinds(self) -> tuple[Kind, ...]:
+        return ("nngp", "ntk") if self.kind == "both" else (self.kind,)
+
+    def identity(self) -> dict[str, Any]:
+        fields = self.model_dump(mode="json", exclude={"architecture", "tokens"}) | self.architecture.identity()
+        if self.tokens is not None:
+            # The content decides, wherever the file lies, and it replaces the drawn sequences.
+            return fields | {"n": None, "tokens": _digest_of(self.tokens)}
+        return fields | {"n": self.sequences()}
+
+
+def _digest_of(path: Path) -> str:
+    try:
+        return hashlib.sha256(path.read_bytes()).hexdigest()
+    except OSError as error:
+        raise InputError(f"{path} cannot be read ({error.strerror}): check the path given to --tokens.") from None

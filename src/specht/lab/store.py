@@ -1,0 +1,139 @@
+"""Where results are kept: whole files or none, with a record of what made them."""
+
+from __future__ import annotations
+
+import contextlib
+import datetime
+import importlib.metadata
+import json
+import os
+import platform
+import tempfile
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import xarray
+
+import specht
+from specht.errors import InputError
+from specht.lab.config import Config
+
+CONFIG_FILE = "config.json"
+
+
+@contextlib.contextmanager
+def write_atomically(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """A temporary path beside `path`, renamed to it when the block ends well; otherwise the old file stays as it was."""
+    target = Path(path)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    # The suffix stays, because writers such as numpy.savez choose the name by it.
+    handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.stem}-", suffix=target.suffix)
+    os.close(handle)
+    temporary = Path(name)
+    try:
+        yield temporary
+        _make_durable(temporary)
+        temporary.chmod(0o666 & ~_umask())  # mkstemp makes files that only their owner can read
+        temporary.replace(target)
+        _make_durable(target.parent)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def _make_durable(path: Path) -> None:
+    """Ask the disk to keep what was written before it is given its name."""
+    if path.is_dir() and os.name == "nt":  # Windows does not open folders
+        return
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+def save_text(text: str, path: str | os.PathLike[str]) -> None:
+    """Write a text file, whole or not at all."""
+    with write_atomically(path) as temporary:
+        temporary.write_text(text, encoding="utf-8")
+
+
+def save_dataset(dataset: xarray.Dataset, path: str | os.PathLike[str]) -> None:
+    """Write a dataset as netCDF 4, whole or not at all."""
+    with write_atomically(path) as temporary:
+        dataset.to_netcdf(temporary, engine="h5netcdf")
+
+
+def save_npz(arrays: Mapping[str, np.ndarray], path: str | os.PathLike[str]) -> None:
+    """Write named arrays as a NumPy archive, whole or not at all."""
+    with write_atomically(path) as temporary:
+        np.savez(temporary, allow_pickle=False, **arrays)
+
+
+def provenance(command: str, config: Config, seed: int) -> dict[str, Any]:
+    """What made a result: the configuration, and the versions, machine and time, which are outside any comparison of numbers."""
+    return {
+        "command": command,
+        "config": json.dumps(config.identity(), sort_keys=True),
+        "digest": config.digest(),
+        "seed": seed,
+        "version": specht.__version__,
+        "python": platform.python_version(),
+        "jax": importlib.metadata.version("jax"),  # the installed one; reading it does not load JAX
+        "numpy": np.__version__,
+        "platform": platform.platform(),
+        "time": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+    }
+
+
+@contextlib.contextmanager
+def results_folder(command: str, config: Config, out: Path | None) -> Iterator[Path]:
+    """The folder for the results of a configuration, made if need be; a folder with other results is refused.
+
+    What is made is taken away again when the block fails before it has written anything.
+    """
+    folder = out or Path("specht-results") / f"{command}-{config.digest()}"
+    _refuse_others(folder, command, config)
+    is_new = not folder.exists()
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"{folder} cannot be made ({error.strerror}): choose another folder with --out.") from None
+    try:
+        yield folder
+    except BaseException:
+        if is_new:
+            with contextlib.suppress(OSError):  # it is not empty, and stays
+                folder.rmdir()
+        raise
+
+
+def save_config(command: str, config: Config, folder: Path) -> None:
+    """Mark a folder as holding the results of this configuration."""
+    record = {"command": command, "digest": config.digest(), "config": config.identity()}
+    save_text(json.dumps(record, indent=2) + "\n", folder / CONFIG_FILE)
+
+
+def _refuse_others(folder: Path, command: str, config: Config) -> None:
+    record = folder / CONFIG_FILE
+    if not record.exists():
+        if folder.is_dir() and any(folder.iterdir()):
+            raise InputError(f"{folder} holds files that are not results of Specht: choose an empty or new folder with --out.")
+        return
+    try:
+        owner = json.loads(record.read_text(encoding="utf-8"))
+        found, wanted = f"{owner['command']}-{owner['digest']}", f"{command}-{config.digest()}"
+    except (ValueError, KeyError, TypeError):
+        raise InputError(f"{record} was not written by Specht: choose another folder with --out.") from None
+    if found != wanted:
+        raise InputError(
+            f"{folder} holds the results of another configuration ({found}, this one is {wanted}): "
+            "choose another folder with --out, or leave --out away."
+        )

@@ -1,0 +1,90 @@
+"""Figures for the HTML reports, legible on a light and on a dark page."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+
+import numpy as np
+import plotly.graph_objects as go  # never plotly.express: it loads pandas and costs most of a second
+
+HEATMAP_ROWS = 300
+SERIES_COLOURS = ("#2a7fba", "#d9682b", "#3f9d6b", "#9a62b8")  # each has contrast enough on white and on near-black
+CLEAR = "rgba(0,0,0,0)"
+GREY = "#808890"
+
+
+@dataclasses.dataclass(frozen=True)
+class Plot:
+    """A figure with what stands above and below it."""
+
+    figure: go.Figure
+    title: str
+    caption: str
+    wide: bool = False
+
+
+def gram_heatmap(gram: np.ndarray, *, title: str, caption: str, order: np.ndarray | None = None, limit: int = HEATMAP_ROWS) -> Plot:
+    """A Gram matrix as an image, its rows and columns in the given order, thinned out when there are more than `limit`."""
+    rows = np.arange(len(gram)) if order is None else np.asarray(order)
+    if len(rows) > limit:
+        caption += f" Of {len(rows)} sequences, {limit} evenly spaced ones are shown."
+        rows = rows[np.linspace(0, len(rows) - 1, limit).round().astype(int)]
+    shown = gram[np.ix_(rows, rows)].astype(np.float32)  # an image needs no more digits, and the file halves
+    figure = go.Figure(
+        go.Heatmap(
+            z=shown,
+            colorscale="Viridis",
+            zmin=float(shown.min()),
+            zmax=float(np.quantile(shown, 0.995)),  # one large diagonal entry would darken all the rest
+            hovertemplate="row %{y}, column %{x}<br>%{z:.5g}<extra></extra>",
+            colorbar={"thickness": 10, "outlinewidth": 0, "len": 1, "xpad": 8, "ypad": 0, "nticks": 7},
+        )
+    )
+    figure.update_layout(_layout(height=420))
+    hidden = {"showticklabels": False, "showgrid": False, "zeroline": False, "ticks": ""}
+    figure.update_xaxes(**hidden, constrain="domain")
+    figure.update_yaxes(**hidden, autorange="reversed", scaleanchor="x", constrain="domain")
+    return Plot(figure, title, caption)
+
+
+def eigenvalue_plot(series: Mapping[str, np.ndarray], *, title: str, caption: str, floor: float = 0.0) -> Plot:
+    """Eigenvalues, largest first, on logarithmic axes; those at or below `floor` times the largest are left out."""
+    figure = go.Figure()
+    hidden = {}
+    for (name, eigenvalues), colour in zip(series.items(), SERIES_COLOURS, strict=False):
+        values = np.sort(np.asarray(eigenvalues, dtype=np.float64))[::-1]
+        seen = values > max(floor * values[0], 0.0)
+        hidden[name] = int(np.count_nonzero(~seen))
+        figure.add_scatter(
+            x=np.arange(1, len(values) + 1)[seen],
+            y=values[seen],
+            name=name,
+            mode="lines+markers",
+            line={"color": colour, "width": 1.5},
+            marker={"color": colour, "size": 4},
+            hovertemplate=f"{name} %{{x}}<br>%{{y:.4g}}<extra></extra>",
+        )
+    if any(hidden.values()):
+        caption += f" Left out at the level of rounding: {', '.join(f'{count} of {name}' for name, count in hidden.items() if count)}."
+    figure.update_layout(_layout(height=400), showlegend=len(series) > 1)
+    figure.update_layout(
+        margin={"l": 60, "r": 12, "t": 30, "b": 50},
+        legend={"orientation": "h", "x": 1, "xanchor": "right", "y": 1.02, "yanchor": "bottom", "bgcolor": CLEAR},
+    )
+    axis = {"type": "log", "dtick": 1, "gridcolor": "rgba(128,136,144,0.22)", "zeroline": False, "ticks": "outside", "tickcolor": GREY}
+    axis |= {"tickfont": {"size": 12}}
+    figure.update_xaxes(**axis, title={"text": "index", "font": {"size": 13}})
+    figure.update_yaxes(**axis, title={"text": "eigenvalue", "font": {"size": 13}}, exponentformat="power")
+    return Plot(figure, title, caption, wide=True)
+
+
+def _layout(height: int) -> dict:
+    return {
+        "height": height,
+        "margin": {"l": 2, "r": 2, "t": 8, "b": 8},
+        "paper_bgcolor": CLEAR,
+        "plot_bgcolor": CLEAR,
+        "font": {"family": "system-ui, sans-serif", "size": 13, "color": GREY},
+        "template": "none",
+    }

@@ -1,0 +1,81 @@
+"""A report in a real browser: it draws, it is quiet, it stays at home."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from specht.report.figures import eigenvalue_plot, gram_heatmap
+from specht.report.html import Report, Step, Table, render
+
+CHROMIUM = next((found for name in ("chromium", "chromium-browser", "google-chrome") if (found := shutil.which(name))), None)
+FLAGS = [
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine")
+
+
+@pytest.fixture(scope="module")
+def browser():
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="module")
+def report_file(tmp_path_factory) -> Path:
+    gram = np.exp(-np.abs(np.subtract.outer(np.arange(30), np.arange(30))) / 5)
+    report = Report(
+        title="A title",
+        subtitle="V=4 L=16 | pos=learned(1.0) | linear/sqrt | linear | last",
+        question="What?",
+        answer="This.",
+        plots=[
+            gram_heatmap(gram, title="Gram", caption="Pairs."),
+            eigenvalue_plot({"k": np.linalg.eigvalsh(gram)}, title="Eigenvalues", caption="Largest first."),
+        ],
+        table=Table(header=["", "k"], rows=[["trace", "30"]]),
+        method=[Step("A long formula stays inside the page:", ["K_{ab} = " + " + ".join(f"s_{i}" for i in range(60))])],
+        reproduce="specht kernel",
+        made_with={"seed": "0"},
+    )
+    path = tmp_path_factory.mktemp("report") / "report.html"
+    path.write_text(render(report), encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [390, 1200], ids=["phone", "desktop"])
+def test_report_draws_quietly_and_stays_at_home(browser, report_file, width, scheme):
+    page = browser.new_page(viewport={"width": width, "height": 800}, color_scheme=scheme)
+    complaints: list[str] = []
+    requests: list[str] = []
+    page.on("console", lambda message: complaints.append(message.text) if message.type in ("error", "warning") else None)
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    page.on("request", lambda request: requests.append(request.url))
+    page.goto(report_file.as_uri())
+    page.wait_for_selector("#plot-1 .main-svg")
+
+    assert page.locator(".plotly-graph-div").count() == 2
+    assert page.locator("#plot-0 .heatmaplayer image").count() == 1
+    assert page.locator("#plot-1 .scatterlayer .point").count() == 30
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    ink = page.evaluate("getComputedStyle(document.documentElement).getPropertyValue('--quiet').trim()")
+    assert page.evaluate("document.querySelector('#plot-1').layout.font.color") == ink
+    assert complaints == []
+    # The empty icon is a data address; everything else would leave the file.
+    assert [url for url in requests if not url.startswith("data:")] == [report_file.as_uri()]
+    page.close()

@@ -1,0 +1,176 @@
+"""The command line: exit codes, sentences, and a quick start."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+import specht
+from specht.cli import app, main, output
+from specht.cli.cache import CACHE_VARIABLE, THRESHOLD_VARIABLE, machine_key, use_compilation_cache
+
+
+@pytest.fixture(autouse=True)
+def empty_folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_version(capsys):
+    assert main(["--version"]) == 0
+    assert capsys.readouterr().out.strip() == specht.__version__
+
+
+def test_help_teaches(capsys):
+    for arguments in ([], ["--help"]):
+        assert main(arguments) == 0
+        out = capsys.readouterr().out
+        assert "specht kernel --preset lecun" in out
+        assert "doctor" in out
+    assert main(["kernel", "--help"]) == 0
+    out = capsys.readouterr().out
+    for flag in ("--preset", "--arch", "--values-see-positions", "--s-w", "--relative-error", "--tokens", "--out", "--json", "--npz"):
+        assert flag in out
+
+
+def test_list_presets(capsys):
+    assert main(["kernel", "--list-presets"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in lines] == list(specht.PRESETS)
+    assert main(["kernel", "--list-presets", "--json"]) == 0
+    assert list(json.loads(capsys.readouterr().out)["presets"]) == list(specht.PRESETS)
+
+
+BAD_INPUT = {
+    "kernell": 'Unknown command "kernell". Did you mean "kernel"?',
+    "kernel --lenght 8": "Unknown option: --lenght. Did you mean --length?",
+    "kernel stray": "'stray' belongs to no flag",
+    "kernel --n 0": "--n must be greater than 0, got '0'.",
+    "kernel --n many": "--n must be a valid integer, got 'many'.",
+    "kernel --heads 0": "--heads must be greater than 0, got '0'.",
+    "kernel --seed=-1": "--seed must be greater than or equal to 0, got '-1'.",
+    "kernel --relative-error 2": "--relative-error must be less than 1, got '2'.",
+    "kernel --attention sotfmax": "Unknown value of --attention 'sotfmax': did you mean 'softmax'?",
+    "kernel --preset sotfmax": "Unknown preset 'sotfmax': did you mean 'softmax'?",
+    "kernel --preset lecun --arch erf": "give one of them",
+    "kernel --arch cuasal": "Unknown word of notation 'cuasal': did you mean 'causal'?",
+    "kernel --s-p=-1": "s_p is a variance and must be finite and not negative, got -1.0.",
+    "kernel --vocab 0": "vocab must be a whole number of at least 1, got 0.",
+    "kernel --tokens none.npy": "none.npy cannot be read",
+    "kernel --scaling untied": "use scaling='sqrt'",
+}
+
+
+@pytest.mark.parametrize(("line", "sentence"), BAD_INPUT.items())
+def test_bad_input_is_one_sentence_and_code_2(line, sentence, capsys, tmp_path):
+    assert main(line.split()) == 2
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert printed.err.startswith("specht: ")
+    assert sentence in printed.err
+    assert printed.err.count("\n") == 1
+    assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
+
+
+def fail_with(error: BaseException):
+    def command(*_, **__):
+        raise error
+
+    return command
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "words"),
+    [
+        (RuntimeError("out of luck"), 1, ["Traceback", "RuntimeError: out of luck"]),
+        (KeyboardInterrupt(), 130, ["specht: interrupted"]),
+        (specht.InputError("This is wrong."), 2, ["specht: This is wrong."]),
+    ],
+)
+def test_failures_have_their_codes(monkeypatch, capsys, error, code, words):
+    monkeypatch.setattr("specht.lab.gram_job.run_gram", fail_with(error))
+    assert main(["kernel"]) == code
+    err = capsys.readouterr().err
+    assert all(word in err for word in words)
+    assert ("Traceback" in err) == (code == 1)
+
+
+def test_help_does_not_load_jax():
+    for arguments in (["--help"], ["kernel", "--help"], ["kernel", "--list-presets"], ["--version"]):
+        code = (
+            f"import sys; from specht.cli import main; code = main({arguments}); print(code, 'jax' in sys.modules, 'xarray' in sys.modules)"
+        )
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+        assert done.stdout.splitlines()[-1] == "0 False False"
+
+
+def test_runs_as_a_module():
+    done = subprocess.run([sys.executable, "-m", "specht", "kernel", "--n", "x"], capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert done.stderr == "specht: --n must be a valid integer, got 'x'.\n"
+
+
+def test_doctor(capsys):
+    assert main(["doctor", "--json"]) == 0
+    facts = json.loads(capsys.readouterr().out)
+    assert facts["version"] == specht.__version__
+    assert "kernels in float64" in facts["precision"]
+    assert any(library.startswith("jax 0.") for library in facts["libraries"])
+    assert main(["doctor"]) == 0
+    assert "devices" in capsys.readouterr().out
+
+
+def test_every_command_has_help(capsys):
+    for name in ("kernel", "doctor"):
+        assert name in [*app]
+        assert main([name, "--help"]) == 0
+        assert f"specht {name}" in capsys.readouterr().out
+
+
+class TestCache:
+    def test_is_set_for_this_user_and_machine(self, monkeypatch, tmp_path):
+        monkeypatch.setenv(CACHE_VARIABLE, "to be removed, and put back afterwards")
+        monkeypatch.delenv(CACHE_VARIABLE)
+        monkeypatch.setattr("specht.cli.cache.user_cache", lambda: tmp_path / "specht")
+        use_compilation_cache()
+        folder = tmp_path / "specht" / "jax" / machine_key()
+        assert os.environ[CACHE_VARIABLE] == str(folder)
+        assert folder.stat().st_mode & 0o077 == 0
+
+    def test_an_existing_choice_is_respected(self, monkeypatch):
+        monkeypatch.setenv(CACHE_VARIABLE, "/somewhere/else")
+        monkeypatch.setenv(THRESHOLD_VARIABLE, "7")
+        use_compilation_cache()
+        assert os.environ[CACHE_VARIABLE] == "/somewhere/else"
+        assert os.environ[THRESHOLD_VARIABLE] == "7"
+
+    def test_a_home_that_cannot_be_written_to_is_no_failure(self, monkeypatch, tmp_path):
+        monkeypatch.setenv(CACHE_VARIABLE, "to be removed, and put back afterwards")
+        monkeypatch.delenv(CACHE_VARIABLE)
+        (tmp_path / "file").touch()
+        monkeypatch.setattr("specht.cli.cache.user_cache", lambda: tmp_path / "file" / "specht")
+        use_compilation_cache()
+        assert CACHE_VARIABLE not in os.environ
+
+
+class TestOutput:
+    def test_table_lines_up(self, capsys):
+        output.print_table([["trace", "1", "22"], ["name", "a long one that spans", ""]], header=["", "a", "b"])
+        assert capsys.readouterr().out.splitlines() == ["       a  b", "trace  1  22", "name   a long one that spans"]
+
+    def test_no_progress_when_nobody_looks(self, monkeypatch):
+        monkeypatch.setattr(sys.stderr, "isatty", lambda: False, raising=False)
+        with output.Progress("work") as progress:
+            assert progress is None
+
+    def test_short_work_shows_no_bar(self, monkeypatch, capsys):
+        monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
+        with output.Progress("work") as progress:
+            assert progress is not None
+            progress(1, 2)
+            progress(2, 2)
+        assert capsys.readouterr().err == ""

@@ -1,0 +1,123 @@
+"""specht kernel from flags to files."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+import xarray
+
+import specht
+from specht.cli import main
+
+README = Path(__file__).parents[2] / "README.md"
+SMALL = ["kernel", "--n", "8", "--length", "4", "--vocab", "3"]
+
+
+@pytest.fixture(autouse=True)
+def empty_folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def run_json(capsys, *arguments: str) -> dict:
+    assert main([*arguments, "--json"]) == 0
+    printed = capsys.readouterr()
+    assert printed.out.count("\n") == 1
+    return json.loads(printed.out)
+
+
+def test_writes_what_it_says(capsys, tmp_path):
+    assert main([*SMALL, "--npz"]) == 0
+    out = capsys.readouterr().out
+    for word in ("architecture", "form", "CPU time", "peak memory", "standard error", "trace", "effective rank", "NTK / NNGP"):
+        assert word in out
+    (folder,) = (tmp_path / "specht-results").iterdir()
+    assert sorted(path.name for path in folder.iterdir()) == ["config.json", "kernel.nc", "kernel.npz", "report.html"]
+    assert str(folder.relative_to(tmp_path) / "report.html") in out
+
+
+def test_json_is_one_object_with_the_numbers(capsys):
+    found = run_json(capsys, *SMALL)
+    assert {"command", "config", "seed", "version", "report", "data"} <= set(found)
+    assert (found["command"], found["seed"], found["version"]) == ("kernel", 0, specht.__version__)
+    assert found["config"]["architecture"] == "V=3 L=4 | pos=learned(1.0) | linear/sqrt | linear | last"
+    assert found["shape"] == [8, 8]
+    assert found["ntk_over_nngp"] == pytest.approx(9, abs=1e-12)
+    for kernel in found["kernels"].values():
+        assert kernel["relative_stderr"] is None
+        assert kernel["form"].startswith("closed")
+
+
+def test_file_holds_the_kernel_of_the_tokens(capsys):
+    found = run_json(capsys, *SMALL)
+    kernel = specht.Kernel(specht.Architecture(vocab=3, length=4))
+    with xarray.open_dataset(found["data"], engine="h5netcdf") as data:
+        assert data["nngp"].dims == ("sequence", "other")
+        assert data["tokens"].dims == ("sequence", "column")
+        tokens = np.random.default_rng(0).integers(3, size=(8, 5))
+        np.testing.assert_array_equal(data["tokens"], tokens)
+        np.testing.assert_array_equal(data["nngp"], kernel.nngp(tokens))
+        np.testing.assert_array_equal(data["ntk"], kernel.ntk(tokens))
+        assert data.attrs["seed"] == 0
+        assert data.attrs["version"] == specht.__version__
+        assert np.trace(data["nngp"]) == pytest.approx(found["kernels"]["nngp"]["trace"])
+
+
+def test_sampled_kernel_has_a_standard_error(capsys):
+    found = run_json(capsys, *SMALL, "--preset", "softmax", "--kind", "nngp", "--heads", "256", "--npz")
+    nngp = found["kernels"]["nngp"]
+    assert nngp["heads"] == 256
+    assert 0 < nngp["relative_stderr"] < 0.2
+    assert nngp["form"].startswith("sampled")
+    assert found["ntk_over_nngp"] is None
+    with xarray.open_dataset(found["data"], engine="h5netcdf") as data:
+        assert data["nngp_stderr"].shape == (8, 8)
+        assert "ntk" not in data
+
+
+def test_own_tokens(capsys, tmp_path):
+    tokens = np.random.default_rng(5).integers(3, size=(6, 5))
+    np.save(tmp_path / "mine.npy", tokens)
+    found = run_json(capsys, *SMALL, "--tokens", "mine.npy")
+    assert found["shape"] == [6, 6]
+    with xarray.open_dataset(found["data"], engine="h5netcdf") as data:
+        np.testing.assert_array_equal(data["tokens"], tokens)
+
+
+def test_same_flags_give_the_same_numbers(capsys):
+    first, second = run_json(capsys, *SMALL), run_json(capsys, *SMALL)
+    assert first["report"] == second["report"]
+    assert first["kernels"] == second["kernels"]
+
+
+def test_other_results_are_not_overwritten(capsys, tmp_path):
+    run_json(capsys, *SMALL, "--out", "here")
+    before = (tmp_path / "here" / "kernel.nc").read_bytes()
+    assert main([*SMALL, "--seed", "1", "--out", "here"]) == 2
+    assert "another configuration" in capsys.readouterr().err
+    assert (tmp_path / "here" / "kernel.nc").read_bytes() == before
+
+
+def test_report_tells_how_to_get_it_again(capsys):
+    found = run_json(capsys, *SMALL, "--arch", "V=3 L=4 | erf")
+    report = Path(found["report"]).read_text()
+    assert "specht kernel --arch &#39;V=3 L=4 | erf&#39; --vocab 3 --length 4 --n 8" in report
+
+
+def test_an_architecture_without_a_limit_is_refused_and_leaves_nothing(capsys, tmp_path):
+    assert main([*SMALL, "--positions", "rotary", "--out", "here"]) == 2
+    assert "specht: " in capsys.readouterr().err
+    assert not (tmp_path / "here").exists()
+
+
+def test_the_readme_shows_what_is_printed(capsys):
+    assert main(["kernel"]) == 0
+    printed = capsys.readouterr().out.splitlines()
+    text = README.read_text(encoding="utf-8")
+    table = text[text.index("NNGP kernel  NTK") :].split("\n\n")[0].splitlines()[1:]
+    assert len(table) == 6
+    for line in table:
+        assert line.removeprefix("    ") in printed

@@ -1,0 +1,24 @@
+"""Strict settings for every test: no silent promotion of types or ranks, compiled programs kept between runs."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import hypothesis
+
+
+def pytest_configure(config):
+    # Set before JAX is loaded, and inherited by the processes that tests start.
+    cache = Path(config.rootpath) / ".pytest_cache" / "jax"
+    os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(cache))
+    os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0.3")
+
+    import jax
+
+    jax.config.update("jax_numpy_dtype_promotion", "strict")
+    jax.config.update("jax_numpy_rank_promotion", "raise")
+
+    # Compiling makes the first example slow, and the same examples every time make a failure repeatable.
+    hypothesis.settings.register_profile("specht", deadline=None, derandomize=True)
+    hypothesis.settings.load_profile("specht")

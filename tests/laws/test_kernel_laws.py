@@ -1,0 +1,121 @@
+"""Laws that every kernel obeys, crossed with every architecture of the table."""
+
+from __future__ import annotations
+
+import architectures
+import jax
+import numpy as np
+import pytest
+from architectures import CASES, CLOSED, SAMPLED, tokens
+
+import specht
+from specht.infinite import joint
+from specht.testing import assert_invariant, assert_psd
+
+KINDS = ("nngp", "ntk")
+every_case = pytest.mark.parametrize("name", CASES)
+every_kind = pytest.mark.parametrize("kind", KINDS)
+
+
+def kernel_of(name: str, **options) -> specht.Kernel:
+    return specht.Kernel(CASES[name].arch, heads=1024 if name in SAMPLED else None, **options)
+
+
+@every_case
+@every_kind
+def test_gram_is_float64_symmetric_and_psd_without_touching_jax_settings(name, kind):
+    before = jax.config.values.copy()
+    gram = getattr(kernel_of(name), kind)(tokens(CASES[name].arch))
+    assert gram.dtype == np.float64
+    assert np.isfinite(gram).all()
+    assert_psd(gram, tol=1e-9)
+    assert jax.config.values == before
+    assert not jax.config.jax_enable_x64
+
+
+@every_case
+@every_kind
+def test_repeated_sequences_have_equal_rows_and_the_diagonal_agrees(name, kind):
+    kernel, x = kernel_of(name), tokens(CASES[name].arch)
+    gram = getattr(kernel, kind)(x)
+    scale = np.abs(gram).max()
+    np.testing.assert_allclose(gram[0], gram[1], rtol=0, atol=1e-12 * scale)
+    if name in CLOSED or kernel.form == "sampled heads as random features":
+        np.testing.assert_allclose(kernel.diagonal(x, kind=kind), np.diag(gram), rtol=0, atol=1e-12 * scale)
+
+
+@every_case
+def test_tangent_kernel_exceeds_the_covariance_on_the_diagonal(name):
+    x = tokens(CASES[name].arch)
+    kernel = kernel_of(name)
+    assert (np.diag(kernel.ntk(x)) > np.diag(kernel.nngp(x))).all()
+
+
+@pytest.mark.parametrize("name", CLOSED)
+@every_kind
+def test_rows_of_a_batch_do_not_influence_each_other(name, kind):
+    evaluate, x = getattr(kernel_of(name), kind), tokens(CASES[name].arch)
+    whole = evaluate(x)
+    np.testing.assert_allclose(evaluate(x[:2], x[3:]), whole[:2, 3:], rtol=1e-12, atol=1e-13 * np.abs(whole).max())
+
+
+@pytest.mark.parametrize("name", [name for name in CLOSED if CASES[name].symmetry != "none"])
+@every_kind
+def test_permuting_positions_of_both_changes_nothing(name, kind):
+    case = CASES[name]
+    assert_invariant(getattr(kernel_of(name), kind), tokens(case.arch), move=case.symmetry, tol=1e-12)
+
+
+@pytest.mark.parametrize("name", [name for name in SAMPLED if CASES[name].symmetry != "none"])
+@every_kind
+def test_permuting_positions_of_both_changes_a_sampled_kernel_within_its_error(name, kind):
+    case = CASES[name]
+    (first, first_error), (second, second_error) = moved_pair(case, kind)
+    assert (np.abs(first - second) <= 5 * np.hypot(first_error, second_error) + 1e-12).all()
+
+
+@pytest.mark.parametrize("name", [name for name in CLOSED if CASES[name].symmetry == "none"])
+@every_kind
+def test_causal_masks_and_fixed_positions_break_the_symmetry(name, kind):
+    case = CASES[name]
+    with pytest.raises(AssertionError, match="not invariant"):
+        assert_invariant(getattr(kernel_of(name), kind), tokens(case.arch), move="context", tol=1e-3)
+
+
+@pytest.mark.parametrize("name", [name for name in SAMPLED if CASES[name].symmetry == "none"])
+@every_kind
+def test_causal_masks_and_fixed_positions_break_the_symmetry_of_sampled_kernels(name, kind):
+    (first, first_error), (second, second_error) = moved_pair(CASES[name], kind)
+    # the diagonal moves least: a sequence keeps its own tokens
+    assert (np.abs(first - second) / np.hypot(first_error, second_error).clip(1e-300)).max() > 8
+
+
+def moved_pair(case: architectures.Case, kind: str):
+    """A sampled Gram with its error before and after moving the context positions, by independent heads."""
+    x = tokens(case.arch)
+    moved = x.copy()
+    order = np.random.default_rng(3).permutation(case.arch.length)
+    moved[:, : case.arch.length] = x[:, order]
+    for seed, batch in ((0, x), (1, moved)):
+        kernel = specht.Kernel(case.arch, heads=16384 if case.arch.depth == 1 and case.arch.readout == "last" else 2048, seed=seed)
+        yield getattr(kernel, kind)(batch), kernel.stderr
+
+
+@every_case
+@every_kind
+def test_compiled_equals_eager(name, kind, monkeypatch):
+    monkeypatch.setattr(joint, "GROUPS", 2)  # eager heads are slow
+    arch = CASES[name].arch
+    x = tokens(arch, n=3)
+    kernel = specht.Kernel(arch, heads=256 if name in SAMPLED else None)
+    compiled = getattr(kernel, kind)(x)
+    with jax.disable_jit():
+        eager = getattr(kernel, kind)(x)
+    np.testing.assert_allclose(eager, compiled, rtol=1e-11, atol=1e-12 * np.abs(compiled).max())
+
+
+@pytest.mark.parametrize("name", ["linear", "linear, cls, extra layer", "softmax"])
+def test_features_reproduce_the_kernel(name):
+    kernel, x = kernel_of(name), tokens(CASES[name].arch)
+    features = kernel.features(x)
+    np.testing.assert_allclose(features @ features.T, kernel(x), rtol=1e-12)
