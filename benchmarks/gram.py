@@ -74,8 +74,9 @@ def report_softmax(n: int, length: int, vocab: int, relative_error: float) -> No
         seconds, memory = measure(partial(evaluate, x), repeats=2)
         achieved = float(np.linalg.norm(kernel.stderr) / np.linalg.norm(gram))
         print_line(
-            "softmax", n=n, length=length, vocab=vocab, kind=kind, seconds=seconds, floor=floor, times_floor=seconds / floor, heads=kernel.heads,
-            requested_error=relative_error, achieved_error=achieved, memory_mb=memory / 2**20, gram_mb=8 * n * n / 2**20,
+            "softmax", n=n, length=length, vocab=vocab, kind=kind, seconds=seconds, floor=floor, times_floor=seconds / floor,
+            heads=kernel.heads, requested_error=relative_error, achieved_error=achieved,
+            memory_mb=memory / 2**20, gram_mb=8 * n * n / 2**20,
         )  # fmt: skip
 
 

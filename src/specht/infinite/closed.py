@@ -22,6 +22,7 @@ Bookkeeping = Literal["classes", "positions"]
 @partial(jax.jit, static_argnames=("arch", "kind", "bookkeeping"))
 def closed_kernel(arch: Architecture, x: Sequences, y: Sequences | None, *, kind: Kind, bookkeeping: Bookkeeping) -> Array:
     """The kernel of every sequence of `x` with every sequence of `y`, or of every sequence with itself (`y=None`)."""
+    x, y = jax.tree.map(jnp.asarray, (x, y))  # without compilation they are still NumPy
     return _kernel(arch, embed(arch, x, y, ntk=kind == "ntk", bookkeeping=bookkeeping))
 
 

@@ -107,7 +107,7 @@ def _average(read, tangent, value, tangent_value, visible: Array, key: Array, he
     return attended, 2.0 * attended + inputs
 
 
-@partial(jax.jit, static_argnames=("heads",))
+@jax.jit
 def _average_nngp(read: Array, value: Array, visible: Bool[Array, "n columns columns"], key: Array, heads: int) -> Array:
     def add_head(head, total):
         weights = masked_softmax(_bilinear(jax.random.fold_in(key, head), read, read), visible)
@@ -116,7 +116,7 @@ def _average_nngp(read: Array, value: Array, visible: Bool[Array, "n columns col
     return jax.lax.fori_loop(0, heads, add_head, jnp.zeros_like(value)) / heads
 
 
-@partial(jax.jit, static_argnames=("heads",))
+@jax.jit
 def _average_ntk(
     read, tangent, value, tangent_value, visible: Bool[Array, "n columns columns"], key: Array, heads: int
 ) -> tuple[Array, Array]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any, get_args
 
 import jax
@@ -22,6 +23,9 @@ from specht.infinite.joint import joint_gram
 from specht.infinite.one_block import sampled_kernel, tied_kernel
 from specht.infinite.pairs import Sequences
 from specht.sequences.tokens import check_mask, check_tokens
+
+_PILOT_ROWS = 48
+"""Sequences of the pilot run that judges how many heads a relative error needs."""
 
 
 class Kernel:
@@ -67,7 +71,7 @@ class Kernel:
         refuse_without_limit(arch)
         self.arch, self.relative_error, self.seed, self.memory, self.progress = arch, relative_error, seed, memory, progress
         self.heads: int | None = None
-        self.stderr: Float[np.ndarray, "n m"] | None = None
+        self.stderr: np.ndarray | None = None
         self._heads_given = None if heads is None else _whole_groups(heads)
         self._heads_chosen: dict[Kind, int] = {}
 
@@ -101,7 +105,7 @@ class Kernel:
         return self._gram(x, y, mask, mask_y, "ntk")
 
     def diagonal(self, x: Any, *, kind: Kind | str = "nngp", mask: Any = None) -> Float[np.ndarray, " n"]:
-        """k(x, x) of every sequence, without the Gram."""
+        """k(x, x) of every sequence, without the Gram; `stderr` then has one entry a sequence."""
         kind = _checked(kind)
         batch, form = self._sequences(x, mask, "x"), choose_form(self.arch, kind)
         if form == "joint":
@@ -112,7 +116,9 @@ class Kernel:
             return value
         with jax.enable_x64(True):
             placed = Sequences(*(jnp.asarray(part) for part in batch))
-            return np.asarray(self._tile(form, kind, batch)(placed, None, _silent)[0])
+            value, *stderr = self._tile(form, kind, batch)(placed, None, _silent)
+        self.stderr = np.asarray(stderr[0]) if stderr else None
+        return np.asarray(value)
 
     def features(self, x: Any, *, mask: Any = None) -> Float[np.ndarray, "n features"]:
         """Explicit features with `features(x) @ features(y).T == nngp(x, y)`, where they are finite.
@@ -206,26 +212,32 @@ class Kernel:
                 f"{len(both.symbols)} sequences of {self.arch.columns} columns have {positions}: give at most "
                 f"{MAX_POSITIONS // self.arch.columns} of them, or use one block with readout 'last', scaling='tied', or linear attention."
             )
-        heads = self._number_of_heads(kind, both)
         with jax.enable_x64(True):
             batch = Sequences(*(jnp.asarray(part) for part in both))
-            value, stderr = joint_gram(self.arch, batch, seed=self.seed, heads_per_group=heads // GROUPS, kind=kind, progress=self.progress)
+            draw = partial(joint_gram, self.arch, batch, seed=self.seed, kind=kind, progress=self.progress)
+            self.heads = self._heads_given or self._heads_chosen.get(kind, HEADS_STEP)
+            value, stderr = draw(heads_per_group=self.heads // GROUPS)
+            if self._heads_given is None and self._heads_wanted(value, stderr) > self.heads:
+                self.heads = self._heads_wanted(value, stderr)
+                value, stderr = draw(heads_per_group=self.heads // GROUPS)
+        self._heads_chosen[kind] = self.heads
         columns = slice(0, n) if right is None else slice(n, None)
         return value[:n, columns], stderr[:n, columns]
 
     def _number_of_heads(self, kind: Kind, batch: Sequences) -> int:
         """Heads to draw: as given, or from the error of a pilot run; decided once, so that later Grams share the same heads."""
-        self.heads = self._heads_given or self._heads_chosen.get(kind) or self._pilot(kind, batch)
+        self.heads = self._heads_given or self._heads_chosen.get(kind)
+        if self.heads is None:
+            pilot = Kernel(self.arch, heads=HEADS_STEP, seed=self.seed)
+            value = pilot._evaluate(Sequences(*(part[:_PILOT_ROWS] for part in batch)), None, kind)
+            assert pilot.stderr is not None
+            self.heads = self._heads_wanted(value, pilot.stderr)
         self._heads_chosen[kind] = self.heads
         return self.heads
 
-    def _pilot(self, kind: Kind, batch: Sequences) -> int:
-        joint = choose_form(self.arch, kind) == "joint"
-        sample = Sequences(*(part[: 8 if joint else 48] for part in batch))
-        pilot = Kernel(self.arch, heads=HEADS_STEP, seed=self.seed)
-        value = pilot._evaluate(sample, None, kind)
-        assert pilot.stderr is not None
-        error = float(np.linalg.norm(pilot.stderr) / np.linalg.norm(value))
+    def _heads_wanted(self, value: np.ndarray, stderr: np.ndarray) -> int:
+        """Heads that meet the relative error, given what `HEADS_STEP` heads reach: errors fall as the root of their number."""
+        error = float(np.linalg.norm(stderr) / np.linalg.norm(value))
         return _whole_groups(math.ceil(HEADS_STEP * max(1.0, 1.1 * (error / self.relative_error) ** 2)))
 
     def _sequences(self, tokens: Any, mask: Any, name: str) -> Sequences:

@@ -48,6 +48,7 @@ def sampled_kernel(
 @partial(jax.jit, static_argnames=("arch", "kind"))
 def _jackknife(arch: Architecture, x: Sequences, y: Sequences | None, groups: list[Attended], *, kind: Kind) -> tuple[Array, Array]:
     """Value from the mean of all groups; its standard error from leaving one out, since what follows attention is not linear."""
+    x, y = jax.tree.map(jnp.asarray, (x, y))
     stacked = jax.tree.map(lambda *parts: jnp.stack(parts), *groups)
     total = jax.tree.map(lambda part: jnp.sum(part, axis=0), stacked)
     value = _after_attention(arch, x, y, jax.tree.map(lambda whole: whole / GROUPS, total), kind=kind)
@@ -63,6 +64,7 @@ def _jackknife(arch: Architecture, x: Sequences, y: Sequences | None, groups: li
 @partial(jax.jit, static_argnames=("arch", "kind"))
 def tied_kernel(arch: Architecture, x: Sequences, y: Sequences | None, *, kind: Kind) -> Array:
     """Kernel of tied attention, in closed form; `y=None` gives the diagonal."""
+    x, y = jax.tree.map(jnp.asarray, (x, y))
     read = reading(arch)
     left = tied_features(arch, read, x)
     right = left if y is None else tied_features(arch, read, y)
@@ -74,6 +76,7 @@ def tied_kernel(arch: Architecture, x: Sequences, y: Sequences | None, *, kind: 
 @partial(jax.jit, static_argnames=("arch", "ntk"))
 def _attended(arch: Architecture, x: Sequences, y: Sequences | None, draw: Int[Array, "3"], *, ntk: bool) -> Attended:
     """Average over the heads of one group; `draw` is (seed, group, chunks of heads)."""
+    x, y = jax.tree.map(jnp.asarray, (x, y))  # without compilation they are still NumPy
     seed, group, chunks = draw
     read = reading(arch)
     n, m = len(x.symbols), len(x.symbols if y is None else y.symbols)
