@@ -53,7 +53,7 @@ def _one_group(arch: Architecture, x: Sequences, key: Array, heads: int, kind: K
     visible = visible_keys(arch, x)
     for block in range(arch.depth):
         inputs = _attention_inputs(arch, stream)
-        attended, ntk = _average(*inputs, visible, jax.random.fold_in(key, block), heads)
+        attended, ntk = _average(*inputs, visible, jax.random.fold_in(key, block), jnp.asarray(heads))
         stream = _finish(arch, stream, attended, ntk, block)
     return kernel_of(stream)
 
@@ -99,7 +99,7 @@ def _finish(arch: Architecture, stream: Moments, attended: Array, ntk: Array | N
     return readout(arch, stream) if last else stream
 
 
-def _average(read, tangent, value, tangent_value, visible: Array, key: Array, heads: int) -> tuple[Array, Array | None]:
+def _average(read, tangent, value, tangent_value, visible: Array, key: Array, heads: Array) -> tuple[Array, Array | None]:
     """Attended covariance, and attended tangent kernel where it is wanted, of `heads` drawn heads."""
     if tangent is None:
         return _average_nngp(read, value, visible, key, heads), None
@@ -108,17 +108,17 @@ def _average(read, tangent, value, tangent_value, visible: Array, key: Array, he
 
 
 @jax.jit
-def _average_nngp(read: Array, value: Array, visible: Bool[Array, "n columns columns"], key: Array, heads: int) -> Array:
+def _average_nngp(read: Array, value: Array, visible: Bool[Array, "n columns columns"], key: Array, heads: Array) -> Array:
     def add_head(head, total):
         weights = masked_softmax(_bilinear(jax.random.fold_in(key, head), read, read), visible)
         return total + apply_weights(weights, value, weights)
 
-    return jax.lax.fori_loop(0, heads, add_head, jnp.zeros_like(value)) / heads
+    return jax.lax.fori_loop(0, heads, add_head, jnp.zeros_like(value)) / heads.astype(jnp.float64)
 
 
 @jax.jit
 def _average_ntk(
-    read, tangent, value, tangent_value, visible: Bool[Array, "n columns columns"], key: Array, heads: int
+    read, tangent, value, tangent_value, visible: Bool[Array, "n columns columns"], key: Array, heads: Array
 ) -> tuple[Array, Array]:
     """A V A^T, and A Theta A^T plus the path through the scores."""
 
@@ -132,7 +132,7 @@ def _average_ntk(
 
     zeros = jnp.zeros_like(value)
     first, second = jax.lax.fori_loop(0, heads, add_head, (zeros, zeros))
-    return first / heads, second / heads
+    return first / heads.astype(jnp.float64), second / heads.astype(jnp.float64)
 
 
 def _bilinear(key: Array, left: Array, right: Array) -> Array:
