@@ -13,6 +13,8 @@ def pytest_configure(config):
     cache = Path(config.rootpath) / ".pytest_cache" / "jax"
     os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(cache))
     os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0.3")
+    # Most of the time goes into compiling programs that run once, so they are optimised less.
+    os.environ.setdefault("XLA_FLAGS", "--xla_backend_optimization_level=1")
 
     import jax
 

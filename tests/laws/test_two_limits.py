@@ -9,9 +9,10 @@ import pytest
 from architectures import CASES, SAMPLED, tokens
 
 import specht
+from specht.infinite.forms import choose_form
 
 ROUNDING = 1e-5  # finite networks are float32; where their standard error is smaller (a normed diagonal) this is what is left
-NETWORKS = {"nngp": 300, "ntk": 100}
+NETWORKS = {"nngp": 200, "ntk": 80}
 
 
 def size(width: int) -> specht.Size:
@@ -25,7 +26,8 @@ class Limit(NamedTuple):
 
 
 def infinite(name: str, kind: str, x: np.ndarray) -> Limit:
-    kernel = specht.Kernel(CASES[name].arch, heads=8192 if name in SAMPLED else None)
+    joint = choose_form(CASES[name].arch, kind) == "joint"
+    kernel = specht.Kernel(CASES[name].arch, heads=(2048 if joint else 8192) if name in SAMPLED else None)
     value = getattr(kernel, kind)(x)
     return Limit(value, np.zeros_like(value) if kernel.stderr is None else kernel.stderr)
 
@@ -35,6 +37,7 @@ def finite(name: str, kind: str, x: np.ndarray, width: int, networks: int):
     return estimate(CASES[name].arch, x, size=size(width), networks=networks, seed=width)
 
 
+@pytest.mark.networks
 @pytest.mark.parametrize("name", CASES)
 @pytest.mark.parametrize("kind", NETWORKS)
 def test_sampled_networks_extrapolate_to_the_kernel(name, kind):
@@ -58,6 +61,7 @@ def relative_bias(name: str, kind: str, x: np.ndarray, limit: Limit, width: int,
     return float(np.vdot(estimate.mean - limit.value, limit.value) / norm), float(stderr)
 
 
+@pytest.mark.networks
 def test_deviation_of_the_linear_model_shrinks_with_width():
     x = tokens(CASES["linear"].arch, n=4)
     limit = infinite("linear", "nngp", x)
@@ -77,7 +81,7 @@ def test_deviation_is_one_over_width(name, kind):
     x = tokens(CASES[name].arch, n=4)
     limit = infinite(name, kind, x)
     widths = np.array([32, 64, 128, 256])
-    networks = {"nngp": 1500, "ntk": 300}[kind]
+    networks = {"nngp": 800, "ntk": 150}[kind]
     bias, stderr = np.array([relative_bias(name, kind, x, limit, int(width), networks) for width in widths]).T
     c = (bias[1:] / widths[1:] / stderr[1:] ** 2).sum() / (1 / widths[1:] ** 2 / stderr[1:] ** 2).sum()
     assert (np.abs(bias[1:] - c / widths[1:]) <= 5 * stderr[1:]).all()
