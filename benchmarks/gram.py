@@ -7,7 +7,7 @@ Prints one JSON object a line. Seconds are CPU seconds, the minimum of several r
 * floor: float64 products of one-hot tokens that count equal tokens and matching positions, the arithmetic that no exact method avoids;
 * by_position: the sum over all length x length position pairs, as general-purpose libraries do it; where one run would take over
   60 CPU seconds it is timed on fewer sequences and scaled by the number of pairs (`extrapolated`).
-Memory is the growth of the peak resident set while a Gram is computed.
+Memory is the growth of the peak resident set while a Gram is computed, compilation included.
 """
 
 import os
@@ -180,10 +180,10 @@ def time_by_position(x: np.ndarray, vocab: int, activation: str, kind: str) -> t
 
 
 def measure(function, repeats: int = 5) -> tuple[float, int]:
-    """Least CPU seconds over some runs after a first one, and growth of the peak memory over that first and the later runs."""
-    function()
+    """Least CPU seconds over some runs after a first one that compiles, and growth of the peak memory over all of them."""
     reset_peak()
     before, seconds = resident("VmRSS"), []
+    function()
     for _ in range(repeats):
         begin = time.process_time()
         function()

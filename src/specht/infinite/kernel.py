@@ -24,6 +24,8 @@ from specht.infinite.one_block import sampled_kernel, tied_kernel
 from specht.infinite.pairs import Sequences
 from specht.sequences.tokens import check_mask, check_tokens
 
+_MARGIN = 1.3
+"""More heads than the pilot asks for: its sequences are few, and its error is itself an estimate."""
 _PILOT_ROWS = 48
 """Sequences of the pilot run that judges how many heads a relative error needs."""
 
@@ -238,7 +240,7 @@ class Kernel:
     def _heads_wanted(self, value: np.ndarray, stderr: np.ndarray) -> int:
         """Heads that meet the relative error, given what `HEADS_STEP` heads reach: errors fall as the root of their number."""
         error = float(np.linalg.norm(stderr) / np.linalg.norm(value))
-        return _whole_groups(math.ceil(HEADS_STEP * max(1.0, 1.1 * (error / self.relative_error) ** 2)))
+        return _whole_groups(math.ceil(HEADS_STEP * max(1.0, _MARGIN * (error / self.relative_error) ** 2)))
 
     def _sequences(self, tokens: Any, mask: Any, name: str) -> Sequences:
         checked = check_tokens(self.arch, tokens, name)
