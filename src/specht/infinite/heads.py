@@ -89,8 +89,8 @@ def head_features(arch: Architecture, read: Reading, x: Sequences, key: Array, *
     by_symbol = (t * table_a + math.sqrt(t * p) * root * table_c[None])[last]  # (n, symbols, head)
     by_position = (math.sqrt(t * p) * table_b + p * root * table_d[None])[last]  # (n, columns, head)
     hot = x.one_hot(symbols, jnp.float64)
-    scores = jnp.einsum("nbv,nvh->nbh", hot, by_symbol) + by_position
-    weights = masked_softmax(scores.transpose(0, 2, 1), x.visible[:, None, :])  # (n, head, columns)
+    scores = jnp.einsum("nbv,nvh->nhb", hot, by_symbol) + by_position.transpose(0, 2, 1)
+    weights = masked_softmax(scores, x.visible[:, None, :])  # (n, head, columns)
     features = _spread(read, hot, weights)
     if not ntk:
         return HeadFeatures(features, features)
