@@ -37,7 +37,11 @@ _RANK_STEP = 64
 def joint_gram(
     arch: Architecture, x: Sequences, *, seed: int, heads_per_group: int, kind: Kind, progress: Callable[[int, int], None] | None = None
 ) -> tuple[Float[np.ndarray, "n n"], Float[np.ndarray, "n n"]]:
-    """Kernel of all pairs of one batch: mean over independent groups of heads, and the standard error of that mean."""
+    """Kernel of all pairs of one batch: mean over independent groups of heads, and the standard error of that mean.
+
+    The error is statistical. Every group carries its own few heads through nonlinear layers, which adds a bias of order
+    1/heads_per_group that does not average away; at 16 heads a group it can reach the size of the standard error.
+    """
     values = []
     for group in range(GROUPS):
         values.append(np.asarray(_one_group(arch, x, jax.random.key(seed * GROUPS + group), heads_per_group, kind)))

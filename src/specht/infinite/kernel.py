@@ -219,8 +219,9 @@ class Kernel:
             draw = partial(joint_gram, self.arch, batch, seed=self.seed, kind=kind, progress=self.progress)
             self.heads = self._heads_given or self._heads_chosen.get(kind, HEADS_STEP)
             value, stderr = draw(heads_per_group=self.heads // GROUPS)
-            if self._heads_given is None and self._heads_wanted(value, stderr) > self.heads:
-                self.heads = self._heads_wanted(value, stderr)
+            wanted = self._heads_wanted(value, stderr, drawn=self.heads)
+            if self._heads_given is None and wanted > self.heads:
+                self.heads = wanted
                 value, stderr = draw(heads_per_group=self.heads // GROUPS)
         self._heads_chosen[kind] = self.heads
         columns = slice(0, n) if right is None else slice(n, None)
@@ -233,14 +234,14 @@ class Kernel:
             pilot = Kernel(self.arch, heads=HEADS_STEP, seed=self.seed)
             value = pilot._evaluate(Sequences(*(part[:_PILOT_ROWS] for part in batch)), None, kind)
             assert pilot.stderr is not None
-            self.heads = self._heads_wanted(value, pilot.stderr)
+            self.heads = self._heads_wanted(value, pilot.stderr, drawn=HEADS_STEP)
         self._heads_chosen[kind] = self.heads
         return self.heads
 
-    def _heads_wanted(self, value: np.ndarray, stderr: np.ndarray) -> int:
-        """Heads that meet the relative error, given what `HEADS_STEP` heads reach: errors fall as the root of their number."""
-        error = float(np.linalg.norm(stderr) / np.linalg.norm(value))
-        return _whole_groups(math.ceil(HEADS_STEP * max(1.0, _MARGIN * (error / self.relative_error) ** 2)))
+    def _heads_wanted(self, value: np.ndarray, stderr: np.ndarray, *, drawn: int) -> int:
+        """Heads that meet the relative error, given what `drawn` heads reach: errors fall as the root of their number."""
+        error = float(np.linalg.norm(stderr) / max(np.linalg.norm(value), 1e-300))
+        return _whole_groups(math.ceil(drawn * max(1.0, _MARGIN * (error / self.relative_error) ** 2)))
 
     def _sequences(self, tokens: Any, mask: Any, name: str) -> Sequences:
         checked = check_tokens(self.arch, tokens, name)

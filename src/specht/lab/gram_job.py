@@ -77,7 +77,9 @@ class GramRun:
     @property
     def ratio(self) -> float | None:
         """Trace of the NTK over trace of the NNGP kernel."""
-        return self.kernels["ntk"].trace / self.kernels["nngp"].trace if len(self.kernels) == 2 else None
+        if len(self.kernels) < 2 or self.kernels["nngp"].trace == 0.0:
+            return None
+        return self.kernels["ntk"].trace / self.kernels["nngp"].trace
 
     def summary(self) -> dict[str, Any]:
         n = len(self.tokens)
