@@ -20,7 +20,7 @@ import math
 import re
 from typing import Any, Literal, get_args
 
-from specht.errors import InputError, unknown_choice
+from specht.errors import InputError, unknown_choice, whole_number
 
 Positions = Literal["learned", "none", "sinusoidal", "stochastic", "rotary"]
 Attention = Literal["linear", "softmax"]
@@ -85,10 +85,8 @@ class Architecture:
     """One more linear layer (unit variance) before the readout."""
 
     def __post_init__(self) -> None:
-        for name, smallest in (("vocab", 1), ("length", 1), ("depth", 1)):
-            value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, int) or value < smallest:
-                raise InputError(f"{name} must be a whole number of at least {smallest}, got {value!r}.")
+        for name in ("vocab", "length", "depth"):
+            object.__setattr__(self, name, whole_number(name, getattr(self, name), at_least=1))
         if self.s_w is None:
             object.__setattr__(self, "s_w", 1.0 / self.vocab)
         for name in ("s_w", "s_p", "s_1", "s_2"):

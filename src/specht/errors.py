@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import difflib
+import operator
 from collections.abc import Iterable
+from typing import Any
 
 
 class InputError(ValueError):
@@ -24,3 +26,22 @@ def unknown_choice(what: str, given: object, choices: Iterable[str]) -> InputErr
     near = difflib.get_close_matches(str(given), choices, n=1)
     hint = f": did you mean {near[0]!r}?" if near else "."
     return InputError(f"Unknown {what} {given!r}{hint} Choose from: {', '.join(choices)}.")
+
+
+def whole_number(name: str, value: Any, *, at_least: int, at_most: int | None = None) -> int:
+    """The value as an `int`, whichever library it comes from, or the error for one that is no whole number in the range.
+
+    >>> whole_number("depth", 3, at_least=1)
+    3
+    """
+    range_ = f"of at least {at_least}" if at_most is None else f"from {at_least} to {at_most}"
+    wrong = InputError(f"{name} must be a whole number {range_}, got {value!r}.")
+    if isinstance(value, bool):
+        raise wrong
+    try:
+        number = operator.index(value)
+    except TypeError:
+        raise wrong from None
+    if number < at_least or (at_most is not None and number > at_most):
+        raise wrong
+    return number

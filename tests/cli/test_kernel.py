@@ -35,7 +35,7 @@ def test_writes_what_it_says(capsys, tmp_path):
     for word in ("architecture", "form", "CPU time", "peak memory", "standard error", "trace", "effective rank", "NTK / NNGP"):
         assert word in out
     (folder,) = (tmp_path / "specht-results").iterdir()
-    assert sorted(path.name for path in folder.iterdir()) == ["config.json", "kernel.nc", "kernel.npz", "report.html"]
+    assert sorted(path.name for path in folder.iterdir()) == ["config.json", "kernel.nc", "kernel.npz", "report.html", "result.json"]
     assert str(folder.relative_to(tmp_path) / "report.html") in out
 
 
@@ -81,16 +81,40 @@ def test_sampled_kernel_has_a_standard_error(capsys):
 def test_own_tokens(capsys, tmp_path):
     tokens = np.random.default_rng(5).integers(3, size=(6, 5))
     np.save(tmp_path / "mine.npy", tokens)
-    found = run_json(capsys, *SMALL, "--tokens", "mine.npy")
+    found = run_json(capsys, "kernel", "--length", "4", "--vocab", "3", "--tokens", "mine.npy")
     assert found["shape"] == [6, 6]
     with xarray.open_dataset(found["data"], engine="h5netcdf") as data:
         np.testing.assert_array_equal(data["tokens"], tokens)
 
 
 def test_same_flags_give_the_same_numbers(capsys):
-    first, second = run_json(capsys, *SMALL), run_json(capsys, *SMALL)
-    assert first["report"] == second["report"]
+    first, second = run_json(capsys, *SMALL, "--out", "one"), run_json(capsys, *SMALL, "--out", "two")
     assert first["kernels"] == second["kernels"]
+    assert (first["report"], second["report"]) == ("one/report.html", "two/report.html")
+
+
+def test_a_complete_run_is_not_computed_again(capsys, monkeypatch, tmp_path):
+    first = run_json(capsys, *SMALL)
+    monkeypatch.setattr("specht.lab.gram_job.run_gram", lambda *_: pytest.fail("computed again"))
+    assert run_json(capsys, *SMALL) == first
+    assert main(SMALL) == 0
+    assert "computed before" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("damage", [lambda path: path.write_bytes(path.read_bytes()[:-1]), Path.unlink], ids=["cut off", "gone"])
+def test_a_damaged_run_is_computed_again(capsys, damage):
+    first = run_json(capsys, *SMALL)
+    damage(Path(first["data"]))
+    assert run_json(capsys, *SMALL)["kernels"] == first["kernels"]
+    with xarray.open_dataset(first["data"], engine="h5netcdf") as data:
+        assert np.trace(data["nngp"]) == pytest.approx(first["kernels"]["nngp"]["trace"])
+
+
+@pytest.mark.parametrize("zero", [["--s-1", "0"], ["--s-2", "0", "--preset", "softmax", "--heads", "256"]])
+def test_a_kernel_that_is_zero_is_said_to_be(capsys, zero):
+    found = run_json(capsys, *SMALL, *zero)
+    assert found["kernels"]["nngp"]["trace"] == found["kernels"]["nngp"]["effective_rank"] == 0
+    assert "NNGP kernel is zero" in Path(found["report"]).read_text()
 
 
 def test_other_results_are_not_overwritten(capsys, tmp_path):

@@ -7,7 +7,7 @@ import pytest
 
 import specht
 from specht.errors import InputError, NoLimitError
-from specht.infinite import gram
+from specht.infinite import memory
 
 ARCH = specht.Architecture(vocab=3, length=2)
 GOOD = np.array([[0, 1, 2]])
@@ -75,7 +75,7 @@ def test_architectures_without_a_kernel(fields, sentence):
 
 
 def test_a_gram_that_does_not_fit(monkeypatch):
-    monkeypatch.setattr(gram, "available_memory", lambda: 8 * 2**30)
+    monkeypatch.setattr(memory, "available_memory", lambda: 8 * 2**30)
     with pytest.raises(
         InputError, match=r"A Gram of 100000 x 100000 in float64 needs 74.5 GiB and 8.0 GiB are free: .*tiles\(x, y, rows=2684\)"
     ):
@@ -99,9 +99,9 @@ def test_features_that_do_not_exist():
     ("options", "sentence"),
     [
         ({"relative_error": 0.0}, "relative_error must lie between 0 and 1, got 0.0"),
-        ({"heads": 0}, "heads must be a positive whole number, got 0"),
+        ({"heads": 0}, "heads must be a whole number of at least 1, got 0"),
         ({"seed": -1}, "seed must be a whole number from 0"),
-        ({"memory": 10}, "memory is the working space in bytes"),
+        ({"memory": 10}, "memory .bytes of working space. must be a whole number of at least 1048576, got 10"),
     ],
 )
 def test_unusable_options(options, sentence):

@@ -1,4 +1,7 @@
-"""Closed kernels against one joint covariance of all (sequence, position) points, in plain NumPy that shares nothing with the package."""
+"""Kernels against one joint covariance of all (sequence, position) points, in plain NumPy that shares nothing with the package.
+
+Softmax scores are drawn there from their full covariance, and the path through them goes over explicit Jacobians.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +45,30 @@ def activated(activation, k):
     return value, (np.pi - angle) / (2 * np.pi), np.sqrt(q / (2 * math.pi))
 
 
-def attended(arch, k, theta, positions, sees):
+def sampled_attention(k, theta, read, read_theta, sees, rng, draws=4000):
+    """Softmax heads with scores from N(0, read x read); every Jacobian diag(a) - a a^T written out."""
+    points = len(k)
+    pairs = np.argwhere(sees)  # (query, key)
+    q, c = pairs.T
+    covariance = read[np.ix_(q, q)] * read[np.ix_(c, c)]
+    eigenvalues, vectors = np.linalg.eigh(covariance)
+    scores = np.full((draws, points, points), -np.inf)
+    scores[:, q, c] = rng.standard_normal((draws, len(pairs))) @ (vectors * np.sqrt(np.maximum(eigenvalues, 0))).T
+    top = np.where(sees.any(axis=1), scores.max(axis=2), 0.0)[:, :, None]
+    weights = np.where(sees, np.exp(scores - top), 0.0)
+    weights = weights / np.maximum(weights.sum(axis=2, keepdims=True), 1e-300)
+    jacobians = np.einsum("xpe,ec->xpec", weights, np.eye(points)) - np.einsum("xpe,xpc->xpec", weights, weights)
+    through_values = np.einsum("xpec,ef->xpcf", jacobians, k)
+    slopes = np.einsum("xpcf,xqfd->pqcd", through_values, jacobians, optimize=True) / draws
+    score_theta = (
+        2 * np.einsum("pq,cd->pqcd", read, read) + np.einsum("pq,cd->pqcd", read_theta, read) + np.einsum("pq,cd->pqcd", read, read_theta)
+    )
+    out = np.einsum("xpe,ef,xqf->pq", weights, k, weights, optimize=True) / draws
+    moved = np.einsum("xpe,ef,xqf->pq", weights, theta, weights, optimize=True) / draws
+    return out, 2 * out + moved + (slopes * score_theta).sum(axis=(2, 3))
+
+
+def attended(arch, k, theta, positions, sees, rng):
     read, read_theta = (k, theta) if arch.values_see_positions else (k + positions, theta + positions)
     share = 1 / np.maximum(sees.sum(axis=1, keepdims=True), 1) if arch.normalised else 1.0
     if arch.scaling == "tied":
@@ -52,14 +78,16 @@ def attended(arch, k, theta, positions, sees):
         weights = weights * share
         out = weights @ k @ weights.T
         return out, 2 * out + weights @ theta @ weights.T
+    if arch.attention == "softmax":
+        return sampled_attention(k, theta, read, read_theta, sees, rng)
     reach = sees * share
     total = reach @ (read * k) @ reach.T
     out = read * total
     return out, 4 * out + read_theta * total + read * (reach @ (read_theta * k + read * theta) @ reach.T)
 
 
-def recursion(arch, x, mask):
-    """NNGP and NTK of a stack with learned or no positions, every layer acting on all points at once."""
+def recursion(arch, x, mask, rng=None):
+    """NNGP and NTK of a stack with learned or no positions, every layer acting on all points at once; `rng` draws softmax scores."""
     n, columns = x.shape
     tokens = x.copy()
     if arch.readout == "cls":
@@ -70,7 +98,7 @@ def recursion(arch, x, mask):
     k = arch.s_w * (token[:, None] == token[None, :]) + (positions if arch.values_see_positions else 0.0)
     theta, mean, zero = k, np.zeros(len(token)), np.zeros(len(token))
     for _ in range(arch.depth):
-        out, out_theta = attended(arch, *(normed(k, theta, mean) if arch.norm == "pre" else (k, theta)), positions, sees)
+        out, out_theta = attended(arch, *(normed(k, theta, mean) if arch.norm == "pre" else (k, theta)), positions, sees, rng)
         if arch.residual:
             out, out_theta = k + out, theta + out_theta
         if arch.norm == "post":
@@ -106,3 +134,30 @@ def test_kernel_follows_the_recursion_on_all_points(fields, padded):
     for kind, expected in exact.items():
         found = getattr(kernel, kind)(x, mask=mask)
         np.testing.assert_allclose(found, expected, rtol=0, atol=1e-9 * np.abs(expected).max())
+
+
+SOFTMAX_STACKS = [
+    {"activation": "erf"},
+    {"activation": "relu", "residual": True, "norm": "pre", "values_see_positions": False},
+    {"activation": "relu", "readout": "mean", "causal": True, "norm": "post"},
+    {"activation": "erf", "depth": 2, "positions": "none", "extra_linear": True},
+    {"activation": "relu", "depth": 2, "residual": True, "norm": "pre"},
+]
+
+
+@pytest.mark.parametrize("fields", SOFTMAX_STACKS, ids=str)
+def test_sampled_kernel_follows_the_recursion_on_all_points(fields):
+    length = 3 if fields.get("readout") == "mean" else 2
+    arch = specht.Architecture(vocab=3, length=length, attention="softmax", s_w=1.5, s_p=1.0, s_2=0.7, **fields)
+    x = np.random.default_rng(1).integers(0, 3, (3, arch.columns))
+    mask = np.ones(x.shape, bool)
+    mask[1, 0] = False
+    rounds = [recursion(arch, x, mask, np.random.default_rng(seed)) for seed in range(8)]
+    kernel = specht.Kernel(arch, heads=4096)
+    for kind in ("nngp", "ntk"):
+        expected = np.mean([each[kind] for each in rounds], axis=0)
+        error = np.std([each[kind] for each in rounds], axis=0, ddof=1) / math.sqrt(len(rounds))
+        found = getattr(kernel, kind)(x, mask=mask)
+        total = np.hypot(error, kernel.stderr)
+        assert np.linalg.norm(total) < 0.02 * np.linalg.norm(expected)
+        assert (np.abs(found - expected) <= 5 * total + 1e-9 * np.abs(expected).max()).all()

@@ -59,7 +59,7 @@ def test_preset_and_notation_together_are_refused():
 
 def test_digest_is_stable():
     # This number names folders on people's disks: it may change only when results do.
-    assert KernelConfig().digest() == "2c8598a2cb57"
+    assert KernelConfig().digest() == "c3f12ea4b44d"
 
 
 def test_digest_depends_on_what_decides_the_numbers():
@@ -71,9 +71,18 @@ def test_digest_depends_on_what_decides_the_numbers():
         KernelConfig(n=3),
         KernelConfig(seed=1),
         KernelConfig(kind="ntk"),
-        KernelConfig(heads=9),
     ]
     assert len({each.digest() for each in [config(), *other]}) == len(other) + 1
+
+
+def test_digest_names_heads_where_heads_are_sampled():
+    closed = [KernelConfig(), KernelConfig(heads=9), KernelConfig(relative_error=0.1)]
+    assert len({each.digest() for each in closed}) == 1
+    softmax = ArchitectureFlags(preset="softmax")
+    sampled = [KernelConfig(architecture=softmax, **fields) for fields in ({}, {"heads": 9}, {"relative_error": 0.1}, {"seed": 1})]
+    assert len({each.digest() for each in sampled}) == 4
+    # given heads, no error is aimed at
+    assert KernelConfig(architecture=softmax, heads=9, relative_error=0.1).digest() == sampled[1].digest()
 
 
 def test_digest_reads_the_tokens_and_not_their_path(tmp_path):
@@ -82,7 +91,7 @@ def test_digest_reads_the_tokens_and_not_their_path(tmp_path):
     np.save(tmp_path / "c.npy", np.ones((2, 17), dtype=int))
     a, b, c = (KernelConfig(tokens=tmp_path / name).digest() for name in ("a.npy", "b.npy", "c.npy"))
     assert a == b != c
-    assert KernelConfig(tokens=tmp_path / "a.npy", n=5).digest() == a
+    assert KernelConfig(tokens=tmp_path / "a.npy", seed=5).digest() == a  # nothing is drawn
 
 
 def test_missing_tokens_are_a_sentence(tmp_path):

@@ -149,7 +149,7 @@ def test_a_folder_with_other_files_is_refused(tmp_path):
 
 def test_a_file_in_the_way_is_refused(tmp_path):
     (tmp_path / "out").write_text("a file")
-    with pytest.raises(InputError, match="cannot be made"):
+    with pytest.raises(InputError, match="cannot be written to"):
         fill(KernelConfig(), tmp_path / "out")
 
 
@@ -157,9 +157,50 @@ def test_a_file_in_the_way_is_refused(tmp_path):
 def test_a_run_that_fails_early_leaves_no_new_folder(tmp_path, existed):
     if existed:
         (tmp_path / "out").mkdir()
-    with pytest.raises(InputError, match="bad"), store.results_folder("kernel", KernelConfig(), tmp_path / "out"):
+    with pytest.raises(InputError, match="bad"), store.results_folder("kernel", KernelConfig(), tmp_path / "out" / "deep" / "er"):
         raise InputError("bad")
     assert (tmp_path / "out").exists() == existed
+    assert not (tmp_path / "out" / "deep").exists()
+
+
+def test_a_folder_that_cannot_be_written_to_is_refused_before_the_work(tmp_path, monkeypatch):
+    def refuse(**_):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(store.tempfile, "TemporaryFile", refuse)
+    with (
+        pytest.raises(InputError, match=r"cannot be written to \(Permission denied\)"),
+        store.results_folder("kernel", KernelConfig(), tmp_path),
+    ):
+        raise AssertionError("the block must not run")
+
+
+RESULT = {"command": "kernel", "version": specht.__version__, "trace": 1.5}
+
+
+class TestFinished:
+    def folder(self, tmp_path):
+        (tmp_path / "data.txt").write_text("numbers")
+        store.save_result(RESULT, tmp_path, ["data.txt"])
+        return tmp_path
+
+    def test_gives_back_what_was_printed(self, tmp_path):
+        assert store.finished_result(self.folder(tmp_path), ["data.txt"]) == RESULT
+
+    @pytest.mark.parametrize("damage", ["changed", "missing", "cut off", "another version", "one file more"])
+    def test_anything_else_is_not_finished(self, tmp_path, damage, monkeypatch):
+        folder, files = self.folder(tmp_path), ["data.txt"]
+        if damage == "changed":
+            (folder / "data.txt").write_text("number")
+        elif damage == "missing":
+            (folder / "data.txt").unlink()
+        elif damage == "cut off":
+            (folder / "result.json").write_text((folder / "result.json").read_text()[:40])
+        elif damage == "another version":
+            monkeypatch.setattr(specht, "__version__", "0.0.0")
+        else:
+            files.append("more.txt")
+        assert store.finished_result(folder, files) is None
 
 
 def test_time_is_in_universal_time():

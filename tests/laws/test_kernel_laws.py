@@ -10,6 +10,7 @@ from architectures import CASES, CLOSED, SAMPLED, tokens
 
 import specht
 from specht.infinite import joint
+from specht.infinite.forms import why_no_features
 from specht.testing import assert_invariant, assert_psd
 
 KINDS = ("nngp", "ntk")
@@ -115,8 +116,32 @@ def test_compiled_equals_eager(name, kind, monkeypatch):
     np.testing.assert_allclose(eager, compiled, rtol=1e-11, atol=1e-12 * np.abs(compiled).max())
 
 
-@pytest.mark.parametrize("name", ["linear", "linear, cls, extra layer", "softmax"])
-def test_features_reproduce_the_kernel(name):
-    kernel, x = kernel_of(name), tokens(CASES[name].arch)
-    features = kernel.features(x)
-    np.testing.assert_allclose(features @ features.T, kernel(x), rtol=1e-12)
+WITH_FEATURES = {name: case.arch for name, case in CASES.items() if why_no_features(case.arch) is None} | {
+    name: CASES["linear"].arch.replace(**fields)
+    for name, fields in {
+        "mean": {"readout": "mean"},
+        "normalised, positions in scores only": {"normalised": True, "values_see_positions": False},
+        "normalised causal mean": {"readout": "mean", "causal": True, "normalised": True},
+        "no positions, mean": {"positions": "none", "readout": "mean"},
+        "sinusoidal": {"positions": "sinusoidal"},
+        "sinusoidal causal mean, positions in scores only": {
+            "positions": "sinusoidal", "readout": "mean", "causal": True, "values_see_positions": False,
+        },
+        "tied, normalised": {"scaling": "tied", "normalised": True},
+        "tied softmax, causal mean": {"attention": "softmax", "scaling": "tied", "readout": "mean", "causal": True},
+        "tied sinusoidal": {"attention": "softmax", "scaling": "tied", "positions": "sinusoidal"},
+        "softmax, sinusoidal, cls": {"attention": "softmax", "positions": "sinusoidal", "readout": "cls"},
+    }.items()
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", WITH_FEATURES)
+@pytest.mark.parametrize("padded", [False, True])
+def test_features_reproduce_the_kernel(name, padded):
+    arch = WITH_FEATURES[name]
+    x = tokens(arch)
+    mask = np.random.default_rng(5).random(x.shape) < (0.6 if padded else 2.0)
+    mask[:, -1] = True
+    kernel = specht.Kernel(arch, heads=512)
+    features, gram = kernel.features(x, mask=mask), kernel(x, mask=mask)
+    np.testing.assert_allclose(features @ features.T, gram, rtol=1e-11, atol=1e-13 * np.abs(gram).max())

@@ -13,6 +13,7 @@ import cyclopts
 import pydantic
 
 import specht
+from specht.cli import doctor, kernel
 from specht.errors import InputError, unknown_choice
 
 DONE, FAILED, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
@@ -34,11 +35,9 @@ Every command writes into `specht-results/`, or where `--out` says, and prints o
     help_format="plaintext",
     suppress_keyboard_interrupt=False,  # answered in main, with a sentence
 )
-# Named, not imported: a command loads when it is called.
-app.command(
-    "specht.cli.kernel:kernel", name="kernel", help="The infinite-width kernel of a transformer: summary, report, file.", sort_key=1
-)
-app.command("specht.cli.doctor:doctor", name="doctor", help="Versions, devices, precision and caches.", sort_key=2)
+# A command loads what is heavy when it runs, so that help stays quick.
+app.command(kernel.kernel, sort_key=1)
+app.command(doctor.doctor, sort_key=2)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -80,6 +79,8 @@ def _sentence(error: cyclopts.CycloptsError) -> str:
 
 
 def _field_sentence(detail: dict) -> str:
+    if detail["type"] == "value_error":  # one of our own sentences
+        return str(detail["ctx"]["error"])
     flag = "--" + str(detail["loc"][-1]).replace("_", "-")
     if detail["type"] == "literal_error":
         choices = [word.strip("' ") for word in detail["ctx"]["expected"].replace(" or ", ", ").split(",")]

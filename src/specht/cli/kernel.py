@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import shlex
-from typing import Annotated
+from pathlib import Path
+from typing import Annotated, Any
 
 from cyclopts import Parameter
 
@@ -42,33 +43,47 @@ def kernel(
     use_compilation_cache()
     # Loaded now and not above, so that --help stays quick.
     from specht.lab import store
-    from specht.lab.gram_job import run_gram
-    from specht.report.html import render
-    from specht.report.kernel import NAMES, kernel_report, summary_rows
+    from specht.report.kernel import NAMES, summary_rows
 
+    files = ["kernel.nc", "report.html"] + ["kernel.npz"] * npz
     with store.results_folder("kernel", config, output.out) as folder:
-        with Progress("kernel") as progress:
-            run = run_gram(config, progress)
-        summary, record = run.summary(), store.provenance("kernel", config, config.seed)
-        report = kernel_report(
-            run.architecture,
-            summary,
-            run.arrays(),
-            reproduce=shlex.join(["specht", "kernel", *config.flags()]),
-            made_with={name: str(record[name]) for name in MADE_WITH},
-        )
-        store.save_config("kernel", config, folder)
-        store.save_dataset(run.dataset(record), folder / "kernel.nc")
-        if npz:
-            store.save_npz(run.arrays(), folder / "kernel.npz")
-        store.save_text(render(report), folder / "report.html")
-
+        result = store.finished_result(folder, files)
+        if result is not None:
+            output.say("computed before; remove the folder to compute it again")
+        else:
+            result = _compute(config, folder, files)
     paths = {"report": str(folder / "report.html"), "data": str(folder / "kernel.nc")}
     if output.json:
-        identity = {"command": "kernel", "config": config.identity(), "seed": config.seed, "version": record["version"]}
-        return print_json(identity | paths | summary)
-    print_table(summary_rows(summary), header=["", *(NAMES[kind] for kind in summary["kernels"])])
-    print(f"\nreport  {paths['report']}\ndata    {paths['data']}")
+        return print_json(result | paths)
+    print_table(summary_rows(result), header=["", *(NAMES[kind] for kind in result["kernels"])])
+    print("", *(f"{name:6}  {path}" for name, path in paths.items()), sep="\n")
+
+
+def _compute(config: KernelConfig, folder: Path, files: list[str]) -> dict[str, Any]:
+    from specht.lab import store
+    from specht.lab.gram_job import run_gram
+    from specht.report.html import render
+    from specht.report.kernel import kernel_report
+
+    with Progress("kernel") as progress:
+        run = run_gram(config, progress)
+    record = store.provenance("kernel", config, config.seed)
+    identity = {"command": "kernel", "config": config.identity(), "seed": config.seed, "version": record["version"]}
+    result = identity | run.summary()
+    report = kernel_report(
+        run.architecture,
+        result,
+        run.arrays(),
+        reproduce=shlex.join(["specht", "kernel", *config.flags()]),
+        made_with={name: str(record[name]) for name in MADE_WITH},
+    )
+    store.save_config("kernel", config, folder)
+    store.save_dataset(run.dataset(record), folder / "kernel.nc")
+    store.save_text(render(report), folder / "report.html")
+    if "kernel.npz" in files:
+        store.save_npz(run.arrays(), folder / "kernel.npz")
+    store.save_result(result, folder, files)
+    return result
 
 
 def _list_presets(as_json: bool) -> None:

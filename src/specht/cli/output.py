@@ -22,6 +22,10 @@ class OutputFlags:
     json: Annotated[bool, Parameter(negative="", show_default=False)] = False
     """Print one JSON object on standard output and nothing else there."""
 
+    def say(self, sentence: str) -> None:
+        """A remark beside the results."""
+        print(sentence, file=sys.stderr)
+
 
 def print_json(value: Mapping[str, Any]) -> None:
     print(json.dumps(value, allow_nan=False))

@@ -20,7 +20,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Float64, Int, Key, PRNGKeyArray
 
 from specht.architecture import Architecture
-from specht.errors import InputError
+from specht.errors import whole_number
 from specht.finite.network import Network, Size
 from specht.sequences.tokens import check_mask, check_tokens
 
@@ -189,8 +189,7 @@ def _inner_products(left: Any, right: Any) -> Float[Array, "n m"]:
 def _blocks(inputs: Inputs, chunk: int) -> list[Inputs]:
     """Blocks of one size, at most `chunk`, the last filled up with copies of the last sequence so that one shape is compiled."""
     n = len(inputs.tokens)
-    _check_count("chunk", chunk, 1)
-    size = math.ceil(n / math.ceil(n / chunk))
+    size = math.ceil(n / math.ceil(n / whole_number("chunk", chunk, at_least=1)))
     rows = (np.minimum(np.arange(start, start + size), n - 1) for start in range(0, n, size))
     return [jax.tree.map(lambda field, chosen=chosen: field[chosen], inputs) for chosen in rows]
 
@@ -204,11 +203,12 @@ def _average_over_networks(
     progress: Progress | None,
 ) -> Estimate:
     """Mean and standard error by Welford's update, with one network and one kernel in memory at a time."""
-    _check_count("networks", networks, 2)  # one network has no standard error
+    networks = whole_number("networks", networks, at_least=2)  # one network has no standard error
+    root = jax.random.key(whole_number("seed", seed, at_least=0, at_most=2**31 - 1))
     mean: Any = 0.0
     squares: Any = 0.0
     for number in range(networks):
-        weights, signs = jax.random.split(jax.random.fold_in(jax.random.key(seed), number))
+        weights, signs = jax.random.split(jax.random.fold_in(root, number))
         # Sampled outside the compiled programs: random numbers compile slowly, and out here architectures share them.
         sample = kernel(Network.init(arch, size, key=weights), signs)
         step = sample - mean
@@ -225,8 +225,3 @@ def _inputs(arch: Architecture, name: str, tokens: Any, mask: Any, key: PRNGKeyA
     real = check_mask(arch, mask, checked, f"the mask of {name}")
     keys = None if key is None else jax.random.split(jax.random.fold_in(key, ord(name)), len(checked))
     return Inputs(jnp.asarray(checked), jnp.asarray(real), keys)
-
-
-def _check_count(name: str, count: int, smallest: int) -> None:
-    if isinstance(count, bool) or not isinstance(count, int) or count < smallest:
-        raise InputError(f"{name} must be a whole number of at least {smallest}, got {count!r}.")

@@ -19,7 +19,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from specht.architecture import Architecture
-from specht.errors import InputError, unknown_choice
+from specht.errors import InputError, unknown_choice, whole_number
 
 Parametrisation = Literal["ntk", "standard"]
 Tokens: TypeAlias = Int[Array, "n columns"] | Int[np.ndarray, "n columns"]
@@ -166,7 +166,7 @@ class Network(eqx.Module):
             parametrisation: "ntk", raw weights N(0, 1) with scales in the forward pass; "standard", weights N(0, variance / fan-in).
             outputs: columns of the readout matrix.
         """
-        _check_sizes(arch, outputs=outputs, **size._asdict())
+        size, outputs = _checked_size(arch, size), whole_number("outputs", outputs, at_least=1)
         width, heads, head_size = size
         if parametrisation not in get_args(Parametrisation):
             raise unknown_choice("parametrisation", parametrisation, get_args(Parametrisation))
@@ -294,10 +294,9 @@ def _unchanged(stream: Float[Array, "n positions width"]) -> Float[Array, "n pos
     return stream
 
 
-def _check_sizes(arch: Architecture, **sizes: int) -> None:
-    for name, size in sizes.items():
-        if isinstance(size, bool) or not isinstance(size, int) or size < 1:
-            raise InputError(f"{name} must be a whole number of at least 1, got {size!r}.")
+def _checked_size(arch: Architecture, size: Size) -> Size:
+    sizes = {name: whole_number(name, value, at_least=1) for name, value in size._asdict().items()}
     for positions, name in (("sinusoidal", "width"), ("rotary", "head_size")):
         if arch.positions == positions and sizes[name] % 2:
             raise InputError(f"{positions.capitalize()} positions pair coordinates up, so {name} must be even, got {sizes[name]}.")
+    return Size(**sizes)

@@ -63,7 +63,9 @@ def tied_attention(arch: Architecture, m: Moments, block: int) -> Moments:
 
     The gradient through the scores vanishes like $1/d_k$, so $\Theta^1 = 2 K^1 + A \Theta^V A'^T$.
     """
-    left, right = (attention_weights(arch, with_positions(arch, f.pairs, f.nngp)[0], f.pairs.x) for f in (m.left, m.right))
+    left, right = (
+        attention_weights(arch, with_positions(arch, f.pairs, f.nngp)[0], visible_keys(arch, f.pairs.x)) for f in (m.left, m.right)
+    )
 
     def attend(family: Family, first: Array, second: Array) -> Family:
         return Family(family.pairs, (apply_weights(first, family.nngp[0], second),), family.pairs.same(block))
@@ -81,9 +83,8 @@ def visible_keys(arch: Architecture, x: Sequences) -> Array:
     return x.visible[:, None, :] & order[None]
 
 
-def attention_weights(arch: Architecture, scores: Array, x: Sequences) -> Array:
-    """Phi of the scores (n, columns, columns), zero where nothing is visible."""
-    visible = visible_keys(arch, x)
+def attention_weights(arch: Architecture, scores: Array, visible: Array) -> Array:
+    """Phi of the scores (n, queries, keys), zero where nothing is visible."""
     if arch.attention == "softmax":
         return masked_softmax(scores, visible)
     weights = jnp.where(visible, scores, 0.0)

@@ -18,6 +18,9 @@ FORMS: dict[Form, str] = {
     "joint": "sampled heads, position by position",
 }
 
+SAMPLED_FORMS: frozenset[Form] = frozenset({"heads", "joint"})
+"""Forms that carry a standard error."""
+
 MAX_POSITIONS = 2048
 """Largest (sequences x columns) that the form "joint" propagates."""
 
@@ -33,6 +36,15 @@ def choose_form(arch: Architecture, kind: Kind) -> Form:
     if arch.attention == "softmax":
         return "heads" if explicit else "joint"
     return "positions" if fixed_positions or (arch.causal and not one_query) else "classes"
+
+
+def why_no_features(arch: Architecture) -> str | None:
+    """Why the NNGP of an architecture is no inner product of finitely many known features, or None where it is one."""
+    if arch.activation != "linear" or arch.depth > 1 or arch.norm != "none" or arch.residual:
+        return "they need one block, a linear activation, no norm and no residual sum"
+    if choose_form(arch, "nngp") == "joint":
+        return "heads of softmax attention at all positions are drawn for one batch jointly; readout 'last' has them"
+    return None
 
 
 def refuse_without_limit(arch: Architecture) -> None:

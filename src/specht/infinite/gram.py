@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import math
-import os
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -13,16 +12,12 @@ import jax
 import numpy as np
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
-from specht.errors import InputError
 from specht.infinite.pairs import Sequences
 
 Tick = Callable[[], None]
 Tile = Callable[[Sequences, Sequences, Tick], tuple[jax.Array, ...]]
 """Evaluates one tile, and ticks after each of its steps."""
 Progress = Callable[[int, int], None]
-
-_SURELY_FITS = 2**28
-"""Bytes below which the system is not even asked."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -40,7 +35,6 @@ class Plan:
 def gram(tile: Tile, x: Sequences, y: Sequences | None, plan: Plan, progress: Progress | None = None) -> tuple[np.ndarray, ...]:
     """Every output of `tile` on all pairs of sequences; only half of the tiles when `y` is None (y = x)."""
     n, m = len(x.symbols), len(x.symbols if y is None else y.symbols)
-    check_memory(n, m, plan.outputs)
     left = list(_blocks(x, plan.rows))
     right = left if y is None else list(_blocks(y, plan.rows))
     wanted = [(i, j) for i in range(len(left)) for j in range(len(right)) if y is not None or i <= j]
@@ -83,27 +77,3 @@ def _placed(block: Sequences, devices: list[Any]) -> Sequences:
     if len(devices) == 1:
         return block  # compiled programs take NumPy arrays faster than device_put does
     return jax.device_put(block, NamedSharding(Mesh(np.array(devices), ("rows",)), PartitionSpec("rows")))
-
-
-def check_memory(n: int, m: int, outputs: int) -> None:
-    """Refuse a Gram that cannot fit before computing anything."""
-    needed = n * m * 8 * outputs
-    free = available_memory() if needed > _SURELY_FITS else None
-    if free is not None and needed > 0.9 * free:
-        rows = max(1, int(0.25 * free / (m * 8 * outputs)))
-        raise InputError(
-            f"A Gram of {n} x {m} in float64 needs {needed / 2**30:.1f} GiB and {free / 2**30:.1f} GiB are free: "
-            f"take it in blocks with kernel.tiles(x, y, rows={rows}), or solve in feature space with kernel.features(x)."
-        )
-
-
-def available_memory() -> int | None:
-    """Bytes that can be had without swapping, or None where the system does not say."""
-    try:
-        with open("/proc/meminfo") as lines:
-            for line in lines:
-                if line.startswith("MemAvailable:"):
-                    return int(line.split()[1]) * 1024
-        return os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    except (OSError, ValueError, AttributeError):
-        return None

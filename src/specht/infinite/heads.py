@@ -24,7 +24,7 @@ import numpy as np
 from jaxtyping import Array
 
 from specht.architecture import Architecture
-from specht.infinite.attention import masked_softmax
+from specht.infinite.attention import attention_weights, masked_softmax, visible_keys
 from specht.infinite.pairs import Sequences
 from specht.infinite.positions import position_gram
 
@@ -110,11 +110,14 @@ def _spread(read: Reading, hot: Array, weights: Array) -> Array:
 
 
 def tied_features(arch: Architecture, read: Reading, x: Sequences) -> Array:
-    """Features of tied attention at 1/d: the scores are the covariance itself, so one deterministic head is all there is."""
-    hot, to_readout = x.one_hot(arch.symbols, jnp.float64), jnp.asarray(position_gram(arch)[-1])
-    scores = read.token * (x.symbols == x.symbols[:, -1:]).astype(jnp.float64) + read.position * to_readout[None, :]
-    if arch.attention == "softmax":
-        weights = masked_softmax(scores, x.visible)
-    else:
-        weights = jnp.where(x.visible, scores, 0.0) / (x.sizes()[:, None] if arch.normalised else 1.0)
-    return _spread(read, hot, weights[:, None, :])
+    """Features of tied attention at 1/d: the scores are the covariance itself, so one deterministic head is all there is.
+
+    What follows it is linear under mean readout, so the weights of all queries are averaged first.
+    """
+    queries = slice(None) if arch.readout == "mean" else slice(-1, None)
+    same_token = x.symbols[:, queries, None] == x.symbols[:, None, :]
+    scores = read.token * same_token.astype(jnp.float64) + read.position * jnp.asarray(position_gram(arch)[queries])[None]
+    weights = attention_weights(arch, scores, visible_keys(arch, x)[:, queries])
+    real = x.visible[:, queries].astype(jnp.float64)
+    pooled = jnp.einsum("na,nab->nb", real / jnp.sum(real, axis=1, keepdims=True), weights)
+    return _spread(read, x.one_hot(arch.symbols, jnp.float64), pooled[:, None, :])

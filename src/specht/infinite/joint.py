@@ -12,6 +12,7 @@ $2 K_{aa'} K_{ef} + \Theta_{aa'} K_{ef} + K_{aa'} \Theta_{ef}$.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable
 from functools import partial
@@ -35,29 +36,48 @@ _RANK_STEP = 64
 
 
 def joint_gram(
-    arch: Architecture, x: Sequences, *, seed: int, heads_per_group: int, kind: Kind, progress: Callable[[int, int], None] | None = None
+    arch: Architecture, x: Sequences, *, seed: int, heads: int, kind: Kind, progress: Callable[[int, int], None] | None = None
 ) -> tuple[Float[np.ndarray, "n n"], Float[np.ndarray, "n n"]]:
-    """Kernel of all pairs of one batch: mean over independent groups of heads, and the standard error of that mean.
+    """Kernel of all pairs of one batch from `heads` heads a block, and its standard error.
 
-    The error is statistical. Every group carries its own few heads through nonlinear layers, which adds a bias of order
-    1/heads_per_group that does not average away; at 16 heads a group it can reach the size of the standard error.
+    What follows attention is not linear, so an estimate from h heads is biased by O(1/h) beside its scatter of O(1/sqrt(h)). The value
+    therefore comes from one propagation with all heads, whose bias is a fraction O(1/sqrt(heads)) of its error, and the error from the
+    scatter of `GROUPS` further, independent propagations that share as many heads between them.
     """
-    values = []
-    for group in range(GROUPS):
-        values.append(np.asarray(_one_group(arch, x, jax.random.key(seed * GROUPS + group), heads_per_group, kind)))
+    share, first = heads // GROUPS, _embedded(arch, x, kind)
+    ticks = itertools.count(1)
+
+    def tick() -> None:
         if progress is not None:
-            progress(group + 1, GROUPS)
-    stacked = np.stack(values)
-    stacked = (stacked + stacked.transpose(0, 2, 1)) / 2.0  # products need not round (i, j) and (j, i) alike
-    return stacked.mean(axis=0), stacked.std(axis=0, ddof=1) / np.sqrt(GROUPS)
+            progress(next(ticks), 2 * GROUPS * arch.depth)
+
+    def propagate(draw: int, batches: int) -> np.ndarray:
+        key = jax.random.fold_in(jax.random.key(seed), draw)
+        value = np.asarray(_propagate(arch, first, key, batches, jnp.asarray(share), tick))
+        return (value + value.T) / 2.0  # products need not round (i, j) and (j, i) alike
+
+    spread = np.std([propagate(group, batches=1) for group in range(GROUPS)], axis=0, ddof=1)
+    return propagate(GROUPS, batches=GROUPS), spread / math.sqrt(GROUPS)
 
 
-def _one_group(arch: Architecture, x: Sequences, key: Array, heads: int, kind: Kind) -> Array:
-    stream = embed(arch, x, x, ntk=kind == "ntk", bookkeeping="positions")
-    visible = visible_keys(arch, x)
+@partial(jax.jit, static_argnames=("arch", "kind"))
+def _embedded(arch: Architecture, x: Sequences, kind: Kind) -> tuple[Moments, Array]:
+    """The stream before the first block, and which keys each query sees."""
+    return embed(arch, x, x, ntk=kind == "ntk", bookkeeping="positions"), visible_keys(arch, x)
+
+
+def _propagate(
+    arch: Architecture, embedded: tuple[Moments, Array], key: Array, batches: int, heads: Array, tick: Callable[[], None]
+) -> Array:
+    """The kernel when every block averages over `batches` times `heads` heads."""
+    stream, visible = embedded
     for block in range(arch.depth):
-        inputs = _attention_inputs(arch, stream)
-        attended, ntk = _average(*inputs, visible, jax.random.fold_in(key, block), jnp.asarray(heads))
+        inputs, total = _attention_inputs(arch, stream), None
+        for batch in range(batches):
+            average = _average(*inputs, visible, jax.random.fold_in(jax.random.fold_in(key, block), batch), heads)
+            total = jax.block_until_ready(average if total is None else jax.tree.map(jnp.add, total, average))
+            tick()
+        attended, ntk = jax.tree.map(lambda part: part / batches, total)
         stream = _finish(arch, stream, attended, ntk, block)
     return kernel_of(stream)
 

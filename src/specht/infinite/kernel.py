@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import Any, get_args
+from typing import Any, SupportsIndex, get_args
 
 import jax
 import jax.numpy as jnp
@@ -13,13 +13,14 @@ import numpy as np
 from jaxtyping import Float
 
 from specht.architecture import Architecture
-from specht.errors import InputError, unknown_choice
+from specht.errors import InputError, unknown_choice, whole_number
 from specht.infinite.closed import closed_kernel
-from specht.infinite.features import linear_model_features
-from specht.infinite.forms import FORMS, MAX_POSITIONS, Form, Kind, choose_form, refuse_without_limit
+from specht.infinite.features import explicit_features
+from specht.infinite.forms import FORMS, MAX_POSITIONS, Form, Kind, choose_form, refuse_without_limit, why_no_features
 from specht.infinite.gram import Plan, Progress, Tick, gram
-from specht.infinite.heads import CHUNK, GROUPS, HEADS_STEP, head_features, reading, tied_features
+from specht.infinite.heads import CHUNK, GROUPS, HEADS_STEP
 from specht.infinite.joint import joint_gram
+from specht.infinite.memory import check_memory
 from specht.infinite.one_block import sampled_kernel, tied_kernel
 from specht.infinite.pairs import Sequences
 from specht.sequences.tokens import check_mask, check_tokens
@@ -57,24 +58,20 @@ class Kernel:
         arch: Architecture,
         *,
         relative_error: float = 0.01,
-        heads: int | None = None,
-        seed: int = 0,
-        memory: int = 128 * 2**20,
+        heads: SupportsIndex | None = None,
+        seed: SupportsIndex = 0,
+        memory: SupportsIndex = 128 * 2**20,
         progress: Progress | None = None,
     ) -> None:
         if not 0 < relative_error < 1:
             raise InputError(f"relative_error must lie between 0 and 1, got {relative_error!r}.")
-        if heads is not None and (isinstance(heads, bool) or not isinstance(heads, int) or heads < 1):
-            raise InputError(f"heads must be a positive whole number, got {heads!r}.")
-        if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed < 2**31:
-            raise InputError(f"seed must be a whole number from 0 to 2^31 - 1, got {seed!r}.")
-        if memory < 2**20:
-            raise InputError(f"memory is the working space in bytes and must be at least one MiB, got {memory!r}.")
         refuse_without_limit(arch)
-        self.arch, self.relative_error, self.seed, self.memory, self.progress = arch, relative_error, seed, memory, progress
+        self.arch, self.relative_error, self.progress = arch, relative_error, progress
+        self.seed = whole_number("seed", seed, at_least=0, at_most=2**31 - 1)
+        self.memory = whole_number("memory (bytes of working space)", memory, at_least=2**20)
         self.heads: int | None = None
         self.stderr: np.ndarray | None = None
-        self._heads_given = None if heads is None else _whole_groups(heads)
+        self._heads_given = None if heads is None else _whole_groups(whole_number("heads", heads, at_least=1))
         self._heads_chosen: dict[Kind, int] = {}
 
     def __repr__(self) -> str:
@@ -112,68 +109,60 @@ class Kernel:
         batch, form = self._sequences(x, mask, "x"), choose_form(self.arch, kind)
         if form == "joint":
             step = max(1, MAX_POSITIONS // self.arch.columns // 4)
-            parts = (Sequences(*(part[i : i + step] for part in batch)) for i in range(0, len(batch.symbols), step))
-            both = [tuple(np.diagonal(part) for part in self._joint(part, None, kind)) for part in parts]
-            value, self.stderr = (np.concatenate(parts) for parts in zip(*both, strict=True))
+            parts = (self._joint(_rows(batch, slice(i, i + step)), None, kind) for i in range(0, len(batch.symbols), step))
+            value, self.stderr = (np.concatenate([np.diagonal(part) for part in both]) for both in zip(*parts, strict=True))
             return value
         with jax.enable_x64(True):
-            placed = Sequences(*(jnp.asarray(part) for part in batch))
-            value, *stderr = self._tile(form, kind, batch)(placed, None, _silent)
-        self.stderr = np.asarray(stderr[0]) if stderr else None
-        return np.asarray(value)
+            tile, step = self._tile(form, kind, batch), self._diagonal_rows(form)
+            results = [tile(_placed(_rows(batch, slice(i, i + step))), None, _silent) for i in range(0, len(batch.symbols), step)]
+        value, *stderr = (np.concatenate(parts) for parts in zip(*results, strict=True))
+        self.stderr = stderr[0] if stderr else None
+        return value
 
     def features(self, x: Any, *, mask: Any = None) -> Float[np.ndarray, "n features"]:
         """Explicit features with `features(x) @ features(y).T == nngp(x, y)`, where they are finite.
 
-        They are for one block with a linear activation and no norm or residual sum: exact for linear and tied attention, and the
-        random features of the sampled heads for softmax.
+        That is one block with a linear activation and no norm or residual sum: exact for linear and tied attention, and the random
+        features of the sampled heads for softmax.
         """
-        arch = self.arch
-        form = choose_form(arch, "nngp")
-        plain = arch.activation == "linear" and arch.depth == 1 and arch.norm == "none" and not arch.residual
-        if not plain or form not in ("classes", "tied", "heads"):
-            raise InputError(f"{arch} has no explicit features: they need one block, a linear activation, no norm and no residual sum.")
+        reason = why_no_features(self.arch)
+        if reason is not None:
+            raise InputError(f"{self.arch} has no explicit features: {reason}.")
         batch = self._sequences(x, mask, "x")
-        heads = self._number_of_heads("nngp", batch) if form == "heads" else 0
+        heads = self._number_of_heads("nngp", batch) if choose_form(self.arch, "nngp") == "heads" else 0
         with jax.enable_x64(True):
-            sequences = Sequences(*(jnp.asarray(part) for part in batch))
-            if form == "classes":
-                return np.asarray(linear_model_features(arch, sequences))
-            scale, read = math.sqrt(arch.s_1 * arch.s_2), reading(arch)
-            if form == "tied":
-                return scale * np.asarray(tied_features(arch, read, sequences))
-            draw = jax.jit(lambda key: head_features(arch, read, sequences, key, ntk=False).weights)
-            root = jax.random.key(self.seed)
-            chunks = range(heads // HEADS_STEP)
-            keys = (jax.random.fold_in(jax.random.fold_in(root, group), chunk) for group in range(GROUPS) for chunk in chunks)
-            return scale / math.sqrt(heads) * np.concatenate([np.asarray(draw(key)) for key in keys], axis=1)
+            return explicit_features(self.arch, _placed(batch), seed=self.seed, heads=heads)
 
     def tiles(
-        self, x: Any, y: Any = None, *, rows: int, kind: Kind | str = "nngp", mask: Any = None, mask_y: Any = None
+        self, x: Any, y: Any = None, *, rows: SupportsIndex, kind: Kind | str = "nngp", mask: Any = None, mask_y: Any = None
     ) -> Iterator[tuple[slice, Float[np.ndarray, "rows m"]]]:
         """The Gram as blocks of rows, for one that does not fit in memory: yields (slice of rows, block)."""
-        left = self._sequences(x, mask, "x")
-        right = left if y is None else self._sequences(y, mask_y, "y")
-        kind = _checked(kind)
+        left, right = self._both(x, y, mask, mask_y)
+        kind, rows = _checked(kind), whole_number("rows", rows, at_least=1)
         if choose_form(self.arch, kind) == "joint":
             raise InputError(
                 "Heads of a deep softmax stack are drawn for one batch jointly, so its Gram has no tiles: evaluate it in one call."
             )
         for start in range(0, len(left.symbols), rows):
             at = slice(start, min(start + rows, len(left.symbols)))
-            yield at, self._evaluate(Sequences(*(part[at] for part in left)), right, kind)
+            yield at, self._evaluate(_rows(left, at), left if right is None else right, kind)
 
     def _gram(self, x: Any, y: Any, mask: Any, mask_y: Any, kind: Kind) -> np.ndarray:
-        left = self._sequences(x, mask, "x")
+        return self._evaluate(*self._both(x, y, mask, mask_y), kind)
+
+    def _both(self, x: Any, y: Any, mask: Any, mask_y: Any) -> tuple[Sequences, Sequences | None]:
         if y is None and mask_y is not None:
             raise InputError("mask_y belongs to y, and no y was given: leave it out.")
-        return self._evaluate(left, None if y is None else self._sequences(y, mask_y, "y"), kind)
+        return self._sequences(x, mask, "x"), None if y is None else self._sequences(y, mask_y, "y")
 
     def _evaluate(self, left: Sequences, right: Sequences | None, kind: Kind) -> np.ndarray:
         form = choose_form(self.arch, kind)
         if form == "joint":
             value, self.stderr = self._joint(left, right, kind)
             return value
+        in_features = "" if why_no_features(self.arch) else ", or solve in feature space with kernel.features(x)"
+        advice = "take it in blocks with kernel.tiles(x, y, rows={rows})" + in_features
+        check_memory(len(left.symbols), len((right or left).symbols), 2 if form == "heads" else 1, advice)
         with jax.enable_x64(True):
             results = gram(self._tile(form, kind, left), left, right, self._plan(form), self.progress)
         self.stderr = results[1] if form == "heads" else None
@@ -204,6 +193,12 @@ class Kernel:
         rows = max(16, min(512, int(self.memory / (2 * row)), int(math.sqrt(self.memory / (8 * planes)))))
         return Plan(rows, outputs=2, steps=GROUPS) if form == "heads" else Plan(rows)
 
+    def _diagonal_rows(self, form: Form) -> int:
+        """Sequences whose entries with themselves stay within `memory`."""
+        columns, symbols = self.arch.columns, self.arch.symbols
+        entries = 6 * columns**2 if form == "positions" else columns * symbols + (3 * CHUNK * (columns + symbols) if form == "heads" else 0)
+        return max(1, self.memory // (8 * entries))
+
     def _joint(self, left: Sequences, right: Sequences | None, kind: Kind) -> tuple[np.ndarray, np.ndarray]:
         n = len(left.symbols)
         both = left if right is None else Sequences(*(np.concatenate(parts) for parts in zip(left, right, strict=True)))
@@ -215,14 +210,13 @@ class Kernel:
                 f"{MAX_POSITIONS // self.arch.columns} of them, or use one block with readout 'last', scaling='tied', or linear attention."
             )
         with jax.enable_x64(True):
-            batch = Sequences(*(jnp.asarray(part) for part in both))
-            draw = partial(joint_gram, self.arch, batch, seed=self.seed, kind=kind, progress=self.progress)
+            draw = partial(joint_gram, self.arch, _placed(both), seed=self.seed, kind=kind, progress=self.progress)
             self.heads = self._heads_given or self._heads_chosen.get(kind, HEADS_STEP)
-            value, stderr = draw(heads_per_group=self.heads // GROUPS)
+            value, stderr = draw(heads=self.heads)
             wanted = self._heads_wanted(value, stderr, drawn=self.heads)
             if self._heads_given is None and wanted > self.heads:
                 self.heads = wanted
-                value, stderr = draw(heads_per_group=self.heads // GROUPS)
+                value, stderr = draw(heads=self.heads)
         self._heads_chosen[kind] = self.heads
         columns = slice(0, n) if right is None else slice(n, None)
         return value[:n, columns], stderr[:n, columns]
@@ -232,7 +226,7 @@ class Kernel:
         self.heads = self._heads_given or self._heads_chosen.get(kind)
         if self.heads is None:
             pilot = Kernel(self.arch, heads=HEADS_STEP, seed=self.seed)
-            value = pilot._evaluate(Sequences(*(part[:_PILOT_ROWS] for part in batch)), None, kind)
+            value = pilot._evaluate(_rows(batch, slice(_PILOT_ROWS)), None, kind)
             assert pilot.stderr is not None
             self.heads = self._heads_wanted(value, pilot.stderr, drawn=HEADS_STEP)
         self._heads_chosen[kind] = self.heads
@@ -256,6 +250,14 @@ def _checked(kind: str) -> Kind:
     if kind == "nngp" or kind == "ntk":
         return kind
     raise unknown_choice("kernel", kind, get_args(Kind))
+
+
+def _rows(batch: Sequences, at: slice) -> Sequences:
+    return Sequences(*(part[at] for part in batch))
+
+
+def _placed(batch: Sequences) -> Sequences:
+    return Sequences(*(jnp.asarray(part) for part in batch))
 
 
 def _silent() -> None:

@@ -8,14 +8,14 @@ from __future__ import annotations
 import hashlib
 import json
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
 from cyclopts import Group, Parameter
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from specht.architecture import Activation, Architecture, Attention, Norm, Positions, Readout, Scaling
 from specht.errors import InputError
-from specht.infinite.forms import Kind, choose_form
+from specht.infinite.forms import SAMPLED_FORMS, Form, Kind, choose_form
 from specht.presets import preset
 
 DEFAULT_PRESET, DEFAULT_VOCAB, DEFAULT_LENGTH = "simplified", 4, 16
@@ -106,12 +106,14 @@ class ArchitectureFlags(Config):
 
     def architecture(self) -> Architecture:
         """The architecture that the flags describe together."""
+        if self.arch is not None and not self.arch.strip():
+            raise InputError('--arch is empty: write a line of notation such as "V=4 L=16 | softmax/sqrt | erf", or leave it out.')
         if self.preset is not None and self.arch is not None:
             raise InputError(f"--preset {self.preset} and --arch {self.arch!r} both describe the architecture: give one of them.")
         changes = self.model_dump(exclude={"preset", "arch"}, exclude_none=True)
         if self.arch is None:
             sizes = {"vocab": DEFAULT_VOCAB, "length": DEFAULT_LENGTH}
-            return preset(self.preset or DEFAULT_PRESET, **(sizes | changes))
+            return preset(DEFAULT_PRESET if self.preset is None else self.preset, **(sizes | changes))
         base = Architecture.parse(_with_sizes(self.arch))
         if base.s_w == 1 / base.vocab:
             changes = {"s_w": None} | changes  # the notation left s_w at 1/V, so it follows a changed V
@@ -150,19 +152,32 @@ class KernelConfig(Config):
         """How many sequences are drawn."""
         if self.n is not None:
             return self.n
+        return DEFAULT_SEQUENCES_JOINT if "joint" in self.forms().values() else DEFAULT_SEQUENCES
+
+    def forms(self) -> dict[Kind, Form]:
+        """How each kernel is computed; an architecture without a limit is refused."""
         arch = self.architecture.architecture()
-        return DEFAULT_SEQUENCES_JOINT if any(choose_form(arch, kind) == "joint" for kind in self.kinds) else DEFAULT_SEQUENCES
+        return {kind: choose_form(arch, kind) for kind in self.kinds}
 
     @property
     def kinds(self) -> tuple[Kind, ...]:
         return ("nngp", "ntk") if self.kind == "both" else (self.kind,)
 
     def identity(self) -> dict[str, Any]:
-        fields = self.model_dump(mode="json", exclude={"architecture", "tokens"}) | self.architecture.identity()
-        if self.tokens is not None:
-            # The content decides, wherever the file lies, and it replaces the drawn sequences.
-            return fields | {"n": None, "tokens": _digest_of(self.tokens)}
-        return fields | {"n": self.sequences()}
+        fields = self.architecture.identity() | {"kind": self.kind}
+        sampled = any(form in SAMPLED_FORMS for form in self.forms().values())
+        if sampled:
+            fields |= {"relative_error": self.relative_error} if self.heads is None else {"heads": self.heads}
+        if sampled or self.tokens is None:
+            fields |= {"seed": self.seed}
+        # The content of a file decides, wherever it lies.
+        return fields | ({"n": self.sequences()} if self.tokens is None else {"tokens": _digest_of(self.tokens)})
+
+    @model_validator(mode="after")
+    def _sequences_come_from_one_place(self) -> Self:
+        if self.n is not None and self.tokens is not None:
+            raise InputError(f"--n {self.n} draws sequences and --tokens {self.tokens} reads them: give one of the two.")
+        return self
 
 
 def _digest_of(path: Path) -> str:

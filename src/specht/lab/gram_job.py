@@ -12,12 +12,15 @@ import numpy as np
 import xarray
 
 from specht.architecture import Architecture
-from specht.infinite.forms import FORMS, choose_form
+from specht.infinite.forms import FORMS, SAMPLED_FORMS
+from specht.infinite.memory import check_memory
 from specht.lab.config import KernelConfig
 from specht.lab.tokens import read_tokens, uniform_tokens
 
-EIGENVALUE_ROWS = 3000  # a full eigenvalue decomposition beyond this takes longer than most Gram matrices
-ROUNDING = 1e-12  # eigenvalues below this fraction of the largest are rounding
+EIGENVALUE_ROWS = 3000
+"""A full eigenvalue decomposition beyond this takes longer than most Gram matrices."""
+ROUNDING = 1e-12
+"""Eigenvalues below this fraction of the largest are rounding."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -43,12 +46,16 @@ class Evaluation:
     @property
     def effective_rank(self) -> float:
         """(sum of eigenvalues)^2 / (sum of squared eigenvalues): how many equal eigenvalues would spread as much."""
-        return self.trace**2 / float(np.vdot(self.gram, self.gram))
+        squares = float(np.vdot(self.gram, self.gram))
+        return self.trace**2 / squares if squares > 0.0 else 0.0
 
     @property
     def relative_stderr(self) -> float | None:
         """Standard error of the whole matrix over its size, both in Frobenius norm."""
-        return None if self.stderr is None else float(np.linalg.norm(self.stderr) / np.linalg.norm(self.gram))
+        if self.stderr is None:
+            return None
+        size = float(np.linalg.norm(self.gram))
+        return float(np.linalg.norm(self.stderr)) / size if size > 0.0 else 0.0
 
     def summary(self) -> dict[str, Any]:
         return {
@@ -90,6 +97,7 @@ class GramRun:
             "wall_seconds": self.wall_seconds,
             "peak_memory_bytes": self.peak_memory,
             "eigenvalue_rows": min(n, EIGENVALUE_ROWS),
+            "rounding": ROUNDING,
             "ntk_over_nngp": self.ratio,
             "kernels": {kind: evaluation.summary() for kind, evaluation in self.kernels.items()},
         }
@@ -118,7 +126,11 @@ class GramRun:
 
 def run_gram(config: KernelConfig, progress: Callable[[int, int], None] | None = None) -> GramRun:
     """Compute the Gram matrices that a configuration asks for."""
-    architecture = config.architecture.architecture()
+    architecture, forms = config.architecture.architecture(), config.forms()
+    if config.tokens is None:
+        matrices = sum(2 if form in SAMPLED_FORMS else 1 for form in forms.values())
+        fewer = ", or compute one kernel at a time with --kind" if len(forms) > 1 else ""
+        check_memory(config.sequences(), config.sequences(), matrices, f"ask for fewer sequences with --n{fewer}")
     tokens = read_tokens(config.tokens, architecture) if config.tokens else uniform_tokens(architecture, config.sequences(), config.seed)
 
     from specht.infinite.kernel import Kernel  # loads JAX, and bad flags were refused before
@@ -131,9 +143,7 @@ def run_gram(config: KernelConfig, progress: Callable[[int, int], None] | None =
         gram = getattr(kernel, kind)(tokens)
         cpu, wall = cpu + time.process_time() - cpu_start, wall + time.perf_counter() - wall_start
         block = gram[:EIGENVALUE_ROWS, :EIGENVALUE_ROWS]
-        kernels[kind] = Evaluation(
-            FORMS[choose_form(architecture, kind)], gram, kernel.stderr, kernel.heads, np.linalg.eigvalsh(block)[::-1]
-        )
+        kernels[kind] = Evaluation(FORMS[forms[kind]], gram, kernel.stderr, kernel.heads, np.linalg.eigvalsh(block)[::-1])
     return GramRun(architecture, tokens, kernels, cpu, wall, peak_memory())
 
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import datetime
+import hashlib
 import importlib.metadata
 import json
 import os
 import platform
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ import specht
 from specht.errors import InputError
 from specht.lab.config import Config
 
-CONFIG_FILE = "config.json"
+CONFIG_FILE, RESULT_FILE = "config.json", "result.json"
 
 
 @contextlib.contextmanager
@@ -95,24 +96,46 @@ def provenance(command: str, config: Config, seed: int) -> dict[str, Any]:
 
 @contextlib.contextmanager
 def results_folder(command: str, config: Config, out: Path | None) -> Iterator[Path]:
-    """The folder for the results of a configuration, made if need be; a folder with other results is refused.
+    """The folder for the results of a configuration, made if need be; one with other results, or that cannot be written to, is refused.
 
-    What is made is taken away again when the block fails before it has written anything.
+    Folders that are made are taken away again when the block fails before it has written anything.
     """
     folder = out or Path("specht-results") / f"{command}-{config.digest()}"
     _refuse_others(folder, command, config)
-    is_new = not folder.exists()
+    made = [path for path in (folder, *folder.parents) if not path.exists()]  # innermost first
     try:
         folder.mkdir(parents=True, exist_ok=True)
+        tempfile.TemporaryFile(dir=folder).close()
     except OSError as error:
-        raise InputError(f"{folder} cannot be made ({error.strerror}): choose another folder with --out.") from None
+        raise InputError(f"{folder} cannot be written to ({error.strerror}): choose another folder with --out.") from None
     try:
         yield folder
     except BaseException:
-        if is_new:
-            with contextlib.suppress(OSError):  # it is not empty, and stays
-                folder.rmdir()
+        with contextlib.suppress(OSError):  # one that is not empty stays, and so do those around it
+            for path in made:
+                path.rmdir()
         raise
+
+
+def save_result(result: Mapping[str, Any], folder: Path, files: Iterable[str]) -> None:
+    """Close a run: what it printed, and the checksums of its files. Written last, so a folder that has it is complete."""
+    record = {"result": dict(result), "files": {name: _checksum(folder / name) for name in files}}
+    save_text(json.dumps(record, indent=2, allow_nan=False) + "\n", folder / RESULT_FILE)
+
+
+def finished_result(folder: Path, files: Iterable[str]) -> dict[str, Any] | None:
+    """What a complete run of this version printed, or None where files are missing or not those that it wrote."""
+    try:
+        record = json.loads((folder / RESULT_FILE).read_text(encoding="utf-8"))
+        whole = all(_checksum(folder / name) == record["files"][name] for name in files)
+        return record["result"] if whole and record["result"]["version"] == specht.__version__ else None
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def _checksum(path: Path) -> str:
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def save_config(command: str, config: Config, folder: Path) -> None:

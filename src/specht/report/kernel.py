@@ -12,7 +12,6 @@ from specht.report.figures import Plot, eigenvalue_plot, gram_heatmap
 from specht.report.html import Report, Step, Table
 
 NAMES = {"nngp": "NNGP kernel", "ntk": "NTK"}
-ROUNDING = 1e-12  # where the eigenvalue plot ends, as a fraction of the largest
 
 
 def kernel_report(
@@ -30,7 +29,7 @@ def kernel_report(
         subtitle=str(architecture),
         question="Which sequences does this transformer, infinitely wide, treat alike, and how many directions can it tell apart?",
         answer=_answer(summary),
-        plots=_plots(architecture, arrays, kinds, summary["eigenvalue_rows"]),
+        plots=_plots(architecture, arrays, summary),
         table=Table(header=["", *(NAMES[kind] for kind in kinds)], rows=summary_rows(summary), note=_note(summary)),
         method=_method(architecture, kinds, summary),
         reproduce=reproduce,
@@ -74,6 +73,8 @@ def _stderr(kernel: Mapping[str, Any]) -> str:
 def _answer(summary: Mapping[str, Any]) -> str:
     kind, kernel = next(iter(summary["kernels"].items()))
     n, rows = summary["shape"][0], summary["eigenvalue_rows"]
+    if kernel["trace"] == 0.0:
+        return f"The {NAMES[kind]} is zero: with these variances the network does not depend on its input."
     share = kernel["largest_eigenvalue"] / (kernel["trace"] * rows / n)
     which = f"these {n} sequences" if rows == n else f"the first {rows} of {n} sequences"
     directions = f"{kernel['rank']} directions above rounding, and the strongest one carries {100 * share:.3g} % of the trace"
@@ -86,7 +87,8 @@ def _answer(summary: Mapping[str, Any]) -> str:
 
 def _note(summary: Mapping[str, Any]) -> str:
     note = (
-        "Rank counts eigenvalues above 10⁻¹² of the largest; effective rank is (Σλ)² / Σλ²; standard error is relative, in Frobenius norm; "
+        f"Rank counts eigenvalues above {summary['rounding']:.0e} of the largest; effective rank is (Σλ)² / Σλ²; "
+        "standard error is relative, in Frobenius norm; "
         "NTK / NNGP is the ratio of the traces; times are those of the Gram matrices alone, compilation included, "
         "and memory is that of the whole process."
     )
@@ -95,7 +97,8 @@ def _note(summary: Mapping[str, Any]) -> str:
     return note
 
 
-def _plots(architecture: Architecture, arrays: Mapping[str, np.ndarray], kinds: list[str], rows: int) -> list[Plot]:
+def _plots(architecture: Architecture, arrays: Mapping[str, np.ndarray], summary: Mapping[str, Any]) -> list[Plot]:
+    kinds, rows = list(summary["kernels"]), summary["eigenvalue_rows"]
     order, sorting = _order(architecture, arrays["tokens"])
     plots = [
         gram_heatmap(arrays[kind], order=order, title=NAMES[kind], caption=f"Each pixel is a pair of sequences, sorted by {sorting}.")
@@ -105,7 +108,7 @@ def _plots(architecture: Architecture, arrays: Mapping[str, np.ndarray], kinds: 
         {NAMES[kind]: arrays[f"{kind}_eigenvalues"] for kind in kinds},
         title="Eigenvalues",
         caption=f"Of the {rows} × {rows} Gram matrix, largest first, both axes logarithmic.",
-        floor=ROUNDING,
+        floor=summary["rounding"],
     )
     return [*plots, spectrum]
 
@@ -128,7 +131,7 @@ def _method(architecture: Architecture, kinds: list[str], summary: Mapping[str, 
         ),
         Step(
             "Tokens and positions enter as the covariance of the embeddings of position a of x and position b of y:",
-            [_embedding(architecture)],
+            _embedding(architecture),
         ),
         _attention(architecture),
         _dense(architecture),
@@ -144,15 +147,12 @@ def _method(architecture: Architecture, kinds: list[str], summary: Mapping[str, 
     return steps
 
 
-def _embedding(architecture: Architecture) -> str:
-    position = {
-        "learned": " + s_p [a = b]",
-        "sinusoidal": " + s_p p(a) · p(b)",
-        "stochastic": " + s_p r_a(x) · r_b(y), with random signs r drawn for every sequence",
-    }.get(architecture.positions, "")
+def _embedding(architecture: Architecture) -> list[str]:
+    tokens = "s_w [x_a = y_b]"
+    position = {"learned": " + s_p [a = b]", "sinusoidal": " + s_p p(a) · p(b)"}.get(architecture.positions, "")
     if position and not architecture.values_see_positions:
-        position += "   (positions in queries and keys only)"
-    return f"K_{{ab}}(x, y) = s_w [x_a = y_b]{position}"
+        return [f"queries and keys:  K_{{ab}}(x, y) = {tokens}{position}", f"values:  V_{{ab}}(x, y) = {tokens}"]
+    return [f"K_{{ab}}(x, y) = {tokens}{position}"]
 
 
 def _attention(architecture: Architecture) -> Step:
@@ -163,9 +163,10 @@ def _attention(architecture: Architecture) -> Step:
         transform += ",  only c ≤ a"
     scores = "S_{ac}(x) = K_{ac}(x, x)" if architecture.scaling == "tied" else "E[ S_{ac}(x) S_{bd}(y) ] = K_{ab} K_{cd}"
     kind = "equal the covariance itself" if architecture.scaling == "tied" else "are Gaussian"
+    values = "K" if architecture.values_see_positions or architecture.positions == "none" else "V"
     return Step(
         f"The scores S of a head {kind}, they weigh the values, and heads add up independently:",
-        [scores, transform, "K¹_{ab} = Σ_{cd} E[ A_{ac}(x) A_{bd}(y) ] K_{cd}"],
+        [scores, transform, f"K¹_{{ab}} = Σ_{{cd}} E[ A_{{ac}}(x) A_{{bd}}(y) ] {values}_{{cd}}"],
     )
 
 
