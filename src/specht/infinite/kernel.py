@@ -163,10 +163,17 @@ class Kernel:
         in_features = "" if why_no_features(self.arch) else ", or solve in feature space with kernel.features(x)"
         advice = "take it in blocks with kernel.tiles(x, y, rows={rows})" + in_features
         check_memory(len(left.symbols), len((right or left).symbols), 2 if form == "heads" else 1, advice)
+        undecided = form == "heads" and self._heads_given is None and kind not in self._heads_chosen
+        value, *stderr = self._tiled(form, kind, left, right)
+        if undecided and self._relative_error(value, stderr[0]) > self.relative_error:  # the pilot was too hopeful
+            self._heads_chosen[kind] = self._heads_wanted(value, stderr[0], drawn=self._heads_chosen[kind])
+            value, *stderr = self._tiled(form, kind, left, right)
+        self.stderr = stderr[0] if stderr else None
+        return value
+
+    def _tiled(self, form: Form, kind: Kind, left: Sequences, right: Sequences | None) -> tuple[np.ndarray, ...]:
         with jax.enable_x64(True):
-            results = gram(self._tile(form, kind, left), left, right, self._plan(form), self.progress)
-        self.stderr = results[1] if form == "heads" else None
-        return results[0]
+            return gram(self._tile(form, kind, left), left, right, self._plan(form), self.progress)
 
     def _tile(self, form: Form, kind: Kind, pilot: Sequences) -> Callable[..., tuple[Any, ...]]:
         """The function that evaluates one tile, or the diagonal when its second batch is None."""
@@ -234,8 +241,11 @@ class Kernel:
 
     def _heads_wanted(self, value: np.ndarray, stderr: np.ndarray, *, drawn: int) -> int:
         """Heads that meet the relative error, given what `drawn` heads reach: errors fall as the root of their number."""
-        error = float(np.linalg.norm(stderr) / max(np.linalg.norm(value), 1e-300))
-        return _whole_groups(math.ceil(drawn * max(1.0, _MARGIN * (error / self.relative_error) ** 2)))
+        excess = self._relative_error(value, stderr) / self.relative_error
+        return _whole_groups(math.ceil(drawn * max(1.0, _MARGIN * excess**2)))
+
+    def _relative_error(self, value: np.ndarray, stderr: np.ndarray) -> float:
+        return float(np.linalg.norm(stderr) / max(np.linalg.norm(value), 1e-300))
 
     def _sequences(self, tokens: Any, mask: Any, name: str) -> Sequences:
         checked = check_tokens(self.arch, tokens, name)
