@@ -11,17 +11,10 @@ Memory is the growth of the peak resident set while a Gram is computed, compilat
 the exit code is 1 when one is missed.
 """
 
-import os
+from common import measure, print_line, run  # isort: skip -- first, because it sets the number of threads
 
-os.environ.setdefault("XLA_FLAGS", "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1")
-for threads in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
-    os.environ[threads] = "1"
-
-import argparse
-import json
 import time
 from functools import partial
-from pathlib import Path
 
 import jax
 import jax.numpy as jnp
@@ -34,32 +27,24 @@ SIZES = [(100, 16, 16), (500, 32, 16), (1000, 64, 16), (2000, 256, 32)]  # seque
 PATIENCE = 60.0  # CPU seconds for one run of the slow reference
 
 
-MISSED: list[str] = []
-
-
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--quick", action="store_true", help="only the two smallest sizes")
-    sizes = SIZES[:2] if parser.parse_args().quick else SIZES
-    os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+def report(quick: bool) -> None:
+    sizes = SIZES[:2] if quick else SIZES
     for size in sizes:
         report_closed_forms(*size)
     for size in sizes:
         report_softmax(*size, relative_error=0.01 if size in SIZES[:2] else 0.05)
-    if sizes is SIZES:
+    if not quick:
         report_growth_with_length()
         report_against_cholesky()
-    print_line("summary", missed=MISSED)
-    return 1 if MISSED else 0
 
 
 def report_closed_forms(n: int, length: int, vocab: int) -> None:
     x = tokens(n, length + 1, vocab)
-    floor, floor_memory = measure(partial(gemm_floor, x, vocab))
+    floor, floor_memory, _ = measure(partial(gemm_floor, x, vocab))
     for activation in ("linear", "erf", "relu"):
         arch = specht.Architecture(vocab=vocab, length=length, activation=activation)
         for kind in ("nngp", "ntk"):
-            seconds, memory = measure(partial(getattr(specht.Kernel(arch), kind), x))
+            seconds, memory, _ = measure(partial(getattr(specht.Kernel(arch), kind), x))
             reference, extrapolated = time_by_position(x, vocab, activation, kind)
             gram_bytes = 8 * n * n
             met = {"memory at most 3 Grams + 300 MB": memory <= 3 * gram_bytes + 300 * 2**20}
@@ -76,13 +61,13 @@ def report_closed_forms(n: int, length: int, vocab: int) -> None:
 
 def report_softmax(n: int, length: int, vocab: int, relative_error: float) -> None:
     x = tokens(n, length + 1, vocab)
-    floor, _ = measure(partial(gemm_floor, x, vocab))
+    floor, *_ = measure(partial(gemm_floor, x, vocab))
     for kind in ("nngp", "ntk"):
         kernel = specht.Kernel(specht.Architecture(vocab=vocab, length=length, attention="softmax"), relative_error=relative_error)
         evaluate = getattr(kernel, kind)
         gram = evaluate(x)
         runs = 5 if n * length <= 500 * 32 else 2  # the larger sizes take minutes
-        seconds, memory = measure(partial(evaluate, x), repeats=runs)
+        seconds, memory, _ = measure(partial(evaluate, x), runs=runs)
         achieved = float(np.linalg.norm(kernel.stderr) / np.linalg.norm(gram))
         print_line(
             "softmax", n=n, length=length, vocab=vocab, kind=kind, seconds=seconds, floor=floor, times_floor=seconds / floor,
@@ -106,9 +91,9 @@ def report_growth_with_length(n: int = 500, vocab: int = 16) -> None:
 def report_against_cholesky(n: int = 4000, length: int = 64, vocab: int = 32) -> None:
     x = tokens(n, length + 1, vocab)
     kernel = specht.Kernel(specht.Architecture(vocab=vocab, length=length, activation="relu"))
-    seconds, memory = measure(partial(kernel.ntk, x))
+    seconds, memory, _ = measure(partial(kernel.ntk, x))
     gram = kernel.ntk(x) + np.eye(n)
-    cholesky, _ = measure(partial(scipy.linalg.cholesky, gram, lower=True, check_finite=False))
+    cholesky, *_ = measure(partial(scipy.linalg.cholesky, gram, lower=True, check_finite=False))
     print_line(
         "relu ntk against cholesky", n=n, length=length, vocab=vocab, seconds=seconds, cholesky=cholesky, times_cholesky=seconds / cholesky,
         memory_mb=memory / 2**20, gram_mb=8 * n * n / 2**20,
@@ -174,7 +159,7 @@ def time_by_position(x: np.ndarray, vocab: int, activation: str, kind: str) -> t
     with jax.enable_x64(True):
         run = partial(by_position, s_w=1.0 / vocab, s_p=1.0, activation=activation, kind=kind)
         block = jnp.asarray(x[:tile])
-        one_tile, _ = measure(lambda: jax.block_until_ready(run(block, block)))
+        one_tile, *_ = measure(lambda: jax.block_until_ready(run(block, block)))
         ours = getattr(specht.Kernel(specht.Architecture(vocab=vocab, length=columns - 1, activation=activation)), kind)(x[:tile])
         # clipped correlations cost the slow reference 1e-8 on the diagonal of the ReLU slope
         np.testing.assert_allclose(ours, np.asarray(run(block, block)), rtol=1e-7)
@@ -193,32 +178,5 @@ def time_by_position(x: np.ndarray, vocab: int, activation: str, kind: str) -> t
     return whole * (n / (tile * len(blocks))) ** 2, False
 
 
-def measure(function, repeats: int = 5) -> tuple[float, int]:
-    """Least CPU seconds over some runs after a first one that compiles, and growth of the peak memory over all of them."""
-    reset_peak()
-    before, seconds = resident("VmRSS"), []
-    function()
-    for _ in range(repeats):
-        begin = time.process_time()
-        function()
-        seconds.append(time.process_time() - begin)
-    return min(seconds), max(0, resident("VmHWM") - before)
-
-
-def reset_peak() -> None:
-    Path("/proc/self/clear_refs").write_text("5")
-
-
-def resident(field: str) -> int:
-    line = next(line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith(field))
-    return int(line.split()[1]) * 1024
-
-
-def print_line(what: str, **fields) -> None:
-    MISSED.extend(f"{what}: {target} ({fields})" for target, reached in fields.get("met", {}).items() if not reached)
-    rounded = {name: float(f"{value:.4g}") if isinstance(value, float) else value for name, value in fields.items()}
-    print(json.dumps({"benchmark": what, **rounded}), flush=True)
-
-
 if __name__ == "__main__":
-    raise SystemExit(main())
+    raise SystemExit(run(report, __doc__))

@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     from specht.infinite.kernel import Kernel as Kernel
     from specht.presets import PRESETS as PRESETS
     from specht.presets import preset as preset
+    from specht.sequences import sources as sources
+    from specht.symmetry.solve import spectrum as spectrum
+    from specht.symmetry.spectrum import Spectrum as Spectrum
 
 __version__ = "0.1.0"
 
@@ -34,11 +37,13 @@ _HOMES = {
     "Network": "specht.finite.network",
     "PRESETS": "specht.presets",
     "Size": "specht.finite.network",
+    "Spectrum": "specht.symmetry.spectrum",
     "empirical_nngp": "specht.finite.empirical",
     "empirical_ntk": "specht.finite.empirical",
     "preset": "specht.presets",
+    "spectrum": "specht.symmetry.solve",
 }
-_MODULES = ("testing",)
+_MODULES = {"sources": "specht.sequences.sources", "testing": "specht.testing"}
 
 __all__ = [
     "PRESETS",
@@ -47,17 +52,20 @@ __all__ = [
     "Kernel",
     "Network",
     "Size",
+    "Spectrum",
     "__version__",
     "empirical_nngp",
     "empirical_ntk",
     "preset",
+    "sources",
+    "spectrum",
     "testing",
 ]
 
 
 def __getattr__(name: str) -> Any:
     if name in _MODULES:
-        return importlib.import_module(f"specht.{name}")
+        return importlib.import_module(_MODULES[name])
     if name not in _HOMES:
         raise AttributeError(f"module 'specht' has no attribute {name!r}")
     value = getattr(importlib.import_module(_HOMES[name]), name)

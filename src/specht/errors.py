@@ -28,7 +28,7 @@ def unknown_choice(what: str, given: object, choices: Iterable[str]) -> InputErr
     return InputError(f"Unknown {what} {given!r}{hint} Choose from: {', '.join(choices)}.")
 
 
-def whole_number(name: str, value: Any, *, at_least: int, at_most: int | None = None) -> int:
+def whole_number(name: str, value: Any, at_least: int = 0, at_most: int | None = None) -> int:
     """The value as an `int`, whichever library it comes from, or the error for one that is no whole number in the range.
 
     >>> whole_number("depth", 3, at_least=1)

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from specht.symmetry.actions import generators, gram_residual, random_permutations
+
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 else:  # a checker at run time knows no better than NumPy what becomes an array
@@ -54,7 +56,8 @@ def assert_invariant(
 ) -> None:
     """Assert that `function(x, y)` stays the same when the positions of both arguments are permuted together.
 
-    `x` holds token sequences, one a row; it is compared with itself under random permutations of the positions.
+    `x` holds token sequences, one a row; it is compared with itself under `permutations` permutations of the positions, the
+    first two of which generate all others; the rest are random.
     `move="context"` permutes every column but the last (the readout token stays in place), `move="all"` every column.
     `tol` is relative to the largest entry.
 
@@ -67,20 +70,13 @@ def assert_invariant(
     movable = tokens.shape[1] - (move == "context")
     _require(movable >= 2, f"there is nothing to permute: {movable} of {tokens.shape[1]} columns may move with move={move!r}.")
     _require(permutations >= 1, f"permutations must be at least 1, got {permutations}.")
-    rng = np.random.default_rng(seed)
-    before = np.asarray(function(tokens, tokens), dtype=np.float64)
-    scale = np.abs(before).max()
-    for trial in range(permutations):
-        # A rotation by one is the first trial, because a random draw on few positions may be the identity.
-        order = np.roll(np.arange(movable), 1) if trial == 0 else rng.permutation(movable)
-        moved = tokens[:, np.concatenate([order, np.arange(movable, tokens.shape[1])])]
-        after = np.asarray(function(moved, moved), dtype=np.float64)
-        residual = np.abs(after - before).max()
-        _require(
-            residual <= tol * scale,
-            f"not invariant under permuting positions together (move={move!r}): residual {residual:.3e}, largest entry {scale:.3e}, "
-            f"tolerance {tol:.1e} of the largest, for the order {order.tolist()}.",
-        )
+    group = (*generators(movable), *random_permutations(movable, permutations, seed))[:permutations]
+    found = gram_residual(function, tokens, movable, permutations=group)
+    _require(
+        found.change <= tol * found.scale,
+        f"not invariant under permuting positions together (move={move!r}): residual {found.change:.3e}, largest entry {found.scale:.3e}, "
+        f"tolerance {tol:.1e} of the largest, for the permutation {found.permutation}.",
+    )
 
 
 def assert_matches_samples(value: ArrayLike, mean: ArrayLike, stderr: ArrayLike, *, k: int | float = 5) -> None:

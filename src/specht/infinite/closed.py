@@ -23,7 +23,7 @@ Bookkeeping = Literal["classes", "positions"]
 def closed_kernel(arch: Architecture, x: Sequences, y: Sequences | None, *, kind: Kind, bookkeeping: Bookkeeping) -> Array:
     """The kernel of every sequence of `x` with every sequence of `y`, or of every sequence with itself (`y=None`)."""
     x, y = jax.tree.map(jnp.asarray, (x, y))  # without compilation they are still NumPy
-    return _kernel(arch, embed(arch, x, y, ntk=kind == "ntk", bookkeeping=bookkeeping))
+    return propagate(arch, embed(arch, x, y, ntk=kind == "ntk", bookkeeping=bookkeeping))
 
 
 def embed(arch: Architecture, x: Sequences, y: Sequences | None, *, ntk: bool, bookkeeping: Bookkeeping) -> Moments:
@@ -43,7 +43,8 @@ def embed(arch: Architecture, x: Sequences, y: Sequences | None, *, ntk: bool, b
     return embedding(arch, cross, left, position_pairs(arch, y, y, positions, outer=False), mean, ntk=ntk)
 
 
-def _kernel(arch: Architecture, stream: Moments) -> Array:
+def propagate(arch: Architecture, stream: Moments) -> Array:
+    """The kernel, given the moments of the embedded tokens."""
     attend = tied_attention if arch.scaling == "tied" else linear_attention
     for block in range(arch.depth):
         attended = attend(arch, layer_norm(stream) if arch.norm == "pre" else stream, block)

@@ -34,11 +34,12 @@ def sampled_kernel(
 ) -> tuple[Array, Array]:
     """Kernel of all pairs from `GROUPS * chunks * CHUNK` heads, and its standard error by the jackknife over groups.
 
-    `y=None` pairs each sequence with itself: the diagonal. `tick` is called after every group.
+    `y=None` pairs each sequence with itself: the diagonal; features of a batch with itself (`y is x`) are drawn once. `tick` is called
+    after every group.
     """
     groups = []
     for group in range(GROUPS):
-        groups.append(_attended(arch, x, y, jnp.asarray([seed, group, chunks]), ntk=kind == "ntk"))
+        groups.append(_attended(arch, x, y, jnp.asarray([seed, group, chunks]), ntk=kind == "ntk", same=y is x))
         if tick is not None:
             jax.block_until_ready(groups[-1])
             tick()
@@ -73,9 +74,9 @@ def tied_kernel(arch: Architecture, x: Sequences, y: Sequences | None, *, kind: 
     return _after_attention(arch, x, y, attended, kind=kind)
 
 
-@partial(jax.jit, static_argnames=("arch", "ntk"))
-def _attended(arch: Architecture, x: Sequences, y: Sequences | None, draw: Int[Array, "3"], *, ntk: bool) -> Attended:
-    """Average over the heads of one group; `draw` is (seed, group, chunks of heads)."""
+@partial(jax.jit, static_argnames=("arch", "ntk", "same"))
+def _attended(arch: Architecture, x: Sequences, y: Sequences | None, draw: Int[Array, "3"], *, ntk: bool, same: bool) -> Attended:
+    """Average over the heads of one group; `draw` is (seed, group, chunks of heads), and `same` says that y is x."""
     x, y = jax.tree.map(jnp.asarray, (x, y))  # without compilation they are still NumPy
     seed, group, chunks = draw
     read = reading(arch)
@@ -87,7 +88,7 @@ def _attended(arch: Architecture, x: Sequences, y: Sequences | None, draw: Int[A
     def add_chunk(index: Array | int, total: Attended) -> Attended:
         key = jax.random.fold_in(jax.random.fold_in(jax.random.key(seed), group), index)
         left = head_features(arch, read, x, key, ntk=ntk)
-        right = left if y is None else head_features(arch, read, y, key, ntk=ntk)
+        right = left if y is None or same else head_features(arch, read, y, key, ntk=ntk)
         path = product(left.moved, right.moved) if ntk else jnp.zeros_like(total.score_path)
         chunk = (product(left.weights, right.weights), _rows(left.weights, left.weights), _rows(right.weights, right.weights), path)
         return Attended(*(old + part for old, part in zip(total, chunk, strict=True)))

@@ -16,32 +16,40 @@ def check_tokens(arch: Architecture, tokens: Any, name: str = "x") -> np.ndarray
     >>> check_tokens(Architecture(vocab=3, length=2), [[0, 1, 2]]).shape
     (1, 3)
     """
-    try:
-        array = np.asarray(tokens)
-    except ValueError:
-        raise InputError(
-            f"{name} has sequences of unequal length: pad them to {arch.columns} columns and say which are real with a mask."
-        ) from None
-    if array.dtype.kind == "f":
-        fault = "contains NaN" if np.isnan(array).any() else f"has dtype {array.dtype}"
-        raise InputError(f"{name} {fault}, but tokens are whole numbers from 0 to {arch.vocab - 1}: convert them to integers first.")
-    if array.dtype.kind not in "iu":
-        raise InputError(f"{name} has dtype {array.dtype}, but tokens are whole numbers from 0 to {arch.vocab - 1}: encode them first.")
-    array = array[None, :] if array.ndim == 1 else array
-    if array.ndim != 2:
-        raise InputError(f"{name} must be a table with one sequence a row, got an array of shape {array.shape}.")
-    if array.size == 0:
-        raise InputError(f"{name} is empty (shape {array.shape}): give at least one sequence.")
+    array = check_sequences(arch.vocab, tokens, name, f"pad them to {arch.columns} columns and say which are real with a mask")
     if array.shape[1] != arch.columns:
         extra = "" if arch.readout == "mean" else " (context and readout token)"
         raise InputError(
             f"{name} has {array.shape[1]} columns, but length={arch.length} with readout {arch.readout!r} means {arch.columns}{extra}: "
             "change the length, or pad and give a mask."
         )
+    return array
+
+
+def check_sequences(vocab: int, tokens: Any, name: str = "x", cure: str = "give sequences of one length at a time") -> np.ndarray:
+    """Tokens as an int32 array with one sequence a row, of any one length; `cure` is what to do about unequal lengths.
+
+    >>> check_sequences(3, [0, 1, 2, 0]).shape
+    (1, 4)
+    """
+    try:
+        array = np.asarray(tokens)
+    except ValueError:
+        raise InputError(f"{name} has sequences of unequal length: {cure}.") from None
+    if array.dtype.kind == "f":
+        fault = "contains NaN" if np.isnan(array).any() else f"has dtype {array.dtype}"
+        raise InputError(f"{name} {fault}, but tokens are whole numbers from 0 to {vocab - 1}: convert them to integers first.")
+    if array.dtype.kind not in "iu":
+        raise InputError(f"{name} has dtype {array.dtype}, but tokens are whole numbers from 0 to {vocab - 1}: encode them first.")
+    array = array[None, :] if array.ndim == 1 else array
+    if array.ndim != 2:
+        raise InputError(f"{name} must be a table with one sequence a row, got an array of shape {array.shape}.")
+    if array.size == 0:
+        raise InputError(f"{name} is empty (shape {array.shape}): give at least one sequence.")
     low, high = int(array.min()), int(array.max())
-    if low < 0 or high >= arch.vocab:
+    if low < 0 or high >= vocab:
         raise InputError(
-            f"{name} holds token {low if low < 0 else high}, but vocab={arch.vocab} allows 0 to {arch.vocab - 1}: remap it or raise vocab."
+            f"{name} holds token {low if low < 0 else high}, but vocab={vocab} allows 0 to {vocab - 1}: remap it or raise vocab."
         )
     return array.astype(np.int32, copy=False)
 

@@ -1,0 +1,176 @@
+r"""Young tableaux and how many there are: bases of Specht modules, multiplicities of irreps.
+
+Entries count from 0. A standard tableau holds 0 to n - 1 and increases along rows and down columns; a semistandard one may repeat entries
+along rows. Everything rests on one fact: the boxes that hold the largest symbol form a horizontal strip (no two in one column), so that
+
+$$ \lambda_1 \ge \mu_1 \ge \lambda_2 \ge \mu_2 \ge \dots $$
+
+for the shape $\mu$ that is left when they are taken away.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import math
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from specht.errors import InputError, whole_number
+from specht.groups.partitions import Partition
+
+Tableau = tuple[tuple[int, ...], ...]
+
+
+def lattice_words(shape: Partition) -> Iterator[tuple[int, ...]]:
+    """Standard tableaux as words: the row of entry 0, of entry 1, and so on; row by row comes first, column by column last.
+
+    >>> list(lattice_words(Partition((2, 1))))
+    [(0, 0, 1), (0, 1, 0)]
+    """
+    unfinished: list[tuple[tuple[int, ...], tuple[int, ...]]] = [((), shape.parts)]
+    while unfinished:
+        word, rows = unfinished.pop()
+        if not any(rows):
+            yield word
+            continue
+        for row, length in enumerate(rows):
+            if length > (rows[row + 1] if row + 1 < len(rows) else 0):
+                unfinished.append(((row, *word), (*rows[:row], length - 1, *rows[row + 1 :])))
+
+
+def standard_tableaux(shape: Partition) -> Iterator[Tableau]:
+    """The standard tableaux, as many as the dimension of the irrep.
+
+    >>> list(standard_tableaux(Partition((2, 1))))
+    [((0, 1), (2,)), ((0, 2), (1,))]
+    """
+    for word in lattice_words(shape):
+        rows: list[list[int]] = [[] for _ in shape.parts]
+        for entry, row in enumerate(word):
+            rows[row].append(entry)
+        yield tuple(map(tuple, rows))
+
+
+def inner_shapes(shape: Partition, size: int) -> Iterator[Partition]:
+    """The shapes of `size` boxes that a horizontal strip completes to `shape`.
+
+    >>> [str(inner) for inner in inner_shapes(Partition((3, 2)), 3)]
+    ['[3]', '[2,1]']
+    """
+    return map(Partition, _inner(shape.parts, whole_number("size", size)))
+
+
+def _inner(parts: tuple[int, ...], size: int) -> Iterator[tuple[int, ...]]:
+    if not parts:
+        if size == 0:
+            yield ()
+        return
+    below = (*parts[1:], 0)
+    # The first row takes what the others leave, so that its length costs nothing.
+    for tail in itertools.product(*(range(low, high + 1) for low, high in itertools.pairwise(reversed(below)))):
+        first = size - sum(tail)
+        if below[0] <= first <= parts[0]:
+            yield tuple(part for part in (first, *reversed(tail)) if part)
+
+
+def semistandard_tableaux(shape: Partition, vocab: int, content: Sequence[int] | None = None) -> Iterator[Tableau]:
+    """The semistandard tableaux with entries 0 to vocab - 1; with `content`, those that hold symbol v exactly `content[v]` times.
+
+    >>> list(semistandard_tableaux(Partition((2, 1)), vocab=2))
+    [((0, 0), (1,)), ((0, 1), (1,))]
+    >>> len(list(semistandard_tableaux(Partition((2, 1)), vocab=3, content=(1, 1, 1))))
+    2
+    """
+    vocab = whole_number("vocab", vocab)
+    if content is None:
+        return _fillings(shape.parts, vocab)
+    if len(content) != vocab:
+        raise InputError(f"content must say how often each of the {vocab} symbols occurs, got {len(content)} numbers.")
+    return _fillings_with_content(shape.parts, _check_content(shape, content))
+
+
+def _fillings(parts: tuple[int, ...], vocab: int) -> Iterator[Tableau]:
+    if not parts:
+        yield ()
+        return
+    for symbol in range(len(parts) - 1, vocab):
+        for size in reversed(range(sum(parts))):
+            for inner in _inner(parts, size):
+                for tableau in _fillings(inner, symbol):
+                    yield _complete(tableau, parts, symbol)
+
+
+def _fillings_with_content(parts: tuple[int, ...], content: tuple[int, ...]) -> Iterator[Tableau]:
+    if not parts:
+        yield ()
+        return
+    symbol = max(symbol for symbol, count in enumerate(content) if count)
+    for inner in _inner(parts, sum(parts) - content[symbol]):
+        if kostka_number(Partition(inner), content[:symbol]):
+            for tableau in _fillings_with_content(inner, content[:symbol]):
+                yield _complete(tableau, parts, symbol)
+
+
+def _complete(tableau: Tableau, parts: tuple[int, ...], symbol: int) -> Tableau:
+    """The tableau with `symbol` written into the boxes that it lacks."""
+    rows = (*tableau, ())  # a strip adds one row at most
+    return tuple(row + (symbol,) * (part - len(row)) for row, part in zip(rows, parts, strict=False))
+
+
+def count_semistandard(shape: Partition, vocab: int) -> int:
+    r"""Number of semistandard tableaux with entries 0 to vocab - 1, by the hook content formula at a cost of O(`level` + min(V, row)):
+
+    $$ \prod_{\text{boxes}} \frac{V + \text{column} - \text{row}}{h} . $$
+
+    It is the multiplicity of $S^\lambda$ in the functions on sequences of V tokens, and zero when the shape has more than V rows.
+
+    >>> count_semistandard(Partition((10**6 - 1, 1)), vocab=2)
+    999999
+    """
+    vocab = whole_number("vocab", vocab)
+    if not shape.parts:
+        return 1
+    first, second = shape.parts[0], (*shape.parts, 0)[1]
+    first_row = math.comb(vocab + first - 1, first) * math.perm(first, second)  # (V + first - 1)! / ((V - 1)! (first - second)!)
+    below = math.prod(vocab + column - row for row, part in enumerate(shape.parts[1:], start=1) for column in range(part))
+    return first_row * below // shape.tall_hook_product()
+
+
+def kostka_number(shape: Partition, content: Sequence[int]) -> int:
+    r"""Number $K_{\lambda\mu}$ of semistandard tableaux of shape $\lambda$ that hold symbol v exactly `content[v]` times.
+
+    It is the multiplicity of $S^\lambda$ in the permutation module $M^\mu$ (Young's rule) and does not depend on the order of `content`.
+    Symbols that occur more than once are taken away strip by strip; those that occur once leave a standard tableau, of which there are
+    `dimension`. So $K_{\lambda,(j,1,\dots,1)}$, the number of standard tableaux of the skew shape $\lambda/(j)$, takes one step.
+
+    >>> kostka_number(Partition((3, 1)), (2, 1, 1))
+    2
+    >>> kostka_number(Partition((10**6 - 2, 2)), (2, 10**6 - 4, 2))
+    3
+    """
+    content = _check_content(shape, content)
+    return _kostka(shape.parts, tuple(sorted((count for count in content if count > 1), reverse=True)))
+
+
+@functools.lru_cache(maxsize=2**16)
+def _kostka(parts: tuple[int, ...], repeated: tuple[int, ...]) -> int:
+    shapes = Counter({parts: 1})
+    size = sum(parts)
+    symbols = size - sum(repeated) + len(repeated)
+    for count in repeated:
+        size, symbols = size - count, symbols - 1
+        smaller: Counter[tuple[int, ...]] = Counter()
+        for outer, ways in shapes.items():
+            for inner in _inner(outer, size):
+                if len(inner) <= symbols:  # a column of distinct symbols must still fit
+                    smaller[inner] += ways
+        shapes = smaller
+    return sum(ways * Partition(inner).dimension for inner, ways in shapes.items())
+
+
+def _check_content(shape: Partition, content: Sequence[int]) -> tuple[int, ...]:
+    counts = tuple(whole_number("each number of content", count) for count in content)
+    if sum(counts) != shape.n:
+        raise InputError(f"content adds up to {sum(counts)}, but the shape {shape} has {shape.n} boxes: make them equal.")
+    return counts

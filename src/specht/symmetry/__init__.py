@@ -1,0 +1,1 @@
+"""The symmetric group acting on sequences: actions, blocks of invariant kernels, spectra."""

@@ -1,0 +1,34 @@
+"""What every method returns for an irrep: the eigenvalues of its block and the eigenfunctions behind them."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+
+import numpy as np
+
+from specht.groups.partitions import Partition
+
+Eigenfunction = Callable[[np.ndarray], np.ndarray]
+"""From tokens (n, columns) to values (n,), with mean square one under the source."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Block:
+    r"""The operator restricted to one irrep $\lambda$: every eigenvalue belongs to $\dim\lambda$ orthogonal eigenfunctions."""
+
+    irrep: Partition
+    eigenvalues: np.ndarray
+    """One a copy of the irrep, largest first; each has the degeneracy `irrep.dimension`."""
+    eigenfunction: Callable[[int], Eigenfunction]
+    """The function of copy number i that belongs to the positions in their given order; permuting the positions gives the others."""
+    stderr: np.ndarray | None = None
+    """Standard errors of sampled eigenvalues."""
+    is_bound: bool = False
+    """True where the eigenvalues are Rayleigh quotients: the top eigenvalue of the irrep is at least as large."""
+
+
+def diagonalise(matrix: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Eigenvalues of a symmetric matrix, largest first, and their vectors as columns."""
+    values, vectors = np.linalg.eigh((matrix + matrix.T) / 2.0)
+    return values[::-1], vectors[:, ::-1]

@@ -1,0 +1,151 @@
+r"""Any invariant kernel, any number of tokens: blocks from sums over contingency tables.
+
+On the basis functions of a shape, the tensor power $Z^{\otimes L}$ of a matrix $Z$ has the entries
+
+$$ \prod_h \mathrm{Sym}^{b_h}(\Lambda^h Z), $$
+
+polynomials in $Z_{vw}$ whose monomials are contingency tables. Replacing each monomial by the kernel of its table gives the operator:
+the minors in $\Lambda^h Z$ are the alternating sums over orders of a column, the symmetric powers the sums over equal columns.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+from specht.groups.partitions import Partition
+from specht.symmetry.blocks.basis import Basis, Columns, basis
+from specht.symmetry.blocks.block import Block, Eigenfunction, diagonalise
+from specht.symmetry.blocks.combinatorics import FACTORIALS, CountIndex, compositions
+from specht.symmetry.blocks.law import CountLaw
+
+_STEP = 2**21
+"""Terms of a sum over tables held at a time."""
+
+
+class Terms(NamedTuple):
+    """A matrix of polynomials as a list of terms: entry (row, column), contingency table, coefficient."""
+
+    rows: np.ndarray
+    columns: np.ndarray
+    tables: np.ndarray
+    """Codes, which add up when polynomials are multiplied."""
+    coefficients: np.ndarray
+
+
+def young_block(law: CountLaw, shape: Partition, index: CountIndex, kernel: np.ndarray) -> Block:
+    """The block of one shape; `kernel` has one entry for each pair of readout tokens and table, shape (W, W, tables)."""
+    functions = basis(shape, law.arch.vocab)
+    sums = _sums_over_tables(functions, law.arch.vocab, index, kernel)
+    half = np.exp(law.log_probability(functions.copy_counts) / 2.0)  # (W, copies)
+    blocks = np.einsum("ia,wxij,jb->waxb", functions.copies, sums, functions.copies, optimize=True)
+    matrix = half[:, :, None, None] * blocks * half[None, None]
+    eigenvalues, vectors = diagonalise(matrix.reshape(half.size, half.size))
+    return Block(shape, eigenvalues, eigenfunctions(law, functions, vectors))
+
+
+def eigenfunctions(law: CountLaw, functions: Basis, vectors: np.ndarray) -> Callable[[int], Eigenfunction]:
+    """Callables from eigenvectors over (readout token, copy)."""
+
+    def eigenfunction(copy: int) -> Eigenfunction:
+        return _Function(law, functions, vectors[:, copy].reshape(law.readouts, -1) @ functions.copies.T)
+
+    return eigenfunction
+
+
+class _Function(NamedTuple):
+    """A combination (W, functions) of basis functions, divided by the root of the probability."""
+
+    law: CountLaw
+    functions: Basis
+    weights: np.ndarray
+
+    def __call__(self, x: np.ndarray) -> np.ndarray:
+        context, readout = self.law.split(x)
+        index, amplitude = self.functions.evaluate(context)
+        counts = (context[:, :, None] == np.arange(self.law.arch.vocab)).sum(axis=1)
+        log_probability = np.take_along_axis(self.law.log_probability(counts), readout[None], axis=0)[0]
+        possible = np.isfinite(log_probability)
+        return np.where(possible, amplitude * self.weights[readout, index] * np.exp(-np.where(possible, log_probability, 0.0) / 2.0), 0.0)
+
+
+def count_terms(shape: Partition, vocab: int) -> int:
+    """How many terms the sum over tables has before equal ones are merged: what a block costs."""
+    parts = (*shape.parts, *[0] * (vocab + 1 - len(shape.parts)))
+    cells = {height: math.comb(vocab, height) ** 2 * math.factorial(height) for height in range(1, vocab + 1)}
+    return math.prod(math.comb(parts[h - 1] - parts[h] + cells[h] - 1, cells[h] - 1) for h in cells)
+
+
+def _sums_over_tables(functions: Basis, vocab: int, index: CountIndex, kernel: np.ndarray) -> np.ndarray:
+    """The operator between basis functions, without probabilities: shape (W, W, functions, functions)."""
+    size, readouts = len(functions.counts), len(kernel)
+    sums = np.zeros((readouts, readouts, size * size))
+    weights = index.weights.astype(np.int64).reshape(vocab, vocab)
+    for terms in _products([_symmetric_power(columns, weights) for columns in functions.columns], functions):
+        values = kernel[:, :, index.rank(terms.tables)] * terms.coefficients
+        entry = terms.rows * size + terms.columns
+        for left, right in itertools.product(range(readouts), repeat=2):
+            sums[left, right] += np.bincount(entry, values[left, right], minlength=size * size)
+    return sums.reshape(readouts, readouts, size, size)
+
+
+def _products(factors: list[Terms], functions: Basis) -> Iterator[Terms]:
+    """The terms of a product of matrices of polynomials (Kronecker product of rows and columns), some at a time."""
+    whole = factors[0]
+    for factor, columns in zip(factors[1:], functions.columns[1:], strict=True):
+        step = max(1, _STEP // len(factor.rows))
+        parts = (Terms(*(part[start : start + step] for part in whole)) for start in range(0, len(whole.rows), step))
+        products = (_product(part, factor, len(columns.fillings)) for part in parts)
+        if columns is functions.columns[-1]:
+            yield from products
+            return
+        whole = _merged(Terms(*(np.concatenate(each) for each in zip(*products, strict=True))))
+    yield whole
+
+
+def _product(first: Terms, second: Terms, size: int) -> Terms:
+    rows = (first.rows[:, None] * size + second.rows[None]).ravel()
+    columns = (first.columns[:, None] * size + second.columns[None]).ravel()
+    return Terms(
+        rows, columns, np.add.outer(first.tables, second.tables).ravel(), np.multiply.outer(first.coefficients, second.coefficients).ravel()
+    )
+
+
+def _symmetric_power(columns: Columns, weights: np.ndarray) -> Terms:
+    r"""$\mathrm{Sym}^b(\Lambda^h Z)$ between orthonormal fillings, by the multinomial theorem over the terms of all minors."""
+    letters = columns.letters
+    cells = [  # one term of one minor each: letters on either side, table, sign
+        (left, right, sum(weights[v, w] for v, w in zip(letters[left], order, strict=True)), sign)
+        for left, right in itertools.product(range(len(letters)), repeat=2)
+        for order, sign in _signed_orders(letters[right])
+    ]
+    left, right, tables, signs = (np.array(part) for part in zip(*cells, strict=True))
+    powers = compositions(columns.count, len(cells))
+    in_left, in_right = ((side[:, None] == np.arange(len(letters))).astype(int) for side in (left, right))
+    rows, cols = powers @ in_left, powers @ in_right
+    # b! / prod(powers!) orders, over the norms sqrt(b! / prod(n!)) of either side
+    coefficients = np.sqrt(FACTORIALS[rows].prod(axis=1) * FACTORIALS[cols].prod(axis=1)) / FACTORIALS[powers].prod(axis=1)
+    coefficients = coefficients * np.where((powers @ (signs < 0)) % 2, -1.0, 1.0)
+    rank = columns.fillings.rank
+    return _merged(Terms(rank(columns.fillings.encode(rows)), rank(columns.fillings.encode(cols)), powers @ tables, coefficients))
+
+
+def _signed_orders(letter: tuple[int, ...]) -> Iterator[tuple[tuple[int, ...], int]]:
+    for order in itertools.permutations(letter):
+        inversions = sum(first > second for first, second in itertools.combinations(order, 2))
+        yield order, -1 if inversions % 2 else 1
+
+
+def _merged(terms: Terms) -> Terms:
+    """Equal tables of one entry added up, and what cancels left out."""
+    order = np.lexsort((terms.tables, terms.columns, terms.rows))
+    rows, columns, tables, coefficients = (part[order] for part in terms)
+    new = np.ones(len(rows), dtype=bool)
+    new[1:] = (np.diff(rows) != 0) | (np.diff(columns) != 0) | (np.diff(tables) != 0)
+    totals = np.add.reduceat(coefficients, np.flatnonzero(new))
+    keep = np.abs(totals) > 1e-13
+    return Terms(rows[new][keep], columns[new][keep], tables[new][keep], totals[keep])
