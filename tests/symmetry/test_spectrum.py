@@ -272,18 +272,23 @@ BAD = {
     "Unknown kernel 'nttk': did you mean 'ntk'?": lambda: specht.spectrum(architecture(2, 4), kind="nttk"),
     "Method 'linear' is for one block of linear attention": lambda: specht.spectrum(architecture(3, 4, activation="erf"), method="linear"),
     "use method='young'": lambda: specht.spectrum(architecture(3, 4, activation="erf"), method="linear"),
-    "Method 'two tokens' is for vocab=2, and this architecture has 3": lambda: specht.spectrum(architecture(3, 4), method="two tokens"),
+    "Method 'two tokens' does not apply: it is for vocab=2, and this architecture has 3": lambda: specht.spectrum(
+        architecture(3, 4), method="two tokens"
+    ),
     "because of its causal mask": lambda: specht.spectrum(architecture(2, 4, causal=True, depth=2)),
     "because of its fixed positions": lambda: specht.spectrum(architecture(2, 4, positions="sinusoidal")),
     "Method 'young' would take too long: 4 tokens at length 100 have": lambda: specht.spectrum(
         architecture(4, 100, activation="erf"), method="young"
     ),
-    "the sums over tables have": lambda: specht.spectrum(architecture(3, 24, activation="erf"), method="young"),
+    "the sums over tables have": lambda: specht.spectrum(architecture(3, 18, activation="erf"), method="young"),
     "its 4^8 contexts would have to be listed, more than 2500: use method='rayleigh'": lambda: specht.spectrum(
         architecture(4, 8, attention="softmax"), method="young"
     ),
-    "and the method stops at length 2048: use method='rayleigh'": lambda: specht.spectrum(
-        architecture(2, 3000, activation="erf"), max_level=1
+    "more than length 2048 does: use method='rayleigh'": lambda: specht.spectrum(
+        architecture(2, 3000, activation="erf"), max_level=1, method="two tokens"
+    ),
+    "heads of 152 sequences would have to be drawn together, at most 136": lambda: specht.spectrum(
+        architecture(2, 15, attention="softmax", readout="mean", activation="erf", depth=2, norm="pre"), method="two tokens"
     ),
     "max_level must be a whole number of at least 0, got -1.": lambda: specht.spectrum(architecture(2, 4), max_level=-1),
     "is not in this spectrum": lambda: specht.spectrum(architecture(2, 4)).top(Partition((2, 2))),

@@ -20,8 +20,6 @@ from specht.symmetry.blocks.two_tokens import OverlapKernel
 
 ARRANGEMENTS = 8
 """Random orders of the positions over which representatives of a table are averaged."""
-MAX_SEQUENCES = 2500
-"""Contexts that are listed at most."""
 
 
 def is_closed(kernel: Kernel, kind: Kind) -> bool:

@@ -1,0 +1,196 @@
+"""The methods of a spectrum: what each costs, where it stops, and how its blocks become a spectrum."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import math
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import gammaln
+
+from specht.architecture import Architecture
+from specht.errors import InputError
+from specht.groups.partitions import partitions
+from specht.infinite.forms import MAX_POSITIONS, SAMPLED_FORMS, Kind, choose_form
+from specht.infinite.kernel import Kernel
+from specht.sequences.law import Source
+from specht.symmetry.blocks import values
+from specht.symmetry.blocks.block import Block
+from specht.symmetry.blocks.combinatorics import CountIndex, compositions
+from specht.symmetry.blocks.law import CountLaw
+from specht.symmetry.blocks.linear import is_linear_model, linear_blocks
+from specht.symmetry.blocks.rayleigh import BATCHES, mean_diagonal, rayleigh_block
+from specht.symmetry.blocks.two_tokens import OverlapKernel, two_token_blocks
+from specht.symmetry.blocks.young import count_terms, young_block
+from specht.symmetry.spectrum import Spectrum
+
+Progress = Callable[[int, int], None]
+
+MAX_LENGTH = 2048
+"""Longest context of two tokens, at a cost of the third power."""
+MAX_TABLES = 3 * 10**7
+"""Kernel values of contingency tables held at most: a quarter of a gigabyte."""
+MAX_TERMS = 10**10
+"""Terms of sums over tables that method "young" adds up at most: ten minutes."""
+SOON = 10**9
+"""Terms at most where it is chosen by itself: a minute."""
+LISTED = 2500
+"""Contexts of a kernel that is no closed function of counts, of which all are listed, at most."""
+REPEATS = 8
+"""Independent sets of heads whose scatter is the standard error of the eigenvalues of a sampled kernel."""
+MAX_SEED = 2**31 // BATCHES - 1
+"""Every batch has a seed of its own, below 2^31."""
+_INSTEAD = "use method='rayleigh', which samples low levels at any length"
+
+
+class Sampling(NamedTuple):
+    """How much is sampled, where something has to be."""
+
+    heads: int
+    sequences: int
+    seed: int
+
+
+def linear(law: CountLaw, kind: Kind, max_level: int) -> Spectrum:
+    """The solvable model, any length."""
+    arch = law.arch
+    if not is_linear_model(arch, kind):
+        raise InputError(
+            f"Method 'linear' is for one block of linear attention with a linear activation, and this is {arch}: "
+            f"use method='{'two tokens' if arch.vocab == 2 else 'young'}'."
+        )
+    blocks = linear_blocks(arch, law, kind)
+    trace = float(sum(block.irrep.dimension * block.eigenvalues.sum() for block in blocks))  # there are no other irreps
+    return Spectrum(arch, kind, "linear", tuple(block for block in blocks if block.irrep.level <= max_level), trace)
+
+
+def two_token_refusal(arch: Architecture, kind: Kind) -> str | None:
+    """Why the method "two tokens" cannot be used, or None."""
+    length, readouts = arch.length, 2 if arch.readout == "last" else 1
+    if arch.vocab != 2:
+        return f"it is for vocab=2, and this architecture has {arch.vocab}: use method='young' or 'rayleigh'"
+    if length > MAX_LENGTH:
+        evaluations = f"{readouts**2 * length**3 / 6:.0e} kernel evaluations"
+        return f"length {length} would take about {evaluations}, more than length {MAX_LENGTH} does: {_INSTEAD}"
+    windows = readouts * (length + 1) * (length + 4) // 2
+    if choose_form(arch, kind) == "joint" and windows * arch.columns > MAX_POSITIONS:
+        return f"heads of {windows} sequences would have to be drawn together, at most {MAX_POSITIONS // arch.columns}: {_INSTEAD}"
+    return None
+
+
+def two_tokens(law: CountLaw, kind: Kind, max_level: int, sampling: Sampling, progress: Progress | None) -> Spectrum:
+    """Two tokens, any invariant kernel."""
+    arch = law.arch
+    refusal = two_token_refusal(arch, kind)
+    if refusal is not None:
+        raise InputError(f"Method 'two tokens' does not apply: {refusal}.")
+    levels = range(min(max_level, arch.length // 2) + 1)
+    kernels = [values.overlap_kernel(kernel, kind, law.readouts, sampling.seed) for kernel in _kernels(arch, kind, sampling)]
+    diagonal = np.empty((law.readouts, arch.length + 1))
+
+    def mean_of(chosen: list[int]) -> OverlapKernel:
+        def column(ones: int) -> np.ndarray:
+            mean = kernels[chosen[0]](ones) if len(chosen) == 1 else np.mean([kernels[i](ones) for i in chosen], axis=0)
+            if len(chosen) == len(kernels):
+                diagonal[:, ones] = np.einsum("ww->w", mean[:, ones, :, ones])
+            return mean
+
+        return column
+
+    blocks = two_token_blocks(law, mean_of(list(range(len(kernels)))), levels, progress)
+    left_out = [two_token_blocks(law, mean_of(rest), levels) for rest in _rests(len(kernels))]
+    ones = np.arange(arch.length + 1)
+    trace = _mean(law, np.stack([arch.length - ones, ones], axis=1), diagonal)
+    return Spectrum(arch, kind, "two tokens", _with_errors(blocks, left_out), trace)
+
+
+def young_refusal(arch: Architecture, kind: Kind, max_level: int, limit: int) -> str | None:
+    """Why the method "young" would take too long, or None."""
+    vocab, length = arch.vocab, arch.length
+    readouts = vocab if arch.readout == "last" else 1
+    tables = math.comb(length + vocab**2 - 1, vocab**2 - 1) * readouts**2
+    if tables > MAX_TABLES or (length + 1) ** (vocab**2 - 1) >= 2**63:
+        return f"{vocab} tokens at length {length} have {tables:.1e} contingency tables, more than {MAX_TABLES:.0e}: {_INSTEAD}"
+    form = choose_form(arch, kind)
+    listed = MAX_POSITIONS // arch.columns // readouts if form == "joint" else LISTED
+    if form != "classes" and vocab**length > listed:
+        contexts = f"its {vocab}^{length} contexts would have to be listed, more than {listed}"
+        return f"this kernel is no closed function of counts, so {contexts}: {_INSTEAD}"
+    terms = readouts**2 * sum(count_terms(shape, vocab) for shape in partitions(length, max_rows=vocab, max_level=max_level))
+    return (
+        None
+        if terms <= limit
+        else f"the sums over tables have {terms:.1e} terms, more than {limit:.0e}: {_INSTEAD}, or a smaller max_level"
+    )
+
+
+def young(law: CountLaw, kind: Kind, max_level: int, sampling: Sampling, progress: Progress | None) -> Spectrum:
+    """Any number of tokens, any invariant kernel, short sequences."""
+    arch = law.arch
+    refusal = young_refusal(arch, kind, max_level, MAX_TERMS)
+    if refusal is not None:
+        raise InputError(f"Method 'young' would take too long: {refusal}.")
+    index = CountIndex(arch.length, arch.vocab**2)
+    tables = [values.kernel_of_tables(kernel, kind, law.readouts, index) for kernel in _kernels(arch, kind, sampling)]
+    shapes = list(partitions(arch.length, max_rows=arch.vocab, max_level=max_level))
+
+    def blocks(chosen: list[int], report: Progress | None = None) -> list[Block]:
+        table, found = np.mean([tables[i] for i in chosen], axis=0), []
+        for number, shape in enumerate(shapes):
+            found.append(young_block(law, shape, index, table))
+            if report is not None:
+                report(number + 1, len(shapes))
+        return found
+
+    everything = list(range(len(tables)))
+    counts = compositions(arch.length, arch.vocab)
+    own = index.rank(index.encode((counts[:, :, None] * np.eye(arch.vocab, dtype=int)).reshape(len(counts), -1)))
+    diagonal = np.einsum("wwn->wn", np.mean(tables, axis=0)[:, :, own])
+    found = _with_errors(blocks(everything, progress), [blocks(rest) for rest in _rests(len(tables))])
+    return Spectrum(arch, kind, "young", found, _mean(law, counts, diagonal))
+
+
+def rayleigh(arch: Architecture, source: Source, kind: Kind, max_level: int, sampling: Sampling, progress: Progress | None) -> Spectrum:
+    """Lower bounds on the top eigenvalue of each irrep of low level, sampled."""
+    if choose_form(arch, kind) == "joint":
+        sampling = sampling._replace(sequences=min(sampling.sequences, MAX_POSITIONS // arch.columns))
+    shapes = [shape for shape in partitions(arch.length, max_rows=arch.vocab, max_level=max_level) if 2 * shape.level <= arch.length]
+    done = itertools.count(1)
+
+    def tick() -> None:
+        if progress is not None:
+            progress(next(done), BATCHES * len(shapes))
+
+    options = {"kind": kind, **sampling._asdict()}
+    blocks = [rayleigh_block(arch, source, shape, progress=tick, **options) for shape in shapes]
+    trace, stderr = mean_diagonal(arch, source, **options)
+    return Spectrum(arch, kind, "rayleigh", tuple(blocks), trace, stderr)
+
+
+def _kernels(arch: Architecture, kind: Kind, sampling: Sampling) -> list[Kernel]:
+    """The kernel, or where heads are sampled several of it with heads of their own."""
+    sampled = choose_form(arch, kind) in SAMPLED_FORMS
+    return [Kernel(arch, heads=sampling.heads, seed=sampling.seed * REPEATS + i) for i in range(REPEATS if sampled else 1)]
+
+
+def _with_errors(blocks: list[Block], left_out: list[list[Block]]) -> tuple[Block, ...]:
+    """Standard errors of the eigenvalues by the jackknife: `left_out` are the blocks without one set of heads each."""
+    if not left_out:
+        return tuple(blocks)
+    number = len(left_out)
+    errors = [np.std([rest[i].eigenvalues for rest in left_out], axis=0) * math.sqrt(number - 1) for i in range(len(blocks))]
+    return tuple(dataclasses.replace(block, stderr=error) for block, error in zip(blocks, errors, strict=True))
+
+
+def _rests(number: int) -> list[list[int]]:
+    """All but one of `number` things, in every way; nothing if there is only one."""
+    return [[i for i in range(number) if i != out] for out in range(number)] if number > 1 else []
+
+
+def _mean(law: CountLaw, counts: np.ndarray, diagonal: np.ndarray) -> float:
+    """E[k(x, x)] from the kernel of each readout token and context counts: shapes (N, V) and (W, N)."""
+    orders = gammaln(law.arch.length + 1.0) - gammaln(counts + 1.0).sum(axis=1)
+    return float((np.exp(law.log_probability(counts) + orders) * diagonal).sum())
