@@ -120,11 +120,9 @@ def young_refusal(arch: Architecture, kind: Kind, max_level: int, limit: int) ->
         contexts = f"its {vocab}^{length} contexts would have to be listed, more than {listed}"
         return f"this kernel is no closed function of counts, so {contexts}: {_INSTEAD}"
     terms = readouts**2 * sum(count_terms(shape, vocab) for shape in partitions(length, max_rows=vocab, max_level=max_level))
-    return (
-        None
-        if terms <= limit
-        else f"the sums over tables have {terms:.1e} terms, more than {limit:.0e}: {_INSTEAD}, or a smaller max_level"
-    )
+    if terms > limit:
+        return f"the sums over tables have {terms:.1e} terms, more than {limit:.0e}: {_INSTEAD}, or a smaller max_level"
+    return None
 
 
 def young(law: CountLaw, kind: Kind, max_level: int, sampling: Sampling, progress: Progress | None) -> Spectrum:
