@@ -39,6 +39,8 @@ SOON = 10**9
 """Terms at most where it is chosen by itself: a minute."""
 LISTED = 2500
 """Contexts of a kernel that is no closed function of counts, of which all are listed, at most."""
+JOINT_POSITIONS = 512
+"""Positions of a batch of Rayleigh quotients whose heads are drawn jointly, at a cost of the second power, at most."""
 REPEATS = 8
 """Independent sets of heads whose scatter is the standard error of the eigenvalues of a sampled kernel."""
 MAX_SEED = 2**31 // BATCHES - 1
@@ -154,7 +156,7 @@ def young(law: CountLaw, kind: Kind, max_level: int, sampling: Sampling, progres
 def rayleigh(arch: Architecture, source: Source, kind: Kind, max_level: int, sampling: Sampling, progress: Progress | None) -> Spectrum:
     """Lower bounds on the top eigenvalue of each irrep of low level, sampled."""
     if choose_form(arch, kind) == "joint":
-        sampling = sampling._replace(sequences=min(sampling.sequences, MAX_POSITIONS // arch.columns))
+        sampling = sampling._replace(sequences=max(2, min(sampling.sequences, JOINT_POSITIONS // arch.columns)))
     shapes = [shape for shape in partitions(arch.length, max_rows=arch.vocab, max_level=max_level) if 2 * shape.level <= arch.length]
     done = itertools.count(1)
 
