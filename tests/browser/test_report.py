@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
+from specht.lab.spectrum_config import SpectrumConfig
+from specht.lab.spectrum_job import run_spectrum
 from specht.report.figures import eigenvalue_plot, gram_heatmap
 from specht.report.html import Report, Step, Table, render
+from specht.report.spectrum import spectrum_report
 
 CHROMIUM = next((found for name in ("chromium", "chromium-browser", "google-chrome") if (found := shutil.which(name))), None)
 FLAGS = [
@@ -47,7 +53,7 @@ def report_file(tmp_path_factory) -> Path:
             gram_heatmap(gram, title="Gram", caption="Pairs."),
             eigenvalue_plot({"k": np.linalg.eigvalsh(gram)}, title="Eigenvalues", caption="Largest first."),
         ],
-        table=Table(header=["", "k"], rows=[["trace", "30"]]),
+        tables=[Table(header=["", "k"], rows=[["trace", "30"]])],
         method=[Step("A long formula stays inside the page:", ["K_{ab} = " + " + ".join(f"s_{i}" for i in range(60))])],
         reproduce="specht kernel",
         made_with={"seed": "0"},
@@ -57,25 +63,50 @@ def report_file(tmp_path_factory) -> Path:
     return path
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [390, 1200], ids=["phone", "desktop"])
-def test_report_draws_quietly_and_stays_at_home(browser, report_file, width, scheme):
+@pytest.fixture(scope="module")
+def spectrum_file(tmp_path_factory) -> Path:
+    run = run_spectrum(SpectrumConfig(lengths=(4, 8, 16)))
+    report = spectrum_report(run.longest, run.summary(), reproduce="specht spectrum --lengths 4 8 16", made_with={"seed": "0"})
+    path = tmp_path_factory.mktemp("spectrum") / "report.html"
+    path.write_text(render(report), encoding="utf-8")
+    return path
+
+
+@contextlib.contextmanager
+def quiet_page(browser, path: Path, width: int, scheme: str) -> Iterator[Any]:
+    """The report in a window: it must say nothing to the console, ask for nothing outside and be no wider than the window."""
     page = browser.new_page(viewport={"width": width, "height": 800}, color_scheme=scheme)
     complaints: list[str] = []
     requests: list[str] = []
     page.on("console", lambda message: complaints.append(message.text) if message.type in ("error", "warning") else None)
     page.on("pageerror", lambda error: complaints.append(str(error)))
     page.on("request", lambda request: requests.append(request.url))
-    page.goto(report_file.as_uri())
+    page.goto(path.as_uri())
     page.wait_for_selector("#plot-1 .main-svg")
-
-    assert page.locator(".plotly-graph-div").count() == 2
-    assert page.locator("#plot-0 .heatmaplayer image").count() == 1
-    assert page.locator("#plot-1 .scatterlayer .point").count() == 30
+    yield page
     assert page.evaluate("document.documentElement.scrollWidth") <= width
-    ink = page.evaluate("getComputedStyle(document.documentElement).getPropertyValue('--quiet').trim()")
-    assert page.evaluate("document.querySelector('#plot-1').layout.font.color") == ink
     assert complaints == []
     # The empty icon is a data address; everything else would leave the file.
-    assert [url for url in requests if not url.startswith("data:")] == [report_file.as_uri()]
+    assert [url for url in requests if not url.startswith("data:")] == [path.as_uri()]
     page.close()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [390, 1200], ids=["phone", "desktop"])
+def test_report_draws_quietly_and_stays_at_home(browser, report_file, width, scheme):
+    with quiet_page(browser, report_file, width, scheme) as page:
+        assert page.locator(".plotly-graph-div").count() == 2
+        assert page.locator("#plot-0 .heatmaplayer image").count() == 1
+        assert page.locator("#plot-1 .scatterlayer .point").count() == 30
+        ink = page.evaluate("getComputedStyle(document.documentElement).getPropertyValue('--quiet').trim()")
+        assert page.evaluate("document.querySelector('#plot-1').layout.font.color") == ink
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(390, "dark"), (1200, "light")], ids=["phone", "desktop"])
+def test_spectrum_report_draws_its_curves(browser, spectrum_file, width, scheme):
+    with quiet_page(browser, spectrum_file, width, scheme) as page:
+        for plot in ("#plot-0", "#plot-1"):
+            assert page.locator(f"{plot} .scatterlayer .point").count() == 6  # two families at three lengths
+            assert page.locator(f"{plot} .scatterlayer .js-line").count() == 4  # and their bounds
+        assert page.locator("#plot-2 .legend .traces").count() == 2
+        assert page.locator("table").count() == 2

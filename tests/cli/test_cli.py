@@ -14,12 +14,6 @@ from specht.cli import app, main, output
 from specht.cli.cache import CACHE_VARIABLE, THRESHOLD_VARIABLE, machine_key, use_compilation_cache
 
 
-@pytest.fixture(autouse=True)
-def empty_folder(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
 def test_version(capsys):
     assert main(["--version"]) == 0
     assert capsys.readouterr().out.strip() == specht.__version__
@@ -30,6 +24,7 @@ def test_help_teaches(capsys):
         assert main(arguments) == 0
         out = capsys.readouterr().out
         assert "specht kernel --preset lecun" in out
+        assert "specht spectrum --source graded" in out
         assert "doctor" in out
     assert main(["kernel", "--help"]) == 0
     out = capsys.readouterr().out
@@ -68,6 +63,29 @@ BAD_INPUT = {
     "kernel --n 5 --tokens mine.npy": "--n 5 draws sequences and --tokens mine.npy reads them: give one of the two.",
     "kernel --n 1000000000000": "2 matrices of 1000000000000 x 1000000000000 in float64 need",
     "kernel --n 5 --out /dev/null/here": "cannot be written to (Not a directory)",
+    "spectrum --lengths": "--lengths is empty: write for example --lengths 4 8 16",
+    "spectrum --lengths 8 4": "--lengths must increase, got 8 4",
+    "spectrum --lengths 4 4": "--lengths must increase, got 4 4",
+    "spectrum --lengths 4 many": "--lengths must be a valid integer, got 'many'.",
+    "spectrum --lengths 0 4": "--lengths must be greater than 0, got '0'.",
+    "spectrum --lengths 4 8 --length 8": "--length 8 and --lengths 4 8 both say how long the context is: give one of them.",
+    "spectrum --length 0": "length must be a whole number of at least 1, got 0.",
+    "spectrum --method liner": "Unknown value of --method 'liner': did you mean 'linear'?",
+    "spectrum --source unifrm": "Unknown value of --source 'unifrm': did you mean 'uniform'?",
+    "spectrum --kind both": "Unknown value of --kind 'both'",
+    "spectrum --source graded --epsilon 1.5": "--epsilon must be less than or equal to 1, got '1.5'.",
+    "spectrum --epsilon 0.5": "--epsilon 0.5 says nothing about --source uniform: leave it out, or add --source graded.",
+    "spectrum --source generic --epsilon 0.5": "--epsilon 0.5 says nothing about --source generic",
+    "spectrum --components 3": "--components 3 says nothing about --source uniform: leave it out, or add --source mixture,",
+    "spectrum --source graded --hidden 1": "every component has a single hidden state",
+    "spectrum --max-level=-1": "--max-level must be greater than or equal to 0, got '-1'.",
+    "spectrum --sequences 1": "--sequences must be greater than 1, got '1'.",
+    "spectrum --method linear --activation erf": "Method 'linear' is for one block of linear attention with a linear activation",
+    "spectrum --method two-tokens --vocab 3": "Method 'two tokens' does not apply: it is for vocab=2, and this architecture has 3",
+    "spectrum --method young --activation erf --lengths 4 40": "Method 'young' would take too long: 4 tokens at length 40",
+    "spectrum --method linear --source generic --length 4": "needs an exchangeable source",
+    "spectrum --depth 2 --causal --activation erf": "changes when positions are permuted, because of its causal mask",
+    "spectrum --scaling untied --out a/b": "use scaling='sqrt'",
 }
 
 
@@ -106,7 +124,7 @@ def test_failures_have_their_codes(monkeypatch, capsys, error, code, words):
 
 
 def test_help_does_not_load_jax():
-    for arguments in (["--help"], ["kernel", "--help"], ["kernel", "--list-presets"], ["--version"]):
+    for arguments in (["--help"], ["kernel", "--help"], ["kernel", "--list-presets"], ["spectrum", "--help"], ["--version"]):
         code = (
             f"import sys; from specht.cli import main; code = main({arguments}); print(code, 'jax' in sys.modules, 'xarray' in sys.modules)"
         )
@@ -130,13 +148,13 @@ def test_doctor(capsys):
     assert "devices" in capsys.readouterr().out
 
 
-def test_every_command_has_help(capsys):
-    for name in ("kernel", "doctor"):
-        assert name in [*app]
-        assert main([name, "--help"]) == 0
-        shown = capsys.readouterr().out
-        assert f"specht {name}" in shown
-        assert shown.count(f"    specht {name}") >= (4 if name == "kernel" else 0)  # examples
+@pytest.mark.parametrize(("name", "examples"), [("kernel", 4), ("spectrum", 4), ("doctor", 0)])
+def test_every_command_has_help(capsys, name, examples):
+    assert name in [*app]
+    assert main([name, "--help"]) == 0
+    shown = capsys.readouterr().out
+    assert f"specht {name}" in shown
+    assert shown.count(f"    specht {name}") >= examples
     assert main(["--help"]) == 0
     assert "Gram matrix as a file" in capsys.readouterr().out
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import numpy as np
@@ -16,19 +15,6 @@ README = Path(__file__).parents[2] / "README.md"
 SMALL = ["kernel", "--n", "8", "--length", "4", "--vocab", "3"]
 
 
-@pytest.fixture(autouse=True)
-def empty_folder(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
-def run_json(capsys, *arguments: str) -> dict:
-    assert main([*arguments, "--json"]) == 0
-    printed = capsys.readouterr()
-    assert printed.out.count("\n") == 1
-    return json.loads(printed.out)
-
-
 def test_writes_what_it_says(capsys, tmp_path):
     assert main([*SMALL, "--npz"]) == 0
     out = capsys.readouterr().out
@@ -39,8 +25,8 @@ def test_writes_what_it_says(capsys, tmp_path):
     assert str(folder.relative_to(tmp_path) / "report.html") in out
 
 
-def test_json_is_one_object_with_the_numbers(capsys):
-    found = run_json(capsys, *SMALL)
+def test_json_is_one_object_with_the_numbers(run_json):
+    found = run_json(*SMALL)
     assert {"command", "config", "seed", "version", "report", "data"} <= set(found)
     assert (found["command"], found["seed"], found["version"]) == ("kernel", 0, specht.__version__)
     assert found["config"]["architecture"] == "V=3 L=4 | pos=learned(1.0) | linear/sqrt | linear | last"
@@ -51,8 +37,8 @@ def test_json_is_one_object_with_the_numbers(capsys):
         assert kernel["form"].startswith("closed")
 
 
-def test_file_holds_the_kernel_of_the_tokens(capsys):
-    found = run_json(capsys, *SMALL)
+def test_file_holds_the_kernel_of_the_tokens(run_json):
+    found = run_json(*SMALL)
     kernel = specht.Kernel(specht.Architecture(vocab=3, length=4))
     with xarray.open_dataset(found["data"], engine="h5netcdf") as data:
         assert data["nngp"].dims == ("sequence", "other")
@@ -66,8 +52,8 @@ def test_file_holds_the_kernel_of_the_tokens(capsys):
         assert np.trace(data["nngp"]) == pytest.approx(found["kernels"]["nngp"]["trace"])
 
 
-def test_sampled_kernel_has_a_standard_error(capsys):
-    found = run_json(capsys, *SMALL, "--preset", "softmax", "--kind", "nngp", "--heads", "256", "--npz")
+def test_sampled_kernel_has_a_standard_error(run_json):
+    found = run_json(*SMALL, "--preset", "softmax", "--kind", "nngp", "--heads", "256", "--npz")
     nngp = found["kernels"]["nngp"]
     assert nngp["heads"] == 256
     assert 0 < nngp["relative_stderr"] < 0.2
@@ -78,55 +64,55 @@ def test_sampled_kernel_has_a_standard_error(capsys):
         assert "ntk" not in data
 
 
-def test_own_tokens(capsys, tmp_path):
+def test_own_tokens(run_json, tmp_path):
     tokens = np.random.default_rng(5).integers(3, size=(6, 5))
     np.save(tmp_path / "mine.npy", tokens)
-    found = run_json(capsys, "kernel", "--length", "4", "--vocab", "3", "--tokens", "mine.npy")
+    found = run_json("kernel", "--length", "4", "--vocab", "3", "--tokens", "mine.npy")
     assert found["shape"] == [6, 6]
     with xarray.open_dataset(found["data"], engine="h5netcdf") as data:
         np.testing.assert_array_equal(data["tokens"], tokens)
 
 
-def test_same_flags_give_the_same_numbers(capsys):
-    first, second = run_json(capsys, *SMALL, "--out", "one"), run_json(capsys, *SMALL, "--out", "two")
+def test_same_flags_give_the_same_numbers(run_json):
+    first, second = run_json(*SMALL, "--out", "one"), run_json(*SMALL, "--out", "two")
     assert first["kernels"] == second["kernels"]
     assert (first["report"], second["report"]) == ("one/report.html", "two/report.html")
 
 
-def test_a_complete_run_is_not_computed_again(capsys, monkeypatch, tmp_path):
-    first = run_json(capsys, *SMALL)
+def test_a_complete_run_is_not_computed_again(run_json, capsys, monkeypatch, tmp_path):
+    first = run_json(*SMALL)
     monkeypatch.setattr("specht.lab.gram_job.run_gram", lambda *_: pytest.fail("computed again"))
-    assert run_json(capsys, *SMALL) == first
+    assert run_json(*SMALL) == first
     assert main(SMALL) == 0
     assert "computed before" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("damage", [lambda path: path.write_bytes(path.read_bytes()[:-1]), Path.unlink], ids=["cut off", "gone"])
-def test_a_damaged_run_is_computed_again(capsys, damage):
-    first = run_json(capsys, *SMALL)
+def test_a_damaged_run_is_computed_again(run_json, damage):
+    first = run_json(*SMALL)
     damage(Path(first["data"]))
-    assert run_json(capsys, *SMALL)["kernels"] == first["kernels"]
+    assert run_json(*SMALL)["kernels"] == first["kernels"]
     with xarray.open_dataset(first["data"], engine="h5netcdf") as data:
         assert np.trace(data["nngp"]) == pytest.approx(first["kernels"]["nngp"]["trace"])
 
 
 @pytest.mark.parametrize("zero", [["--s-1", "0"], ["--s-2", "0", "--preset", "softmax", "--heads", "256"]])
-def test_a_kernel_that_is_zero_is_said_to_be(capsys, zero):
-    found = run_json(capsys, *SMALL, *zero)
+def test_a_kernel_that_is_zero_is_said_to_be(run_json, zero):
+    found = run_json(*SMALL, *zero)
     assert found["kernels"]["nngp"]["trace"] == found["kernels"]["nngp"]["effective_rank"] == 0
     assert "NNGP kernel is zero" in Path(found["report"]).read_text()
 
 
-def test_other_results_are_not_overwritten(capsys, tmp_path):
-    run_json(capsys, *SMALL, "--out", "here")
+def test_other_results_are_not_overwritten(run_json, capsys, tmp_path):
+    run_json(*SMALL, "--out", "here")
     before = (tmp_path / "here" / "kernel.nc").read_bytes()
     assert main([*SMALL, "--seed", "1", "--out", "here"]) == 2
     assert "another configuration" in capsys.readouterr().err
     assert (tmp_path / "here" / "kernel.nc").read_bytes() == before
 
 
-def test_report_tells_how_to_get_it_again(capsys):
-    found = run_json(capsys, *SMALL, "--arch", "V=3 L=4 | erf")
+def test_report_tells_how_to_get_it_again(run_json):
+    found = run_json(*SMALL, "--arch", "V=3 L=4 | erf")
     report = Path(found["report"]).read_text()
     assert "specht kernel --arch &#39;V=3 L=4 | erf&#39; --vocab 3 --length 4 --n 8" in report
 

@@ -24,7 +24,7 @@ REPORT = Report(
         gram_heatmap(GRAM, title="Gram", caption="Pairs."),
         eigenvalue_plot({"k": np.array([3.0, 1.0])}, title="Eigenvalues", caption="Largest first."),
     ],
-    table=Table(header=["", "k"], rows=[["trace", "4"]], note="A note."),
+    tables=[Table(header=["", "k"], rows=[["trace", "4"]], note="A note.")],
     method=[Step("Because s_w matters:", ["K_{ab} = s_w² < 1"])],
     reproduce="specht kernel",
     made_with={"seed": "0"},
@@ -63,7 +63,7 @@ def test_everything_is_escaped():
     evil = "<script>alert(1)</script>"
     words = dict.fromkeys(("title", "subtitle", "question", "answer", "reproduce"), evil)
     report = dataclasses.replace(
-        REPORT, **words, made_with={evil: evil}, method=[Step(evil, [evil])], table=Table([evil], [[evil, evil]], evil)
+        REPORT, **words, made_with={evil: evil}, method=[Step(evil, [evil])], tables=[Table([evil], [[evil, evil]], evil, evil)]
     )
     html = render(report)
     assert evil not in html

@@ -251,6 +251,7 @@ class TestRayleigh:
 
 
 class TestSampledKernels:
+    @pytest.mark.slow
     def test_deep_stacks_have_quotients_too(self):
         arch = architecture(2, 6, attention="softmax", depth=2, norm="pre", activation="erf")
         spec = specht.spectrum(arch, max_level=1, heads=256, sequences=8, method="rayleigh")

@@ -13,7 +13,7 @@ import cyclopts
 import pydantic
 
 import specht
-from specht.cli import doctor, kernel
+from specht.cli import doctor, kernel, spectrum
 from specht.errors import InputError, unknown_choice
 
 DONE, FAILED, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
@@ -29,6 +29,8 @@ For example
     specht kernel --preset lecun --length 32   softmax and erf, sampled heads
     specht kernel --arch "V=8 L=64 | relu"     a line of notation
     specht kernel --list-presets               the named architectures
+    specht spectrum                            eigenvalues by irrep and length
+    specht spectrum --source graded            with a source whose order matters
     specht doctor                              versions, devices, caches
 
 Every command writes into `specht-results/`, or where `--out` says, and prints one JSON object with `--json`.""",
@@ -37,7 +39,8 @@ Every command writes into `specht-results/`, or where `--out` says, and prints o
 )
 # A command loads what is heavy when it runs, so that help stays quick.
 app.command(kernel.kernel, sort_key=1)
-app.command(doctor.doctor, sort_key=2)
+app.command(spectrum.spectrum, sort_key=2)
+app.command(doctor.doctor, sort_key=3)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -81,7 +84,8 @@ def _sentence(error: cyclopts.CycloptsError) -> str:
 def _field_sentence(detail: dict) -> str:
     if detail["type"] == "value_error":  # one of our own sentences
         return str(detail["ctx"]["error"])
-    flag = "--" + str(detail["loc"][-1]).replace("_", "-")
+    name = next(part for part in reversed(detail["loc"]) if isinstance(part, str))  # a number is a place in a list
+    flag = "--" + name.replace("_", "-")
     if detail["type"] == "literal_error":
         choices = [word.strip("' ") for word in detail["ctx"]["expected"].replace(" or ", ", ").split(",")]
         return str(unknown_choice(f"value of {flag}", detail["input"], choices))

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import shlex
-from pathlib import Path
-from typing import Annotated, Any
+from functools import partial
+from typing import Annotated
 
 from cyclopts import Parameter
 
 from specht.cli.cache import use_compilation_cache
-from specht.cli.output import OutputFlags, Progress, print_json, print_table
+from specht.cli.output import OutputFlags, Progress, print_json, print_paths, print_table
+from specht.cli.run import Origin, Outcome, find_or_compute
 from specht.lab.config import KernelConfig
-
-MADE_WITH = ("seed", "version", "python", "jax", "numpy", "platform", "time")
 
 
 def kernel(
@@ -42,24 +40,19 @@ def kernel(
         return _list_presets(output.json)
     use_compilation_cache()
     # Loaded now and not above, so that --help stays quick.
-    from specht.lab import store
-    from specht.report.kernel import NAMES, summary_rows
+    from specht.report.architecture import KERNEL_NAMES
+    from specht.report.kernel import summary_rows
 
     files = ["kernel.nc", "report.html"] + ["kernel.npz"] * npz
-    with store.results_folder("kernel", config, output.out) as folder:
-        result = store.finished_result(folder, files)
-        if result is not None:
-            output.say("computed before; remove the folder to compute it again")
-        else:
-            result = _compute(config, folder, files)
+    result, folder = find_or_compute("kernel", config, config.seed, output, files, lambda origin: _compute(config, origin, npz))
     paths = {"report": str(folder / "report.html"), "data": str(folder / "kernel.nc")}
     if output.json:
         return print_json(result | paths)
-    print_table(summary_rows(result), header=["", *(NAMES[kind] for kind in result["kernels"])])
-    print("", *(f"{name:6}  {path}" for name, path in paths.items()), sep="\n")
+    print_table(summary_rows(result), header=["", *(KERNEL_NAMES[kind] for kind in result["kernels"])])
+    print_paths(paths)
 
 
-def _compute(config: KernelConfig, folder: Path, files: list[str]) -> dict[str, Any]:
+def _compute(config: KernelConfig, origin: Origin, npz: bool) -> Outcome:
     from specht.lab import store
     from specht.lab.gram_job import run_gram
     from specht.report.html import render
@@ -67,23 +60,13 @@ def _compute(config: KernelConfig, folder: Path, files: list[str]) -> dict[str, 
 
     with Progress("kernel") as progress:
         run = run_gram(config, progress)
-    record = store.provenance("kernel", config, config.seed)
-    identity = {"command": "kernel", "config": config.identity(), "seed": config.seed, "version": record["version"]}
-    result = identity | run.summary()
-    report = kernel_report(
-        run.architecture,
-        result,
-        run.arrays(),
-        reproduce=shlex.join(["specht", "kernel", *config.flags()]),
-        made_with={name: str(record[name]) for name in MADE_WITH},
-    )
-    store.save_config("kernel", config, folder)
-    store.save_dataset(run.dataset(record), folder / "kernel.nc")
-    store.save_text(render(report), folder / "report.html")
-    if "kernel.npz" in files:
-        store.save_npz(run.arrays(), folder / "kernel.npz")
-    store.save_result(result, folder, files)
-    return result
+    result = origin.heading | run.summary()
+    report = kernel_report(run.architecture, result, run.arrays(), reproduce=origin.reproduce, made_with=origin.made_with)
+    files = {
+        "kernel.nc": partial(store.save_dataset, run.dataset(origin.record)),
+        "report.html": partial(store.save_text, render(report)),
+    }
+    return Outcome(result, files | ({"kernel.npz": partial(store.save_npz, run.arrays())} if npz else {}))
 
 
 def _list_presets(as_json: bool) -> None:

@@ -41,6 +41,11 @@ def print_table(rows: Sequence[Sequence[str]], header: Sequence[str] | None = No
         print("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=False)).rstrip())
 
 
+def print_paths(paths: Mapping[str, str]) -> None:
+    """Where the files are."""
+    print("", *(f"{name:6}  {path}" for name, path in paths.items()), sep="\n")
+
+
 class Progress:
     """A progress bar on standard error, for work of more than two seconds, when someone is looking."""
 

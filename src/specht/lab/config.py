@@ -51,6 +51,8 @@ class Config(BaseModel):
                 continue
             elif isinstance(value, bool):
                 flags.append(f"--{flag}" if value else f"--no-{flag}")
+            elif isinstance(value, tuple):
+                flags += [f"--{flag}", *map(str, value)]
             else:
                 flags += [f"--{flag}", str(value)]
         return flags

@@ -9,7 +9,8 @@ import numpy as np
 import plotly.graph_objects as go  # never plotly.express: it loads pandas and costs most of a second
 
 HEATMAP_ROWS = 300
-SERIES_COLOURS = ("#2a7fba", "#d9682b", "#3f9d6b", "#9a62b8")  # each has contrast enough on white and on near-black
+# Each has contrast enough on white and on near-black.
+SERIES_COLOURS = ("#2a7fba", "#d9682b", "#3f9d6b", "#9a62b8", "#c9507c", "#8f7d2a", "#2f97a0")
 CLEAR = "rgba(0,0,0,0)"
 GREY = "#808890"
 
@@ -67,16 +68,22 @@ def eigenvalue_plot(series: Mapping[str, np.ndarray], *, title: str, caption: st
         )
     if any(hidden.values()):
         caption += f" Left out at the level of rounding: {', '.join(f'{count} of {name}' for name, count in hidden.items() if count)}."
-    figure.update_layout(_layout(height=400), showlegend=len(series) > 1)
+    figure.update_layout(showlegend=len(series) > 1)
+    style_log_axes(figure, x="index", y="eigenvalue")
+    return Plot(figure, title, caption, wide=True)
+
+
+def style_log_axes(figure: go.Figure, *, x: str, y: str) -> None:
+    """Two logarithmic axes with names, a legend above them, and room for both."""
+    figure.update_layout(_layout(height=400))
     figure.update_layout(
         margin={"l": 60, "r": 12, "t": 30, "b": 50},
         legend={"orientation": "h", "x": 1, "xanchor": "right", "y": 1.02, "yanchor": "bottom", "bgcolor": CLEAR},
     )
     axis = {"type": "log", "dtick": 1, "gridcolor": "rgba(128,136,144,0.22)", "zeroline": False, "ticks": "outside", "tickcolor": GREY}
     axis |= {"tickfont": {"size": 12}}
-    figure.update_xaxes(**axis, title={"text": "index", "font": {"size": 13}})
-    figure.update_yaxes(**axis, title={"text": "eigenvalue", "font": {"size": 13}}, exponentformat="power")
-    return Plot(figure, title, caption, wide=True)
+    figure.update_xaxes(**axis, title={"text": x, "font": {"size": 13}})
+    figure.update_yaxes(**axis, title={"text": y, "font": {"size": 13}}, exponentformat="power")
 
 
 def _layout(height: int) -> dict:

@@ -15,11 +15,12 @@ from specht.report.maths import formula
 
 @dataclasses.dataclass(frozen=True)
 class Table:
-    """Rows under a heading; the first cell of a row names it."""
+    """Rows under column names; the first cell of a row names it."""
 
     header: Sequence[str]
     rows: Sequence[Sequence[str]]
     note: str = ""
+    title: str = "Numbers"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -38,8 +39,9 @@ class Report:
     subtitle: str
     question: str
     answer: str
+    """It may hold formulas in the notation of `specht.report.maths`, as may captions and notes."""
     plots: Sequence[Plot]
-    table: Table
+    tables: Sequence[Table]
     method: Sequence[Step]
     reproduce: str
     """The command that makes this report again."""

@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 
 from specht.architecture import Architecture
+from specht.report.architecture import KERNEL_NAMES, kernel_steps
 from specht.report.figures import Plot, eigenvalue_plot, gram_heatmap
 from specht.report.html import Report, Step, Table
-
-NAMES = {"nngp": "NNGP kernel", "ntk": "NTK"}
 
 
 def kernel_report(
@@ -30,7 +29,7 @@ def kernel_report(
         question="Which sequences does this transformer, infinitely wide, treat alike, and how many directions can it tell apart?",
         answer=_answer(summary),
         plots=_plots(architecture, arrays, summary),
-        table=Table(header=["", *(NAMES[kind] for kind in kinds)], rows=summary_rows(summary), note=_note(summary)),
+        tables=[Table(header=["", *(KERNEL_NAMES[kind] for kind in kinds)], rows=summary_rows(summary), note=_note(summary))],
         method=_method(architecture, kinds, summary),
         reproduce=reproduce,
         made_with=made_with,
@@ -74,11 +73,11 @@ def _answer(summary: Mapping[str, Any]) -> str:
     kind, kernel = next(iter(summary["kernels"].items()))
     n, rows = summary["shape"][0], summary["eigenvalue_rows"]
     if kernel["trace"] == 0.0:
-        return f"The {NAMES[kind]} is zero: with these variances the network does not depend on its input."
+        return f"The {KERNEL_NAMES[kind]} is zero: with these variances the network does not depend on its input."
     share = kernel["largest_eigenvalue"] / (kernel["trace"] * rows / n)
     which = f"these {n} sequences" if rows == n else f"the first {rows} of {n} sequences"
     directions = f"{kernel['rank']} directions above rounding, and the strongest one carries {100 * share:.3g} % of the trace"
-    first = f"The {NAMES[kind]} gives {which} {directions}."
+    first = f"The {KERNEL_NAMES[kind]} gives {which} {directions}."
     if kernel["relative_stderr"] is None:
         return f"{first} It is a closed form, exact to rounding."
     error = f"a relative standard error of {100 * kernel['relative_stderr']:.2g} %"
@@ -101,11 +100,13 @@ def _plots(architecture: Architecture, arrays: Mapping[str, np.ndarray], summary
     kinds, rows = list(summary["kernels"]), summary["eigenvalue_rows"]
     order, sorting = _order(architecture, arrays["tokens"])
     plots = [
-        gram_heatmap(arrays[kind], order=order, title=NAMES[kind], caption=f"Each pixel is a pair of sequences, sorted by {sorting}.")
+        gram_heatmap(
+            arrays[kind], order=order, title=KERNEL_NAMES[kind], caption=f"Each pixel is a pair of sequences, sorted by {sorting}."
+        )
         for kind in kinds
     ]
     spectrum = eigenvalue_plot(
-        {NAMES[kind]: arrays[f"{kind}_eigenvalues"] for kind in kinds},
+        {KERNEL_NAMES[kind]: arrays[f"{kind}_eigenvalues"] for kind in kinds},
         title="Eigenvalues",
         caption=f"Of the {rows} × {rows} Gram matrix, largest first, both axes logarithmic.",
         floor=summary["rounding"],
@@ -122,63 +123,6 @@ def _order(architecture: Architecture, tokens: np.ndarray) -> tuple[np.ndarray, 
 
 
 def _method(architecture: Architecture, kinds: list[str], summary: Mapping[str, Any]) -> list[Step]:
-    definitions = {"nngp": "NNGP:  k(x, y) = E[ f(x) f(y) ]", "ntk": "NTK:  Θ(x, y) = E[ ∇_θ f(x) · ∇_θ f(y) ]"}
-    steps = [
-        Step(
-            "For width, heads and head size going to infinity the network f becomes a Gaussian process, and training by gradient flow "
-            "follows a fixed kernel. Both are expectations over random weights θ:",
-            [definitions[kind] for kind in kinds],
-        ),
-        Step(
-            "Tokens and positions enter as the covariance of the embeddings of position a of x and position b of y:",
-            _embedding(architecture),
-        ),
-        _attention(architecture),
-        _dense(architecture),
-    ]
-    if architecture.depth > 1 or architecture.residual or architecture.norm != "none":
-        parts = [f"{architecture.depth} {'block' if architecture.depth == 1 else 'blocks'}"]
-        parts += ["a residual connection around attention and dense layer"] * architecture.residual
-        parts += [f"{architecture.norm}-layer norm"] * (architecture.norm != "none")
-        steps.append(Step(f"This is carried through {', '.join(parts)}."))
-    forms = {NAMES[kind]: kernel["form"] for kind, kernel in summary["kernels"].items()}
+    forms = {KERNEL_NAMES[kind]: kernel["form"] for kind, kernel in summary["kernels"].items()}
     words = next(iter(forms.values())) if len(set(forms.values())) == 1 else "; ".join(f"{name} {form}" for name, form in forms.items())
-    steps.append(Step(f"Form used here: {words}. Results are in double precision."))
-    return steps
-
-
-def _embedding(architecture: Architecture) -> list[str]:
-    tokens = "s_w [x_a = y_b]"
-    position = {"learned": " + s_p [a = b]", "sinusoidal": " + s_p p(a) · p(b)"}.get(architecture.positions, "")
-    if position and not architecture.values_see_positions:
-        return [f"queries and keys:  K_{{ab}}(x, y) = {tokens}{position}", f"values:  V_{{ab}}(x, y) = {tokens}"]
-    return [f"K_{{ab}}(x, y) = {tokens}{position}"]
-
-
-def _attention(architecture: Architecture) -> Step:
-    transform = "A = S" if architecture.attention == "linear" else "A_{ac} = exp S_{ac} / Σ_e exp S_{ae}"
-    if architecture.normalised:
-        transform = "A = S / (number of visible positions)"
-    if architecture.causal:
-        transform += ",  only c ≤ a"
-    scores = "S_{ac}(x) = K_{ac}(x, x)" if architecture.scaling == "tied" else "E[ S_{ac}(x) S_{bd}(y) ] = K_{ab} K_{cd}"
-    kind = "equal the covariance itself" if architecture.scaling == "tied" else "are Gaussian"
-    values = "K" if architecture.values_see_positions or architecture.positions == "none" else "V"
-    return Step(
-        f"The scores S of a head {kind}, they weigh the values, and heads add up independently:",
-        [scores, transform, f"K¹_{{ab}} = Σ_{{cd}} E[ A_{{ac}}(x) A_{{bd}}(y) ] {values}_{{cd}}"],
-    )
-
-
-def _dense(architecture: Architecture) -> Step:
-    maps = {
-        "linear": "F = Λ_{xy}",
-        "erf": "F = (2/π) arcsin( 2Λ_{xy} / √((1 + 2Λ_{xx})(1 + 2Λ_{yy})) )",
-        "relu": "F = √(Λ_{xx} Λ_{yy}) (sin ϑ + (π − ϑ) cos ϑ) / 2π,   cos ϑ = Λ_{xy} / √(Λ_{xx} Λ_{yy})",
-        "gelu": "F = E[ φ(u) φ(v) ],   (u, v) ~ N(0, Λ),   φ(u) = u (1 + erf(u/√2)) / 2",
-    }
-    where = "averaged over all pairs of positions" if architecture.readout == "mean" else "at the last position"
-    return Step(
-        f"The dense layer maps this covariance through its activation, and the readout takes it {where}:",
-        ["Λ = s_1 K¹", maps[architecture.activation], "k = s_2 F"],
-    )
+    return [*kernel_steps(architecture, kinds), Step(f"Form used here: {words}. Results are in double precision.")]

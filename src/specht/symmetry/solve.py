@@ -64,7 +64,7 @@ def spectrum(
     _require_symmetry(arch, kind)
     level = arch.length if max_level is None else whole_number("max_level", max_level)
     if method == "auto":
-        method = _choose(arch, source, kind, level)
+        method = choose_method(arch, source, kind, max_level)
     if max_level is None and (method == "rayleigh" or (method == "two tokens" and arch.length > FULL_LENGTH)):
         level = LOW_LEVEL
     sampling = Sampling(
@@ -89,11 +89,13 @@ def _require_symmetry(arch: Architecture, kind: Kind) -> None:
         )
 
 
-def _choose(arch: Architecture, source: Source, kind: Kind, max_level: int) -> Method:
+def choose_method(arch: Architecture, source: Source, kind: Kind = "nngp", max_level: int | None = None) -> Method:
+    """The method that "auto" stands for: the first one that applies and is not too slow."""
     if not source.is_exchangeable:
         return "rayleigh"
     if is_linear_model(arch, kind):
         return "linear"
     if arch.vocab == 2 and (choose_form(arch, kind) not in SAMPLED_FORMS or arch.length <= SAMPLED_LENGTH):
         return "two tokens" if methods.two_token_refusal(arch, kind) is None else "rayleigh"
-    return "young" if methods.young_refusal(arch, kind, max_level, methods.SOON) is None else "rayleigh"
+    level = arch.length if max_level is None else max_level
+    return "young" if methods.young_refusal(arch, kind, level, methods.SOON) is None else "rayleigh"

@@ -1,0 +1,71 @@
+"""specht spectrum: eigenvalues by irrep against length, and how fast they fall."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Annotated, Any
+
+from cyclopts import Parameter
+
+from specht.cli.cache import use_compilation_cache
+from specht.cli.output import OutputFlags, Progress, print_json, print_paths, print_table
+from specht.cli.run import Origin, Outcome, find_or_compute
+from specht.lab.spectrum_config import SpectrumConfig
+
+FILES = {"report": "report.html", "data": "spectrum.nc", "csv": "spectrum.csv"}
+
+
+def spectrum(
+    *,
+    config: Annotated[SpectrumConfig, Parameter(name="*")] = SpectrumConfig(),  # noqa: B008 -- frozen
+    output: OutputFlags = OutputFlags(),  # noqa: B008 -- frozen
+) -> None:
+    """Eigenvalues of the kernel by irrep of the symmetric group, against length: what is learnt first, and how much later the rest.
+
+    For example:
+
+        specht spectrum
+        specht spectrum --vocab 2 --activation erf --s-w 0.5 --lengths 8 16 32
+        specht spectrum --preset softmax --lengths 8 16 32 --max-level 1
+        specht spectrum --source graded --epsilon 0.2 --method rayleigh
+        specht spectrum --vocab 2 --length 8 --activation erf --json
+    """
+    use_compilation_cache()
+    result, folder = find_or_compute("spectrum", config, config.seed, output, list(FILES.values()), lambda origin: _compute(config, origin))
+    paths = {name: str(folder / file) for name, file in FILES.items()}
+    if output.json:
+        return print_json(result | paths)
+    _print(result)
+    print_paths(paths)
+
+
+def _compute(config: SpectrumConfig, origin: Origin) -> Outcome:
+    # Loaded now and not above, so that --help stays quick.
+    from specht.lab import store
+    from specht.lab.spectrum_job import run_spectrum
+    from specht.report.html import render
+    from specht.report.spectrum import spectrum_report
+
+    with Progress("spectrum") as progress:
+        run = run_spectrum(config, progress)
+    result = origin.heading | run.summary()
+    report = spectrum_report(run.longest, result, reproduce=origin.reproduce, made_with=origin.made_with)
+    writers = {
+        "report": partial(store.save_text, render(report)),
+        "data": partial(store.save_dataset, run.dataset(origin.record)),
+        "csv": partial(store.save_text, run.csv()),
+    }
+    return Outcome(result, {FILES[name]: write for name, write in writers.items()})
+
+
+def _print(result: dict[str, Any]) -> None:
+    from specht.report.architecture import KERNEL_NAMES
+    from specht.report.spectrum_tables import EXPONENT_HEADER, TOP_HEADER, exponent_rows, remarks, top_rows
+
+    print(f"{result['architecture']}   {KERNEL_NAMES[result['kind']]}, {result['source']['name']} source\n")
+    print_table(top_rows(result), header=TOP_HEADER)
+    exponents = exponent_rows(result)
+    if exponents:
+        print()
+        print_table(exponents, header=EXPONENT_HEADER)
+    print("", *remarks(result), sep="\n")

@@ -1,0 +1,110 @@
+"""Everything that decides the spectra of `specht spectrum`."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Annotated, Any, Literal, Self
+
+from cyclopts import Group, Parameter
+from pydantic import Field, model_validator
+
+from specht.architecture import Architecture
+from specht.errors import InputError
+from specht.infinite.forms import SAMPLED_FORMS, Kind, choose_form
+from specht.lab.config import ArchitectureFlags, Config
+from specht.lab.source_config import SourceFlags
+
+DEFAULT_LENGTHS = (4, 8, 16, 32, 64)
+
+
+class ScalableArchitecture(ArchitectureFlags):
+    """An architecture as flags, whose length may be left open."""
+
+    length: int | None = None
+    """A single length of the context, instead of --lengths."""
+
+    def at(self, length: int) -> Architecture:
+        """The architecture at one length."""
+        return self.model_copy(update={"length": length}).architecture()
+
+    @property
+    def own_length(self) -> int | None:
+        """The length that the flags or the notation say."""
+        noted = self.arch is not None and any(word.startswith("L=") for word in self.arch.replace("|", " ").split())
+        return self.architecture().length if noted or self.length is not None else None
+
+
+class SpectrumConfig(Config):
+    """The spectra of one architecture at several lengths.
+
+    >>> SpectrumConfig(lengths=(4, 8), source=SourceFlags(source="mixture")).flags()
+    ['--source', 'mixture', '--lengths', '4', '8']
+    """
+
+    architecture: Annotated[ScalableArchitecture, Parameter(name="*", group=Group("Architecture", sort_key=1))] = ScalableArchitecture()
+    source: Annotated[SourceFlags, Parameter(name="*", group=Group("Source", sort_key=1))] = SourceFlags()
+    lengths: Annotated[tuple[Annotated[int, Field(gt=0)], ...], Parameter(consume_multiple=True, negative="")] | None = None
+    """Lengths of the context, shortest first; 4 8 16 32 64 unless something says otherwise."""
+    kind: Kind = "nngp"
+    """Which kernel: nngp for Bayesian inference, ntk for gradient flow."""
+    method: Literal["auto", "linear", "two-tokens", "young", "rayleigh"] = "auto"
+    """Exact for linear models (linear), two tokens, or few tokens and positions (young); sampled lower bounds (rayleigh); or what fits."""
+    max_level: Annotated[int, Field(ge=0)] | None = None
+    """Largest level, the number of positions that a function singles out; all of them unless that is too much."""
+    heads: Annotated[int, Field(gt=0)] = 1024
+    """Sampled heads of softmax attention in each of several independent sets."""
+    sequences: Annotated[int, Field(gt=1)] = 192
+    """Sequences in each batch of the method rayleigh."""
+    seed: Annotated[int, Field(ge=0, lt=2**31)] = 0
+    """Seed of whatever is sampled, and of a mixture."""
+
+    def architectures(self) -> list[Architecture]:
+        """The architecture at each length."""
+        lengths = self.lengths
+        if lengths is None:
+            own = self.architecture.own_length
+            lengths = DEFAULT_LENGTHS if own is None else (own,)
+        return [self.architecture.at(length) for length in lengths]
+
+    def methods(self) -> list[str]:
+        """The method at each length, in the words of `specht.spectrum`."""
+        from specht.symmetry.solve import choose_method  # loads JAX, which help does not need
+
+        if self.method != "auto":
+            return [self.method.replace("-", " ")] * len(self.architectures())
+        source = self.source.build(self.architectures()[0].vocab, self.seed)
+        return [choose_method(arch, source, self.kind, self.max_level) for arch in self.architectures()]
+
+    def identity(self) -> dict[str, Any]:
+        architectures, methods = self.architectures(), self.methods()
+        heads = any(choose_form(arch, self.kind) in SAMPLED_FORMS for arch in architectures)
+        sequences = "rayleigh" in methods
+        fields: dict[str, Any] = {"architecture": without_length(architectures[0]), "lengths": [arch.length for arch in architectures]}
+        fields |= self.source.identity() | {"kind": self.kind, "methods": methods}
+        fields |= {"max_level": self.max_level} if self.max_level is not None else {}
+        fields |= ({"heads": self.heads} if heads else {}) | ({"sequences": self.sequences} if sequences else {})
+        return fields | ({"seed": self.seed} if heads or sequences or self.source.is_drawn else {})
+
+    @model_validator(mode="after")
+    def _lengths_are_said_once_and_increase(self) -> Self:
+        if self.lengths is None:
+            return self
+        given = " ".join(map(str, self.lengths))
+        if not self.lengths:
+            raise InputError("--lengths is empty: write for example --lengths 4 8 16, or leave it out.")
+        if self.architecture.length is not None:
+            raise InputError(
+                f"--length {self.architecture.length} and --lengths {given} both say how long the context is: give one of them."
+            )
+        if any(second <= first for first, second in itertools.pairwise(self.lengths)):
+            raise InputError(f"--lengths must increase, got {given}: write each length once, shortest first.")
+        return self
+
+
+def without_length(arch: Architecture) -> str:
+    """The notation of an architecture of any length.
+
+    >>> without_length(Architecture(vocab=4, length=16))
+    'V=4 | pos=learned(1.0) | linear/sqrt | linear | last'
+    """
+    return str(arch).replace(f" L={arch.length}", "", 1)

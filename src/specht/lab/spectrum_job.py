@@ -1,0 +1,214 @@
+"""Spectra at several lengths: an architecture and a source in, eigenvalues by irrep and their exponents out."""
+
+from __future__ import annotations
+
+import csv
+import dataclasses
+import io
+import time
+from collections.abc import Callable
+from typing import Any, cast
+
+import numpy as np
+import xarray
+
+from specht.architecture import Architecture
+from specht.lab.spectrum_config import SpectrumConfig, without_length
+from specht.sequences.exchangeability import Gap, exchangeability_gap
+from specht.symmetry.crossover import Crossover, crossover
+from specht.symmetry.power_law import Exponent
+from specht.symmetry.scaling import Family, Point, is_resolved, scaling
+from specht.symmetry.spectrum import ROUNDING, Spectrum
+
+COLUMNS = ("irrep", "level", "copy", "degeneracy", "eigenvalue", "stderr", "bound", "below_rounding", "lower_bound", "resolved")
+_STEPS = 1000
+"""Steps of the progress bar for each length."""
+
+
+@dataclasses.dataclass(frozen=True)
+class SpectrumRun:
+    """What a run computed, and what it cost."""
+
+    spectra: tuple[Spectrum, ...]
+    """One a length, shortest first."""
+    source: str
+    """Name of the source."""
+    gaps: tuple[Gap, ...] | None
+    """How far from exchangeable the source is at each length; None if it is exchangeable."""
+    families: tuple[Family, ...]
+    crossover: Crossover | None
+    cpu_seconds: float
+    wall_seconds: float
+
+    @property
+    def longest(self) -> Architecture:
+        """The architecture at the greatest length."""
+        return self.spectra[-1].arch
+
+    def summary(self) -> dict[str, Any]:
+        return {
+            "architecture": without_length(self.longest),
+            "kind": self.spectra[0].kind,
+            "source": {"name": self.source, "exchangeable": self.gaps is None},
+            "rounding": ROUNDING,
+            "cpu_seconds": self.cpu_seconds,
+            "wall_seconds": self.wall_seconds,
+            "lengths": [self._length(index) for index in range(len(self.spectra))],
+            "exponents": [_exponents(family) for family in self.families if family.raw is not None],
+            "crossover": None if self.crossover is None else self.crossover.length,
+        }
+
+    def _length(self, index: int) -> dict[str, Any]:
+        spectrum = self.spectra[index]
+        return {
+            "length": spectrum.arch.length,
+            "method": spectrum.method,
+            "trace": spectrum.trace,
+            "trace_stderr": _trace_stderr(spectrum),
+            "gap": None if self.gaps is None else dataclasses.asdict(self.gaps[index]),
+            "place": None if self.crossover is None else self.crossover.place(spectrum.arch.length),
+            "top": [_top(family, point) for family in self.families for point in family.points if point.length == spectrum.arch.length],
+            "rows": rows(spectrum),
+        }
+
+    def lines(self) -> list[dict[str, Any]]:
+        """The rows of all spectra, each with its length and method."""
+        return [{"length": spectrum.arch.length, "method": spectrum.method} | row for spectrum in self.spectra for row in rows(spectrum)]
+
+    def csv(self) -> str:
+        """One line a row."""
+        text = io.StringIO()
+        writer = csv.DictWriter(text, ["length", "method", *COLUMNS], lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(self.lines())
+        return text.getvalue()
+
+    def dataset(self, attributes: dict[str, Any]) -> xarray.Dataset:
+        """All rows along `row`, what belongs to a length along `context`, and fitted exponents along `family`."""
+        lines = self.lines()
+        coordinates = {name: ("row", [line[name] for line in lines]) for name in ("length", "irrep", "level", "copy")}
+        # Degeneracies outgrow 64 bits; the other files have their digits.
+        numbers = {
+            name: ("row", np.array([line[name] for line in lines], dtype=float)) for name in ("degeneracy", "eigenvalue", "bound", "stderr")
+        }
+        signs = {name: ("row", [line[name] for line in lines]) for name in ("below_rounding", "lower_bound", "resolved")}
+        contexts = {
+            "trace": ("context", [spectrum.trace for spectrum in self.spectra]),
+            "trace_stderr": ("context", np.array([_trace_stderr(spectrum) for spectrum in self.spectra], dtype=float)),
+            "method": ("context", [spectrum.method for spectrum in self.spectra]),
+        }
+        if self.gaps is not None:
+            contexts["gap"] = ("context", [gap.value for gap in self.gaps])
+        coordinates |= {"context_length": ("context", [spectrum.arch.length for spectrum in self.spectra])}
+        fitted = [family for family in self.families if family.raw is not None]
+        coordinates |= {"family": ("family", np.array([family.name for family in fitted], dtype=str))}
+        exponents = {}
+        for name in ("raw", "normalised", "bound"):
+            found = [cast(Exponent, getattr(family, name)) for family in fitted]
+            exponents[f"{name}_exponent"] = ("family", np.array([exponent.value for exponent in found]))
+            exponents[f"{name}_exponent_stderr"] = ("family", np.array([exponent.stderr for exponent in found], dtype=float))
+        costs = {"cpu_seconds": self.cpu_seconds, "wall_seconds": self.wall_seconds}
+        return xarray.Dataset(numbers | signs | contexts | exponents, coords=coordinates, attrs=attributes | costs)
+
+
+def _trace_stderr(spectrum: Spectrum) -> float | None:
+    """Standard error of E[k]; None where it is exact or not known."""
+    return spectrum.trace_stderr or None
+
+
+def rows(spectrum: Spectrum) -> list[dict[str, Any]]:
+    """The rows of a spectrum as plain values, largest eigenvalue first."""
+    lower_bounds = {block.irrep: block.is_bound for block in spectrum.blocks}
+    return [
+        {
+            "irrep": str(row.irrep),
+            "level": row.irrep.level,
+            "copy": row.copy,
+            "degeneracy": row.degeneracy,
+            "eigenvalue": row.eigenvalue,
+            "stderr": row.stderr,
+            "bound": row.bound,
+            "below_rounding": row.below_rounding,
+            "lower_bound": lower_bounds[row.irrep],
+            "resolved": is_resolved(row),
+        }
+        for row in spectrum.rows
+    ]
+
+
+def _top(family: Family, point: Point) -> dict[str, Any]:
+    return {
+        "irrep": str(point.irrep),
+        "family": family.name,
+        "level": family.level,
+        "degeneracy": point.irrep.dimension,
+        "eigenvalue": point.eigenvalue,
+        "stderr": point.stderr,
+        "bound": point.trace / point.irrep.dimension,
+        "ratio": point.ratio,
+        "lower_bound": point.lower_bound,
+        "resolved": point.resolved,
+    }
+
+
+def _exponents(family: Family) -> dict[str, Any]:
+    return {
+        "family": family.name,
+        "level": family.level,
+        "expected": family.expected,
+        **{name: dataclasses.asdict(getattr(family, name)) for name in ("raw", "normalised", "bound")},
+        "lengths": [point.length for point in family.resolved],
+        "mixed": family.is_mixed,
+        "local": [dataclasses.asdict(local) for local in family.local],
+    }
+
+
+def run_spectrum(config: SpectrumConfig, progress: Callable[[int, int], None] | None = None) -> SpectrumRun:
+    """Compute the spectra that a configuration asks for."""
+    architectures, methods = config.architectures(), config.methods()
+    source = config.source.build(architectures[0].vocab, config.seed)
+
+    from specht.symmetry.solve import Method, spectrum  # loads JAX
+
+    cpu, wall = time.process_time(), time.perf_counter()
+    spectra: list[Spectrum] = []
+    # Longest first: what is too long is refused before anybody has waited for the others.
+    for part, (arch, method) in enumerate(reversed(list(zip(architectures, methods, strict=True)))):
+        report = _share(progress, part, len(architectures))
+        report(0, 1)
+        found = spectrum(
+            arch,
+            source,
+            kind=config.kind,
+            method=cast(Method, method),
+            max_level=config.max_level,
+            heads=config.heads,
+            sequences=config.sequences,
+            seed=config.seed,
+            progress=report,
+        )
+        spectra.insert(0, found)
+    gaps = (
+        None
+        if source.is_exchangeable
+        else tuple(exchangeability_gap(source, a.length, readout=a.readout, seed=config.seed) for a in architectures)
+    )
+    return SpectrumRun(
+        tuple(spectra),
+        config.source.source,
+        gaps,
+        tuple(scaling(spectra)),
+        crossover(architectures[-1], source, config.kind),
+        time.process_time() - cpu,
+        time.perf_counter() - wall,
+    )
+
+
+def _share(progress: Callable[[int, int], None] | None, part: int, parts: int) -> Callable[[int, int], None]:
+    """A callback for one of several parts of the work."""
+
+    def report(done: int, total: int) -> None:
+        if progress is not None:
+            progress(_STEPS * part + _STEPS * done // total, _STEPS * parts)
+
+    return report

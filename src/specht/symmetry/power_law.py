@@ -1,0 +1,75 @@
+r"""Exponents of power laws, with errors.
+
+An exponent $b$ is the slope of a straight line, $\log \lambda = a + b \log L$. Every point has the variance $s_i^2 + \tau^2$: $s_i$ is its
+relative standard error where it was sampled, or what rounding leaves of an exact value, and $\tau$ the scatter around the line that $s_i$
+does not explain, such that $\sum_i r_i^2 / (s_i^2 + \tau^2) = n - 2$ for the residuals $r_i$ of $n$ points (after Paule and Mandel 1982).
+For exact values this is ordinary least squares: the error then says how far from a straight line they lie. Points count as independent.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from scipy.optimize import root_scalar
+
+from specht.errors import InputError
+
+
+@dataclasses.dataclass(frozen=True)
+class Exponent:
+    """A slope in double-logarithmic axes."""
+
+    value: float
+    stderr: float | None
+    """Of sampling and of scatter around the line together; None where two exact points leave nothing to scatter."""
+    scatter: float = 0.0
+    """Root mean square distance from the line, in natural logarithms, that sampling does not explain: zero for a perfect power law."""
+
+
+def fit_exponent(lengths: Sequence[int], values: Sequence[float], relative_errors: Sequence[float] | None = None) -> Exponent:
+    """The exponent of a power law through positive values, by weighted least squares of their logarithms.
+
+    >>> fit = fit_exponent([10, 100, 1000], [1.0, 0.1, 0.02])
+    >>> round(fit.value, 3), round(fit.stderr, 3), round(fit.scatter, 3)
+    (-0.849, 0.087, 0.283)
+    """
+    x, y = np.log(np.asarray(lengths, dtype=float)), np.log(np.asarray(values, dtype=float))
+    if len(x) != len(y) or len(set(lengths)) < 2 or not np.isfinite(y).all():
+        raise InputError(f"An exponent needs two lengths or more with a positive value each, got {list(lengths)} and {list(values)}.")
+    least = np.finfo(float).eps  # even an exact value is rounded
+    variances = np.full(len(x), least**2) if relative_errors is None else np.maximum(relative_errors, least) ** 2
+    scatter = _scatter(x, y, variances)
+    slope, stderr, _ = _line(x, y, variances + scatter)
+    known = len(x) > 2 or relative_errors is not None
+    return Exponent(slope, stderr if known else None, math.sqrt(scatter))
+
+
+def _line(x: np.ndarray, y: np.ndarray, variances: np.ndarray) -> tuple[float, float, np.ndarray]:
+    """Slope of the weighted line, its standard error, and the residuals."""
+    weights = 1.0 / variances
+    weights = weights / weights.sum()
+    across = x - weights @ x
+    spread = weights @ across**2
+    slope = float(weights @ (across * y) / spread)
+    residuals = y - weights @ y - slope * across
+    return slope, float(math.sqrt(1.0 / ((1.0 / variances).sum() * spread))), residuals
+
+
+def _scatter(x: np.ndarray, y: np.ndarray, variances: np.ndarray) -> float:
+    """Variance around the line beyond that of the points."""
+    freedom = len(x) - 2
+
+    def excess(scatter: float) -> float:
+        residuals = _line(x, y, variances + scatter)[2]
+        return float((residuals**2 / (variances + scatter)).sum()) - freedom
+
+    least = 1e-8 * float(variances.min())
+    if freedom < 1 or excess(least) <= 0.0:
+        return 0.0
+    # With as much as `most`, the horizontal line alone would already be good enough. Scatter may be of any size, hence the logarithm.
+    most = float(((y - y.mean()) ** 2).sum())
+    found = root_scalar(lambda log: excess(math.exp(log)), bracket=(math.log(least), math.log(most)), xtol=1e-10)
+    return math.exp(found.root)
