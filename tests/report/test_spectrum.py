@@ -162,11 +162,13 @@ class TestRemarks:
         assert "Method young at L = 8: exact" in said
         assert "Method rayleigh at L = 16: sampled" in said
         assert "Values with ≥ are sampled lower bounds" in said
-        assert "The fits of [L] run through exact values at some lengths and lower bounds at others." in said
+        assert "The fits of [L] run through eigenvalues at some lengths and lower bounds at others." in said
 
     def test_of_sampled_heads(self):
         lengths = [entry(8, [top("[L]", "[8]", 1, 5.0, stderr=0.1)], method="two tokens", place="around")]
-        assert "The heads of softmax attention are sampled: eigenvalues have a standard error." in remarks(RESULT | {"lengths": lengths})
+        said = " ".join(remarks(RESULT | {"lengths": lengths}))
+        assert "Method two tokens: sampled, by differences" in said
+        assert "eigenvalues of a kernel of sampled heads, with a standard error." in said
 
     @pytest.mark.parametrize(("stderr", "why"), [(None, "below rounding"), (0.1, "below rounding or within three standard errors of zero")])
     def test_of_what_is_left_out(self, stderr, why):

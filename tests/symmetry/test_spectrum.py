@@ -272,6 +272,8 @@ class TestSampledKernels:
             assert abs(first.eigenvalue - second.eigenvalue) <= 5 * np.hypot(first.stderr, second.stderr)
             assert first.stderr < 0.1 * first.eigenvalue
         assert windows.resolved_trace == pytest.approx(windows.trace, rel=1e-9)
+        assert 0 < windows.trace_stderr < 0.1 * windows.trace
+        assert abs(windows.trace - listed.trace) <= 5 * np.hypot(windows.trace_stderr, listed.trace_stderr)
 
 
 BAD = {
@@ -279,7 +281,7 @@ BAD = {
     "Unknown method 'yuong': did you mean 'young'?": lambda: specht.spectrum(architecture(2, 4), method="yuong"),
     "Unknown kernel 'nttk': did you mean 'ntk'?": lambda: specht.spectrum(architecture(2, 4), kind="nttk"),
     "Method 'linear' is for one block of linear attention": lambda: specht.spectrum(architecture(3, 4, activation="erf"), method="linear"),
-    "use method='young'": lambda: specht.spectrum(architecture(3, 4, activation="erf"), method="linear"),
+    "use method='auto', which takes the one that fits.": lambda: specht.spectrum(architecture(3, 4, activation="erf"), method="linear"),
     "Method 'two tokens' does not apply: it is for vocab=2": lambda: specht.spectrum(architecture(3, 4), method="two tokens"),
     "because of its causal mask": lambda: specht.spectrum(architecture(2, 4, causal=True, depth=2)),
     "because of its fixed positions": lambda: specht.spectrum(architecture(2, 4, positions="sinusoidal")),

@@ -54,7 +54,7 @@ class SpectrumConfig(Config):
     heads: Annotated[int, Field(gt=0)] = 1024
     """Sampled heads of softmax attention in each of several independent sets."""
     sequences: Annotated[int, Field(gt=1)] = 192
-    """Sequences in each batch of the method rayleigh."""
+    """Sequences in each of 16 batches of the method rayleigh, permuted ones counted."""
     seed: Annotated[int, Field(ge=0, lt=2**31)] = 0
     """Seed of whatever is sampled, and of a mixture."""
 

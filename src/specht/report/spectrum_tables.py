@@ -10,10 +10,10 @@ SHOWN_LEVEL = 3
 TOP_HEADER = ("irrep", "degeneracy", "eigenvalue", "bound", "eigenvalue / bound")
 EXPONENT_HEADER = ("exponent of L", "eigenvalue", "eigenvalue / E[k]", "bound / E[k]", "expected", "eigenvalue / E[k], local")
 METHODS = {
-    "linear": "exact, by blocks whose size does not depend on the length",
-    "two tokens": "exact, by differences in the overlap of two sequences",
-    "young": "exact, by Young symmetrisers",
-    "rayleigh": "sampled, by Rayleigh quotients of highest weight functions",
+    "linear": "by blocks whose size does not depend on the length",
+    "two tokens": "by differences in the overlap of two sequences",
+    "young": "by Young symmetrisers",
+    "rayleigh": "by Rayleigh quotients of highest weight functions",
 }
 
 
@@ -75,16 +75,19 @@ def remarks(result: Mapping[str, Any]) -> list[str]:
 
 
 def _method_remarks(result: Mapping[str, Any]) -> list[str]:
-    methods: dict[str, list[int]] = {}
+    methods: dict[str, list[Mapping[str, Any]]] = {}
     for entry in result["lengths"]:
-        methods.setdefault(entry["method"], []).append(entry["length"])
-    where = {name: f" at L = {listed(lengths)}" if len(methods) > 1 else "" for name, lengths in methods.items()}
-    said = [f"Method {name}{where[name]}: {METHODS[name]}." for name in methods]
+        methods.setdefault(entry["method"], []).append(entry)
+    said = []
+    for name, entries in methods.items():
+        where = f" at L = {listed(entry['length'] for entry in entries)}" if len(methods) > 1 else ""
+        sampled = any(row["stderr"] is not None for entry in entries for row in entry["rows"])
+        said.append(f"Method {name}{where}: {'sampled' if sampled else 'exact'}, {METHODS[name]}.")
     rows = [row for entry in result["lengths"] for row in entry["rows"]]
     if result["source"]["exchangeable"] and any(row["lower_bound"] for row in rows):
         said.append("Values with ≥ are sampled lower bounds on the top eigenvalue of their irrep, with a standard error.")
     if any(row["stderr"] is not None and not row["lower_bound"] for row in rows):
-        said.append("The heads of softmax attention are sampled: eigenvalues have a standard error.")
+        said.append("Those with ± alone are eigenvalues of a kernel of sampled heads, with a standard error.")
     return said
 
 
@@ -99,7 +102,7 @@ def _fit_remarks(result: Mapping[str, Any]) -> list[str]:
         )
     mixed = [fit["family"] for fit in fits if fit["mixed"] and fit["level"] <= SHOWN_LEVEL]
     if mixed:
-        said.append(f"The fits of {listed(mixed)} run through exact values at some lengths and lower bounds at others.")
+        said.append(f"The fits of {listed(mixed)} run through eigenvalues at some lengths and lower bounds at others.")
     return said
 
 

@@ -62,7 +62,7 @@ def linear(law: CountLaw, kind: Kind, max_level: int) -> Spectrum:
     if not is_linear_model(arch, kind):
         raise InputError(
             f"Method 'linear' is for one block of linear attention with a linear activation, and this is {arch}: "
-            f"use method='{'two tokens' if arch.vocab == 2 else 'young'}'."
+            "use method='auto', which takes the one that fits."
         )
     blocks = linear_blocks(arch, law, kind)
     trace = float(sum(block.irrep.dimension * block.eigenvalues.sum() for block in blocks))  # there are no other irreps
@@ -105,8 +105,9 @@ def two_tokens(law: CountLaw, kind: Kind, max_level: int, sampling: Sampling, pr
     blocks = two_token_blocks(law, mean_of(list(range(len(kernels)))), levels, progress)
     left_out = [two_token_blocks(law, mean_of(rest), levels) for rest in _rests(len(kernels))]
     ones = np.arange(arch.length + 1)
-    trace = _mean(law, np.stack([arch.length - ones, ones], axis=1), diagonal)
-    return Spectrum(arch, kind, "two tokens", _with_errors(blocks, left_out), trace)
+    counts = np.stack([arch.length - ones, ones], axis=1)
+    each = [np.array([np.diag(kernel(i)[:, i, :, i]) for i in range(arch.length + 1)]).T for kernel in kernels] if left_out else []
+    return Spectrum(arch, kind, "two tokens", _with_errors(blocks, left_out), _mean(law, counts, diagonal), _stderr(law, counts, each))
 
 
 def young_refusal(arch: Architecture, kind: Kind, max_level: int, limit: int) -> str | None:
@@ -148,9 +149,9 @@ def young(law: CountLaw, kind: Kind, max_level: int, sampling: Sampling, progres
     everything = list(range(len(tables)))
     counts = compositions(arch.length, arch.vocab)
     own = index.rank(index.encode((counts[:, :, None] * np.eye(arch.vocab, dtype=int)).reshape(len(counts), -1)))
-    diagonal = np.einsum("wwn->wn", np.mean(tables, axis=0)[:, :, own])
+    each = [np.einsum("wwn->wn", table[:, :, own]) for table in tables]
     found = _with_errors(blocks(everything, progress), [blocks(rest) for rest in _rests(len(tables))])
-    return Spectrum(arch, kind, "young", found, _mean(law, counts, diagonal))
+    return Spectrum(arch, kind, "young", found, _mean(law, counts, np.mean(each, axis=0)), _stderr(law, counts, each))
 
 
 def rayleigh(arch: Architecture, source: Source, kind: Kind, max_level: int, sampling: Sampling, progress: Progress | None) -> Spectrum:
@@ -194,3 +195,10 @@ def _mean(law: CountLaw, counts: np.ndarray, diagonal: np.ndarray) -> float:
     """E[k(x, x)] from the kernel of each readout token and context counts: shapes (N, V) and (W, N)."""
     orders = gammaln(law.arch.length + 1.0) - gammaln(counts + 1.0).sum(axis=1)
     return float((np.exp(law.log_probability(counts) + orders) * diagonal).sum())
+
+
+def _stderr(law: CountLaw, counts: np.ndarray, diagonals: list[np.ndarray]) -> float:
+    """Standard error of E[k(x, x)] from independent sets of heads; zero for an exact kernel."""
+    if len(diagonals) < 2:
+        return 0.0
+    return float(np.std([_mean(law, counts, diagonal) for diagonal in diagonals], ddof=1) / math.sqrt(len(diagonals)))

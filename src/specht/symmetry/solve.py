@@ -42,7 +42,7 @@ def spectrum(
 
     >>> spec = spectrum(Architecture(vocab=2, length=8))
     >>> [(str(row.irrep), row.degeneracy, round(row.eigenvalue, 4)) for row in spec.rows]
-    [('[8]', 1, 24.9541), ('[8]', 1, 3.5459), ('[8]', 1, 1.25), ('[7,1]', 7, 1.25), ('[8]', 1, 0.25), ('[7,1]', 7, 0.25)]
+    [('[8]', 1, 29.6878), ('[8]', 1, 6.7277), ('[8]', 1, 1.8348), ('[7,1]', 7, 0.625), ('[8]', 1, 0.3747), ('[7,1]', 7, 0.125)]
 
     Arguments:
         source: law of the sequences; independent uniform tokens unless given.

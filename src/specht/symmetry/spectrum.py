@@ -60,9 +60,11 @@ class Spectrum:
     def _row(self, block: Block, copy: int) -> Row:
         eigenvalue, degeneracy = float(block.eigenvalues[copy]), block.irrep.dimension
         stderr = None if block.stderr is None else float(block.stderr[copy])
-        return Row(
-            block.irrep, degeneracy, eigenvalue, self.trace / degeneracy, copy, stderr, bool(abs(eigenvalue) <= ROUNDING * self.trace)
-        )
+        try:
+            bound = self.trace / degeneracy
+        except OverflowError:  # a dimension beyond the largest float
+            bound = 0.0
+        return Row(block.irrep, degeneracy, eigenvalue, bound, copy, stderr, bool(abs(eigenvalue) <= ROUNDING * self.trace))
 
     @property
     def resolved_trace(self) -> float:
