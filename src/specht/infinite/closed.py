@@ -19,10 +19,16 @@ from specht.infinite.positions import position_gram, position_mean
 Bookkeeping = Literal["classes", "positions"]
 
 
-@partial(jax.jit, static_argnames=("arch", "kind", "bookkeeping"))
-def closed_kernel(arch: Architecture, x: Sequences, y: Sequences | None, *, kind: Kind, bookkeeping: Bookkeeping) -> Array:
-    """The kernel of every sequence of `x` with every sequence of `y`, or of every sequence with itself (`y=None`)."""
+@partial(jax.jit, static_argnames=("arch", "kind", "bookkeeping", "same"))
+def closed_kernel(
+    arch: Architecture, x: Sequences, y: Sequences | None, *, kind: Kind, bookkeeping: Bookkeeping, same: bool = False
+) -> Array:
+    """The kernel of every sequence of `x` with every sequence of `y`, or of every sequence with itself (`y=None`).
+
+    `same` says that y is x, so that what belongs to one batch is computed once.
+    """
     x, y = jax.tree.map(jnp.asarray, (x, y))  # without compilation they are still NumPy
+    y = x if same else y
     return propagate(arch, embed(arch, x, y, ntk=kind == "ntk", bookkeeping=bookkeeping))
 
 

@@ -183,7 +183,10 @@ class Kernel:
             return lambda x, y, tick: sampled_kernel(arch, x, y, seed=self.seed, chunks=chunks, kind=kind, tick=tick)
 
         def tile(x: Sequences, y: Sequences | None, tick: Tick) -> tuple[Any, ...]:
-            value = tied_kernel(arch, x, y, kind=kind) if form == "tied" else closed_kernel(arch, x, y, kind=kind, bookkeeping=form)
+            if form == "tied":
+                value = tied_kernel(arch, x, y, kind=kind)
+            else:
+                value = closed_kernel(arch, x, None if y is x else y, kind=kind, bookkeeping=form, same=y is x)
             jax.block_until_ready(value)
             tick()
             return (value,)
