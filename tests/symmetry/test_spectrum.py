@@ -82,6 +82,17 @@ def test_every_exact_method_equals_brute_force(vocab, length, fields, kind):
         assert spec.trace == pytest.approx(operator.trace, rel=1e-12)
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("vocab", "longest", "activation"),
+    [(2, 10, "linear"), (2, 10, "erf"), (2, 10, "relu"), (3, 6, "linear"), (3, 5, "erf"), (4, 4, "linear")],
+)
+def test_every_length_equals_brute_force(vocab, longest, activation):
+    for length in range(1, longest + 1):
+        arch, source = architecture(vocab, length, activation=activation), mixture(vocab, seed=length)
+        assert_same_spectrum(specht.spectrum(arch, source), dense_operator(specht.Kernel(arch), source).eigenvalues())
+
+
 @pytest.mark.parametrize(
     ("vocab", "length", "fields"), [(2, 6, {"activation": "relu"}), (3, 5, {"activation": "erf"}), (4, 4, {"activation": "erf"})]
 )
