@@ -74,7 +74,7 @@ def exchangeability_gap(
 
     Arguments:
         length: number L of context positions that are permuted.
-        readout: "last" or "cls": sequences have a last column that stays in place; "mean": all columns are permuted.
+        readout: "last": sequences have one more column, which stays in place; "cls" and "mean": all columns drawn are permuted.
         method: "exact" lists all sequences; "sampled" draws them; "auto" is exact where it can be.
         samples, permutations, seed: of the sampled method.
         progress: called as progress(done, samples) while sampling.
@@ -89,7 +89,7 @@ def exchangeability_gap(
         raise unknown_choice("readout", readout, get_args(Readout))
     if method not in get_args(Method):
         raise unknown_choice("method", method, get_args(Method))
-    columns = length if readout == "mean" else length + 1
+    columns = length + (readout == "last")  # a class symbol is not drawn
     if method == "exact" or (method == "auto" and source.vocab**columns <= ENUMERATION_LIMIT):
         value = _exact_gap(source, length, columns)
         return Gap(value, low=value, high=value)

@@ -79,6 +79,11 @@ class Source(abc.ABC):
     def _de_finetti(self) -> Exchangeable | None:
         """The source as a mixture of independent tokens, where that can be read off its parameters."""
 
+    @property
+    def is_mixture(self) -> bool:
+        """Whether `mixture` is known: exchangeable, and the mixture can be read off the parameters."""
+        return self._de_finetti is not None
+
     def sample(self, seed: int, n: int, length: int) -> np.ndarray:
         """`n` sequences (n, length + 1): `length` context tokens and the readout token.
 

@@ -13,7 +13,7 @@ from scipy.special import gammaln
 
 from specht.architecture import Architecture
 from specht.errors import InputError
-from specht.groups.partitions import partitions
+from specht.groups.partitions import Partition, partitions
 from specht.infinite.forms import MAX_POSITIONS, SAMPLED_FORMS, Kind, choose_form
 from specht.infinite.kernel import Kernel
 from specht.sequences.law import Source
@@ -22,13 +22,21 @@ from specht.symmetry.blocks.block import Block
 from specht.symmetry.blocks.combinatorics import CountIndex, compositions
 from specht.symmetry.blocks.law import CountLaw
 from specht.symmetry.blocks.linear import is_linear_model, linear_blocks
-from specht.symmetry.blocks.rayleigh import BATCHES, mean_diagonal, rayleigh_block
+from specht.symmetry.blocks.rayleigh import BATCHES, FEWEST, count_orders, mean_diagonal, rayleigh_block
 from specht.symmetry.blocks.two_tokens import OverlapKernel, two_token_blocks
 from specht.symmetry.blocks.young import count_terms, young_block
 from specht.symmetry.spectrum import Spectrum
 
 Progress = Callable[[int, int], None]
 
+MAX_BLOCK = 2500
+"""Rows of a block of the linear model, V^2, at most: half a minute."""
+MAX_ORDERS = 2**10
+"""Orders of the tall columns of a shape that Rayleigh quotients sum over at most."""
+MAX_TOKENS = 2**24
+"""Tokens of a batch of Rayleigh quotients at most."""
+MAX_BYTES = 2**32
+"""Memory of the blocks of two tokens at most."""
 MAX_LENGTH = 2048
 """Longest context of two tokens, at a cost of the third power."""
 MAX_TABLES = 3 * 10**7
@@ -37,12 +45,16 @@ MAX_TERMS = 10**10
 """Terms of sums over tables that method "young" adds up at most: ten minutes."""
 SOON = 10**9
 """Terms at most where it is chosen by itself: a minute."""
+LISTED_SOON = 100
+"""The same for a kernel of sampled heads where the method is chosen by itself: half a minute."""
 LISTED = 2500
 """Contexts of a kernel that is no closed function of counts, of which all are listed, at most."""
 JOINT_POSITIONS = 512
 """Positions of a batch of Rayleigh quotients whose heads are drawn jointly, at a cost of the second power, at most."""
 REPEATS = 8
 """Independent sets of heads whose scatter is the standard error of the eigenvalues of a sampled kernel."""
+MAX_SHAPES = 200
+"""Shapes of Rayleigh quotients at most."""
 MAX_SEED = 2**31 // BATCHES - 1
 """Every batch has a seed of its own, below 2^31."""
 _INSTEAD = "use method='rayleigh', which samples low levels at any length"
@@ -64,12 +76,18 @@ def linear(law: CountLaw, kind: Kind, max_level: int) -> Spectrum:
             f"Method 'linear' is for one block of linear attention with a linear activation, and this is {arch}: "
             "use method='auto', which takes the one that fits."
         )
+    size = law.readouts * arch.vocab
+    if size > MAX_BLOCK:
+        raise InputError(
+            f"Method 'linear' has blocks of {size} x {size} entries for {arch.vocab} tokens, which takes hours and gigabytes, "
+            f"and stops at {MAX_BLOCK}: {_INSTEAD}."
+        )
     blocks = linear_blocks(arch, law, kind)
     trace = float(sum(block.irrep.dimension * block.eigenvalues.sum() for block in blocks))  # there are no other irreps
     return Spectrum(arch, kind, "linear", tuple(block for block in blocks if block.irrep.level <= max_level), trace)
 
 
-def two_token_refusal(arch: Architecture, kind: Kind) -> str | None:
+def two_token_refusal(arch: Architecture, kind: Kind, max_level: int) -> str | None:
     """Why the method "two tokens" cannot be used, or None."""
     length, readouts = arch.length, 2 if arch.readout == "last" else 1
     if arch.vocab != 2:
@@ -77,6 +95,11 @@ def two_token_refusal(arch: Architecture, kind: Kind) -> str | None:
     if length > MAX_LENGTH:
         evaluations = f"{readouts**2 * length**3 / 6:.0e} kernel evaluations"
         return f"length {length} would take about {evaluations}, more than length {MAX_LENGTH} does: {_INSTEAD}"
+    levels = range(min(max_level, length // 2) + 1)
+    needed = 8 * sum((readouts * (length - 2 * m + 1)) ** 2 for m in levels)
+    if needed > MAX_BYTES:
+        memory = f"{needed / 2**30:.0f} GiB, at most {MAX_BYTES / 2**30:.0f}"
+        return f"{len(levels)} levels at length {length} need {memory}: give a smaller max_level"
     windows = readouts * (length + 1) * (length + 4) // 2
     if choose_form(arch, kind) == "joint" and windows * arch.columns > MAX_POSITIONS:
         return f"heads of {windows} sequences would have to be drawn together, at most {MAX_POSITIONS // arch.columns}: {_INSTEAD}"
@@ -86,7 +109,7 @@ def two_token_refusal(arch: Architecture, kind: Kind) -> str | None:
 def two_tokens(law: CountLaw, kind: Kind, max_level: int, sampling: Sampling, progress: Progress | None) -> Spectrum:
     """Two tokens, any invariant kernel."""
     arch = law.arch
-    refusal = two_token_refusal(arch, kind)
+    refusal = two_token_refusal(arch, kind, max_level)
     if refusal is not None:
         raise InputError(f"Method 'two tokens' does not apply: {refusal}.")
     levels = range(min(max_level, arch.length // 2) + 1)
@@ -115,10 +138,14 @@ def young_refusal(arch: Architecture, kind: Kind, max_level: int, limit: int) ->
     vocab, length = arch.vocab, arch.length
     readouts = vocab if arch.readout == "last" else 1
     tables = math.comb(length + vocab**2 - 1, vocab**2 - 1) * readouts**2
-    if tables > MAX_TABLES or (length + 1) ** (vocab**2 - 1) >= 2**63:
+    if (length + 1) ** (vocab**2 - 1) >= 2**63:
+        return f"contingency tables of {vocab} tokens at length {length} do not fit into 64-bit numbers: {_INSTEAD}"
+    if tables > MAX_TABLES:
         return f"{vocab} tokens at length {length} have {tables:.1e} contingency tables, more than {MAX_TABLES:.0e}: {_INSTEAD}"
     form = choose_form(arch, kind)
     listed = MAX_POSITIONS // arch.columns // readouts if form == "joint" else LISTED
+    if form in SAMPLED_FORMS and limit < MAX_TERMS:
+        listed = min(listed, LISTED_SOON)
     if form != "classes" and vocab**length > listed:
         contexts = f"its {vocab}^{length} contexts would have to be listed, more than {listed}"
         return f"this kernel is no closed function of counts, so {contexts}: {_INSTEAD}"
@@ -158,7 +185,8 @@ def rayleigh(arch: Architecture, source: Source, kind: Kind, max_level: int, sam
     """Lower bounds on the top eigenvalue of each irrep of low level, sampled."""
     if choose_form(arch, kind) == "joint":
         sampling = sampling._replace(sequences=max(2, min(sampling.sequences, JOINT_POSITIONS // arch.columns)))
-    shapes = [shape for shape in partitions(arch.length, max_rows=arch.vocab, max_level=max_level) if 2 * shape.level <= arch.length]
+    shapes = _shapes(arch, max_level)
+    _refuse_large(arch, kind, shapes, sampling)
     done = itertools.count(1)
 
     def tick() -> None:
@@ -168,7 +196,39 @@ def rayleigh(arch: Architecture, source: Source, kind: Kind, max_level: int, sam
     options = {"kind": kind, **sampling._asdict()}
     blocks = [rayleigh_block(arch, source, shape, progress=tick, **options) for shape in shapes]
     trace, stderr = mean_diagonal(arch, source, **options)
-    return Spectrum(arch, kind, "rayleigh", tuple(blocks), trace, stderr)
+    return Spectrum(arch, kind, "rayleigh", tuple(blocks), trace, stderr, exchangeable=source.is_exchangeable)
+
+
+def highest_level(arch: Architecture, kind: Kind, wanted: int) -> int:
+    """The largest level up to `wanted` whose shapes the method "rayleigh" can all evaluate."""
+    return max((level for level in range(wanted + 1) if _largest(arch, kind, _shapes(arch, level)) <= 1.0), default=0)
+
+
+def _shapes(arch: Architecture, max_level: int) -> list[Partition]:
+    """Shapes up to a level that fit in half the positions: the others are sampled."""
+    shapes = partitions(arch.length, max_rows=arch.vocab, max_level=min(max_level, arch.length // 2))
+    return list(itertools.islice(shapes, MAX_SHAPES))
+
+
+def _largest(arch: Architecture, kind: Kind, shapes: list[Partition]) -> float:
+    """What the most demanding shape needs, as a fraction of what there is."""
+    orders = max(count_orders(shape) for shape in shapes)
+    positions = MAX_POSITIONS if choose_form(arch, kind) == "joint" else MAX_TOKENS
+    return max(orders / MAX_ORDERS, FEWEST * orders * arch.columns / positions)
+
+
+def _refuse_large(arch: Architecture, kind: Kind, shapes: list[Partition], sampling: Sampling) -> None:
+    if _largest(arch, kind, shapes) > 1.0 or len(shapes) == MAX_SHAPES:
+        best = highest_level(arch, kind, 6)
+        raise InputError(
+            f"Rayleigh quotients up to level {max(shape.level for shape in shapes)} at length {arch.length} sum over too many orders or "
+            f"sequences: give a max_level of at most {best}, or a shorter length."
+        )
+    if sampling.sequences * arch.columns > MAX_TOKENS:
+        raise InputError(
+            f"{sampling.sequences} sequences of {arch.columns} columns a batch are more than {MAX_TOKENS} tokens: "
+            "ask for fewer sequences or a shorter length."
+        )
 
 
 def _kernels(arch: Architecture, kind: Kind, sampling: Sampling) -> list[Kernel]:

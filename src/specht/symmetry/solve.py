@@ -54,7 +54,11 @@ def spectrum(
         sequences: sequences of each of the 16 batches of "rayleigh".
         progress: called as progress(done, total).
     """
+    if not isinstance(arch, Architecture):
+        raise InputError(f"arch must be an Architecture, got {arch!r}: write specht.Architecture(...) or Architecture.parse(...).")
     source = uniform(arch.vocab) if source is None else source
+    if not isinstance(source, Source):
+        raise InputError(f"source must be one of specht.sources, got {source!r}: write for example specht.sources.uniform({arch.vocab}).")
     if source.vocab != arch.vocab:
         raise InputError(f"The source has {source.vocab} tokens and the architecture {arch.vocab}: give both the same vocab.")
     if method not in get_args(Method):
@@ -66,7 +70,7 @@ def spectrum(
     if method == "auto":
         method = choose_method(arch, source, kind, max_level)
     if max_level is None and (method == "rayleigh" or (method == "two tokens" and arch.length > FULL_LENGTH)):
-        level = LOW_LEVEL
+        level = LOW_LEVEL if method == "two tokens" else methods.highest_level(arch, kind, LOW_LEVEL)
     sampling = Sampling(
         whole_number("heads", heads, 1), whole_number("sequences", sequences, 2), whole_number("seed", seed, 0, methods.MAX_SEED)
     )
@@ -91,11 +95,12 @@ def _require_symmetry(arch: Architecture, kind: Kind) -> None:
 
 def choose_method(arch: Architecture, source: Source, kind: Kind = "nngp", max_level: int | None = None) -> Method:
     """The method that "auto" stands for: the first one that applies and is not too slow."""
-    if not source.is_exchangeable:
+    level = arch.length if max_level is None else max_level
+    if not source.is_mixture:
         return "rayleigh"
-    if is_linear_model(arch, kind):
+    if is_linear_model(arch, kind) and arch.vocab * (arch.vocab if arch.readout == "last" else 1) <= methods.MAX_BLOCK:
         return "linear"
     if arch.vocab == 2 and (choose_form(arch, kind) not in SAMPLED_FORMS or arch.length <= SAMPLED_LENGTH):
-        return "two tokens" if methods.two_token_refusal(arch, kind) is None else "rayleigh"
-    level = arch.length if max_level is None else max_level
+        low = LOW_LEVEL if max_level is None and arch.length > FULL_LENGTH else level
+        return "two tokens" if methods.two_token_refusal(arch, kind, low) is None else "rayleigh"
     return "young" if methods.young_refusal(arch, kind, level, methods.SOON) is None else "rayleigh"

@@ -15,6 +15,7 @@ from specht.errors import InputError, whole_number
 from specht.groups.partitions import Partition
 from specht.groups.permutations import check_permutation
 from specht.infinite.forms import Kind
+from specht.sequences.tokens import check_tokens
 from specht.symmetry.actions import permute_context
 from specht.symmetry.blocks.block import Block, Eigenfunction
 
@@ -30,13 +31,15 @@ class Row:
     degeneracy: int
     eigenvalue: float
     bound: float
-    """E[k] / dim, which no eigenvalue of the irrep can exceed."""
+    """E[k] / dim, which no eigenvalue of the irrep can exceed; a comparison only where the source is not exchangeable."""
     copy: int
     """Its number among the copies of the irrep, from the largest eigenvalue."""
     stderr: float | None
     """Standard error; None for an exact value."""
     below_rounding: bool
     """True if float64 does not resolve it: all that is known is the bound, and that it is at most rounding."""
+    lower_bound: bool
+    """True for a Rayleigh quotient, which the top eigenvalue of the irrep is at least as large as."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -50,6 +53,9 @@ class Spectrum:
     trace: float
     """E[k(x, x)] over the source."""
     trace_stderr: float = 0.0
+    """Standard error of a sampled trace; zero for an exact one."""
+    exchangeable: bool = True
+    """False where the source has an order: there are no irreps then, and rows are quotients of functions that would belong to them."""
 
     @property
     def rows(self) -> list[Row]:
@@ -64,11 +70,15 @@ class Spectrum:
             bound = self.trace / degeneracy
         except OverflowError:  # a dimension beyond the largest float
             bound = 0.0
-        return Row(block.irrep, degeneracy, eigenvalue, bound, copy, stderr, bool(abs(eigenvalue) <= ROUNDING * self.trace))
+        below = abs(eigenvalue) <= ROUNDING * self.trace
+        return Row(block.irrep, degeneracy, eigenvalue, bound, copy, stderr, below, block.is_bound and self.exchangeable)
 
     @property
     def resolved_trace(self) -> float:
-        """Sum of degeneracy times eigenvalue over the rows: equal to `trace` where all irreps are there."""
+        """Sum of degeneracy times eigenvalue over the rows that float64 resolves.
+
+        With all irreps present, what is missing to `trace` lies in rows below rounding, tiny each but of enormous degeneracy.
+        """
         return float(sum(row.degeneracy * row.eigenvalue for row in self.rows if not row.below_rounding))
 
     @property
@@ -92,11 +102,14 @@ class Spectrum:
         It belongs to the positions in their given order; a permutation of the context gives another one of the same multiplet. All of
         them together span the multiplet, but two of them need not be orthogonal.
         """
-        function = next(block for block in self.blocks if block.irrep == row.irrep).eigenfunction(row.copy)
+        block = next((block for block in self.blocks if block.irrep == row.irrep), None)
+        if block is None or row.copy >= len(block.eigenvalues) or block.eigenvalues[row.copy] != row.eigenvalue:
+            raise InputError(f"{row.irrep} with eigenvalue {row.eigenvalue:g} is no row of this spectrum: take one of its `rows`.")
+        function, length = block.eigenfunction(row.copy), self.arch.length
         if permutation is None:
-            return function
-        permutation = check_permutation(permutation, self.arch.length)
-        return lambda x: function(permute_context(x, permutation, self.arch.length))
+            return lambda x: function(check_tokens(self.arch, x))
+        permutation = check_permutation(permutation, length)
+        return lambda x: function(permute_context(check_tokens(self.arch, x), permutation, length))
 
     def truncated(self, max_rows: int | None = None, *, smallest: float = 0.0) -> list[Row]:
         """The largest rows that float64 resolves: at most `max_rows`, and none below `smallest` times E[k]."""
@@ -104,24 +117,38 @@ class Spectrum:
         return rows if max_rows is None else rows[: whole_number("max_rows", max_rows, 1)]
 
     def merged(self, tolerance: float = 1e-10) -> list[Row]:
-        """Rows of one irrep whose eigenvalues agree within `tolerance` times E[k] as one, with their degeneracies added up."""
-        merged: list[Row] = []
-        for row in self.rows:
-            near = [
-                other for other in merged if other.irrep == row.irrep and abs(other.eigenvalue - row.eigenvalue) <= tolerance * self.trace
-            ]
-            if near:
-                place = merged.index(near[0])
-                merged[place] = dataclasses.replace(near[0], degeneracy=near[0].degeneracy + row.degeneracy)
+        """Rows of one irrep whose eigenvalues agree as one, with their degeneracies added up and their mean as eigenvalue.
+
+        They agree within `tolerance`, relative, or both lie below rounding, so that no part of the trace is lost or gained.
+        """
+        groups: dict[Partition, list[list[Row]]] = {}
+        for row in self.rows:  # largest first
+            of_irrep = groups.setdefault(row.irrep, [])
+            first = of_irrep[-1][0] if of_irrep else None
+            near = first is not None and first.eigenvalue - row.eigenvalue <= tolerance * abs(first.eigenvalue)
+            if first is not None and (near or (first.below_rounding and row.below_rounding)):
+                of_irrep[-1].append(row)
             else:
-                merged.append(row)
-        return merged
+                of_irrep.append([row])
+        return sorted((_mean_row(rows) for of_irrep in groups.values() for rows in of_irrep), key=lambda row: -row.eigenvalue)
 
     def __str__(self) -> str:
         lines = [f"{self.arch}   {self.kind}, {self.method}, E[k] = {self.trace:.6g}"]
-        lines.append(f"{'irrep':16} {'degeneracy':>12} {'eigenvalue':>12} {'bound':>12}")
-        for row in self.truncated(20):
+        lines.append(f"{'irrep':16} {'degeneracy':>12} {'eigenvalue':>14} {'bound':>12}")
+        shown, all_rows = self.truncated(20), self.rows
+        for row in shown:
             error = "" if row.stderr is None else f" ± {row.stderr:.1g}"
-            lines.append(f"{row.irrep!s:16} {row.degeneracy:12d} {row.eigenvalue:12.6g} {row.bound:12.6g}{error}")
-        rest = len(self.rows) - len(self.truncated(20))
-        return "\n".join(lines + ([f"and {rest} more"] if rest else []))
+            value = f"{'≥ ' if row.lower_bound else ''}{row.eigenvalue:.6g}"
+            lines.append(f"{row.irrep!s:16} {row.degeneracy:12d} {value:>14} {row.bound:12.6g}{error}")
+        hidden = sum(row.below_rounding for row in all_rows)
+        rest = len(all_rows) - len(shown) - hidden
+        remarks = [f"and {rest} more"] * (rest > 0)
+        remarks += [f"{hidden} rows lie below rounding, {ROUNDING:g} of E[k]; all that is known of them is their bound"] * (hidden > 0)
+        remarks += ["the source is not exchangeable: rows are quotients, and bounds are comparisons"] * (not self.exchangeable)
+        return "\n".join(lines + remarks)
+
+
+def _mean_row(rows: list[Row]) -> Row:
+    """Rows of equal eigenvalue as one."""
+    mean = sum(row.eigenvalue for row in rows) / len(rows)  # copies of one irrep have one degeneracy
+    return dataclasses.replace(rows[0], degeneracy=sum(row.degeneracy for row in rows), eigenvalue=mean)

@@ -20,11 +20,10 @@ from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse
-from scipy.special import gammaln
 
 from specht.groups.partitions import Partition
 from specht.groups.tableaux import count_semistandard, kostka_number
-from specht.symmetry.blocks.combinatorics import CountIndex
+from specht.symmetry.blocks.combinatorics import CountIndex, log_factorial
 
 
 class Columns(NamedTuple):
@@ -39,10 +38,13 @@ class Columns(NamedTuple):
 
 
 class Evaluation(NamedTuple):
-    """Which basis function is not zero on a sequence, and its value there."""
+    """Which basis function is not zero on a sequence, and its value there: sign / sqrt(exp(log_size))."""
 
     index: np.ndarray
-    amplitude: np.ndarray
+    sign: np.ndarray
+    """Zero where every basis function vanishes."""
+    log_size: np.ndarray
+    """Logarithm of the number of sequences on which the basis function has this value, up to its sign."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -62,18 +64,20 @@ class Basis:
 
     def evaluate(self, context: np.ndarray) -> Evaluation:
         """The basis function that does not vanish on each sequence of tokens (n, L)."""
-        index, amplitude, start = np.zeros(len(context), dtype=int), np.ones(len(context)), 0
+        index, total_sign, log_size, start = np.zeros(len(context), dtype=int), np.ones(len(context)), np.zeros(len(context)), 0
         for columns in self.columns:
             stop = start + columns.height * columns.count
             tokens = context[:, start:stop].reshape(len(context), columns.count, columns.height)
             letter, sign = _letters(tokens, columns.letters)
             counts = (letter[:, :, None] == np.arange(len(columns.letters))).sum(axis=1)
-            counts[(sign == 0).any(axis=1)] = columns.fillings.vectors[0]  # anything: the amplitude is zero
-            log_orders = gammaln(columns.count + 1.0) - gammaln(counts + 1.0).sum(axis=1) + columns.count * gammaln(columns.height + 1.0)
-            amplitude = amplitude * sign.prod(axis=1) * np.exp(-log_orders / 2.0)
+            counts[(sign == 0).any(axis=1)] = columns.fillings.vectors[0]  # anything: the sign is zero
+            numbers = np.array([columns.count, columns.height])
+            orders, inside = log_factorial(numbers)
+            log_size = log_size + orders - log_factorial(counts).sum(axis=1) + columns.count * inside
+            total_sign = total_sign * sign.prod(axis=1)
             index = index * len(columns.fillings) + columns.fillings.rank(columns.fillings.encode(counts))
             start = stop
-        return Evaluation(index, amplitude)
+        return Evaluation(index, total_sign, log_size)
 
 
 @functools.lru_cache(maxsize=256)

@@ -32,7 +32,7 @@ from specht.symmetry.blocks.block import Block, Eigenfunction
 
 BATCHES = 16
 """Independent batches, each with its own heads: their scatter is the standard error."""
-_FEWEST = 4
+FEWEST = 4
 """Different sequences of a batch at least."""
 _PATIENCE = 200
 """Draws for each sequence kept, before a source that has to be sampled by rejection is given up."""
@@ -58,7 +58,7 @@ def rayleigh_block(
     """
     columns = _tall_columns(shape)
     orders, signs = _signed_orders(columns, arch.columns)
-    sequences = max(_FEWEST, sequences // len(orders))
+    sequences = max(FEWEST, sequences // len(orders))
     quotients, weights = np.empty(BATCHES), np.empty(BATCHES)
     for batch in range(BATCHES):
         rng = np.random.default_rng([seed, batch, *shape.parts])
@@ -89,6 +89,11 @@ def mean_diagonal(arch: Architecture, source: Source, *, kind: Kind, heads: int,
     return float(means.mean()), float(means.std(ddof=1) / math.sqrt(BATCHES))
 
 
+def count_orders(shape: Partition) -> int:
+    """Orders of the positions inside the columns: how often the kernel is evaluated for one sequence."""
+    return math.prod(math.factorial(below + 1) for below in shape.tail.conjugate.parts)
+
+
 def _tall_columns(shape: Partition) -> list[list[int]]:
     """Positions of the columns with two boxes or more, tallest first."""
     heights = [height for height in shape.conjugate.parts if height > 1] if shape.level else []
@@ -112,23 +117,25 @@ def _conditioned(source: Source, width: int, columns: list[list[int]], rng: np.r
     """Sequences given that the determinant of every tall column is not zero, in increasing order there, and the probability of that."""
     if not columns:
         return source.draw(rng, n, width), 1.0
-    if source.is_exchangeable:
+    if source.is_mixture:
         return _conditioned_mixture(source.mixture, width, columns, rng, n)
     kept: list[np.ndarray] = []
-    drawn = 0
+    drawn, last = 0, 0
     while len(kept) < n and drawn < _PATIENCE * n:
         x = source.draw(rng, 4 * n, width)
+        found = np.flatnonzero(_determinants(x, columns) != 0)[: n - len(kept)]
+        last = drawn + int(found[-1]) + 1 if len(found) else last  # draws up to the last one kept
         drawn += len(x)
-        kept += list(x[_determinants(x, columns) != 0])
+        kept += list(x[found])
     if len(kept) < n:
         raise InputError(
             f"Only {len(kept)} of {drawn} sequences of this source hold the tokens that the shape needs: ask for a lower level, "
             "or use an exchangeable source, which can be sampled directly."
         )
-    x = np.array(kept[:n])
+    x = np.array(kept)
     for column in columns:
         x[:, column] = np.sort(x[:, column], axis=1)
-    return x, len(kept) / drawn
+    return x, (n - 1) / (last - 1)  # without bias, though drawing stops at the n-th
 
 
 def _conditioned_mixture(

@@ -12,16 +12,15 @@ polynomial of degree D in the overlap therefore has no irrep beyond level D.
 
 from __future__ import annotations
 
-import functools
 import math
 from collections.abc import Callable, Iterable
 
 import numpy as np
-from scipy.special import gammaln
 
 from specht.groups.partitions import Partition
 from specht.symmetry.blocks.basis import basis
 from specht.symmetry.blocks.block import Block, diagonalise
+from specht.symmetry.blocks.combinatorics import log_factorial
 from specht.symmetry.blocks.law import CountLaw
 from specht.symmetry.blocks.young import eigenfunctions
 
@@ -64,13 +63,7 @@ def _overlap_law(n: int, ones: int) -> np.ndarray:
 
 
 def _log_binomial(n: np.ndarray, k: np.ndarray) -> np.ndarray:
-    table = _log_factorials(int(np.max(n)))
-    return table[n] - table[k] - table[n - k]
-
-
-@functools.lru_cache(maxsize=8)
-def _log_factorials(largest: int) -> np.ndarray:
-    return gammaln(np.arange(largest + 1) + 1.0)
+    return log_factorial(n) - log_factorial(k) - log_factorial(n - k)
 
 
 def _block(law: CountLaw, m: int, differences: np.ndarray) -> Block:

@@ -44,7 +44,7 @@ def _average_of_sequences(kernel: Kernel, kind: Kind, readouts: int, index: Coun
     digits = arch.vocab ** np.arange(arch.length - 1, -1, -1)
     contexts = np.arange(arch.vocab**arch.length)[:, None] // digits % arch.vocab
     gram = _gram_by_readout(kernel, kind, readouts, contexts, contexts)
-    weights = index.weights.astype(np.int64).reshape(arch.vocab, arch.vocab)
+    weights = index.weights.reshape(arch.vocab, arch.vocab)
     codes = sum(weights[np.ix_(contexts[:, a], contexts[:, a])] for a in range(arch.length))
     place = index.rank(np.asarray(codes)).ravel()
     number = np.bincount(place, minlength=len(index))

@@ -20,9 +20,11 @@ import numpy as np
 from specht.groups.partitions import Partition
 from specht.symmetry.blocks.basis import Basis, Columns, basis
 from specht.symmetry.blocks.block import Block, Eigenfunction, diagonalise
-from specht.symmetry.blocks.combinatorics import FACTORIALS, CountIndex, compositions
+from specht.symmetry.blocks.combinatorics import CountIndex, compositions, log_factorial
 from specht.symmetry.blocks.law import CountLaw
 
+_RARE = 1e-24
+"""Eigenfunctions are set to zero on sequences that are rarer than this, all alike taken together: float64 does not resolve them there."""
 _STEP = 2**21
 """Terms of a sum over tables held at a time."""
 
@@ -66,11 +68,13 @@ class _Function(NamedTuple):
 
     def __call__(self, x: np.ndarray) -> np.ndarray:
         context, readout = self.law.split(x)
-        index, amplitude = self.functions.evaluate(context)
+        index, sign, log_size = self.functions.evaluate(context)
         counts = (context[:, :, None] == np.arange(self.law.arch.vocab)).sum(axis=1)
         log_probability = np.take_along_axis(self.law.log_probability(counts), readout[None], axis=0)[0]
-        possible = np.isfinite(log_probability)
-        return np.where(possible, amplitude * self.weights[readout, index] * np.exp(-np.where(possible, log_probability, 0.0) / 2.0), 0.0)
+        # the number of sequences alike and the probability of one are huge and tiny, their product is not
+        log_class = log_size + log_probability
+        known = log_class > math.log(_RARE)
+        return np.where(known, sign * self.weights[readout, index] * np.exp(-np.where(known, log_class, 0.0) / 2.0), 0.0)
 
 
 def count_terms(shape: Partition, vocab: int) -> int:
@@ -84,7 +88,7 @@ def _sums_over_tables(functions: Basis, vocab: int, index: CountIndex, kernel: n
     """The operator between basis functions, without probabilities: shape (W, W, functions, functions)."""
     size, readouts = len(functions.counts), len(kernel)
     sums = np.zeros((readouts, readouts, size * size))
-    weights = index.weights.astype(np.int64).reshape(vocab, vocab)
+    weights = index.weights.reshape(vocab, vocab)
     for terms in _products([_symmetric_power(columns, weights) for columns in functions.columns], functions):
         values = kernel[:, :, index.rank(terms.tables)] * terms.coefficients
         entry = terms.rows * size + terms.columns
@@ -121,20 +125,20 @@ def _symmetric_power(columns: Columns, weights: np.ndarray) -> Terms:
     cells = [  # one term of one minor each: letters on either side, table, sign
         (left, right, sum(weights[v, w] for v, w in zip(letters[left], order, strict=True)), sign)
         for left, right in itertools.product(range(len(letters)), repeat=2)
-        for order, sign in _signed_orders(letters[right])
+        for order, sign in _signed_terms(letters[right])
     ]
     left, right, tables, signs = (np.array(part) for part in zip(*cells, strict=True))
     powers = compositions(columns.count, len(cells))
     in_left, in_right = ((side[:, None] == np.arange(len(letters))).astype(int) for side in (left, right))
     rows, cols = powers @ in_left, powers @ in_right
     # b! / prod(powers!) orders, over the norms sqrt(b! / prod(n!)) of either side
-    coefficients = np.sqrt(FACTORIALS[rows].prod(axis=1) * FACTORIALS[cols].prod(axis=1)) / FACTORIALS[powers].prod(axis=1)
-    coefficients = coefficients * np.where((powers @ (signs < 0)) % 2, -1.0, 1.0)
+    logs = (log_factorial(rows).sum(axis=1) + log_factorial(cols).sum(axis=1)) / 2.0 - log_factorial(powers).sum(axis=1)
+    coefficients = np.where((powers @ (signs < 0)) % 2, -1.0, 1.0) * np.exp(logs)
     rank = columns.fillings.rank
     return _merged(Terms(rank(columns.fillings.encode(rows)), rank(columns.fillings.encode(cols)), powers @ tables, coefficients))
 
 
-def _signed_orders(letter: tuple[int, ...]) -> Iterator[tuple[tuple[int, ...], int]]:
+def _signed_terms(letter: tuple[int, ...]) -> Iterator[tuple[tuple[int, ...], int]]:
     for order in itertools.permutations(letter):
         inversions = sum(first > second for first, second in itertools.combinations(order, 2))
         yield order, -1 if inversions % 2 else 1
