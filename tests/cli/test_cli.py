@@ -82,7 +82,7 @@ BAD_INPUT = {
     "spectrum --sequences 1": "--sequences must be greater than 1, got '1'.",
     "spectrum --method linear --activation erf": "Method 'linear' is for one block of linear attention with a linear activation",
     "spectrum --method two-tokens --vocab 3": "is for vocab=2, and this architecture has 3",
-    "spectrum --method young --activation erf --lengths 4 40": "Method 'young' would take too long: 4 tokens at length 40",
+    "spectrum --method young --activation erf --lengths 4 40": "contingency tables of 4 tokens at length 40 do not fit",
     "spectrum --method linear --source generic --length 4": "needs an exchangeable source",
     "spectrum --depth 2 --causal --activation erf": "changes when positions are permuted, because of its causal mask",
     "spectrum --scaling untied --out a/b": "use scaling='sqrt'",
