@@ -9,7 +9,6 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import gammaln
 
 from specht.architecture import Architecture
 from specht.errors import InputError
@@ -19,7 +18,7 @@ from specht.infinite.kernel import Kernel
 from specht.sequences.law import Source
 from specht.symmetry.blocks import values
 from specht.symmetry.blocks.block import Block
-from specht.symmetry.blocks.combinatorics import CountIndex, compositions
+from specht.symmetry.blocks.combinatorics import CountIndex, compositions, log_factorial
 from specht.symmetry.blocks.law import CountLaw
 from specht.symmetry.blocks.linear import is_linear_model, linear_blocks
 from specht.symmetry.blocks.rayleigh import BATCHES, FEWEST, count_orders, mean_diagonal, rayleigh_block
@@ -79,7 +78,7 @@ def linear(law: CountLaw, kind: Kind, max_level: int) -> Spectrum:
     size = law.readouts * arch.vocab
     if size > MAX_BLOCK:
         raise InputError(
-            f"Method 'linear' has blocks of {size} x {size} entries for {arch.vocab} tokens, which takes hours and gigabytes, "
+            f"Method 'linear' has blocks of {size} x {size} entries for {arch.vocab} tokens, about {80 * size**2 / 2**30:.1f} GiB at work, "
             f"and stops at {MAX_BLOCK}: {_INSTEAD}."
         )
     blocks = linear_blocks(arch, law, kind)
@@ -114,23 +113,17 @@ def two_tokens(law: CountLaw, kind: Kind, max_level: int, sampling: Sampling, pr
         raise InputError(f"Method 'two tokens' does not apply: {refusal}.")
     levels = range(min(max_level, arch.length // 2) + 1)
     kernels = [values.overlap_kernel(kernel, kind, law.readouts, sampling.seed) for kernel in _kernels(arch, kind, sampling)]
-    diagonal = np.empty((law.readouts, arch.length + 1))
 
     def mean_of(chosen: list[int]) -> OverlapKernel:
-        def column(ones: int) -> np.ndarray:
-            mean = kernels[chosen[0]](ones) if len(chosen) == 1 else np.mean([kernels[i](ones) for i in chosen], axis=0)
-            if len(chosen) == len(kernels):
-                diagonal[:, ones] = np.einsum("ww->w", mean[:, ones, :, ones])
-            return mean
+        return lambda ones: kernels[chosen[0]](ones) if len(chosen) == 1 else np.mean([kernels[i](ones) for i in chosen], axis=0)
 
-        return column
-
-    blocks = two_token_blocks(law, mean_of(list(range(len(kernels)))), levels, progress)
-    left_out = [two_token_blocks(law, mean_of(rest), levels) for rest in _rests(len(kernels))]
     ones = np.arange(arch.length + 1)
     counts = np.stack([arch.length - ones, ones], axis=1)
-    each = [np.array([np.diag(kernel(i)[:, i, :, i]) for i in range(arch.length + 1)]).T for kernel in kernels] if left_out else []
-    return Spectrum(arch, kind, "two tokens", _with_errors(blocks, left_out), _mean(law, counts, diagonal), _stderr(law, counts, each))
+    blocks, diagonal = two_token_blocks(law, mean_of(list(range(len(kernels)))), levels, progress)
+    left_out = [two_token_blocks(law, mean_of(rest), levels) for rest in _rests(len(kernels))]
+    traces = [_mean(law, counts, without) for _, without in left_out]
+    found = _with_errors(blocks, [rest for rest, _ in left_out])
+    return Spectrum(arch, kind, "two tokens", found, _mean(law, counts, diagonal), float(_jackknife(traces)))
 
 
 def young_refusal(arch: Architecture, kind: Kind, max_level: int, limit: int) -> str | None:
@@ -176,9 +169,10 @@ def young(law: CountLaw, kind: Kind, max_level: int, sampling: Sampling, progres
     everything = list(range(len(tables)))
     counts = compositions(arch.length, arch.vocab)
     own = index.rank(index.encode((counts[:, :, None] * np.eye(arch.vocab, dtype=int)).reshape(len(counts), -1)))
-    each = [np.einsum("wwn->wn", table[:, :, own]) for table in tables]
+    diagonals = np.array([np.einsum("wwn->wn", table[:, :, own]) for table in tables])
+    traces = [_mean(law, counts, diagonals[rest].mean(axis=0)) for rest in _rests(len(tables))]
     found = _with_errors(blocks(everything, progress), [blocks(rest) for rest in _rests(len(tables))])
-    return Spectrum(arch, kind, "young", found, _mean(law, counts, np.mean(each, axis=0)), _stderr(law, counts, each))
+    return Spectrum(arch, kind, "young", found, _mean(law, counts, diagonals.mean(axis=0)), float(_jackknife(traces)))
 
 
 def rayleigh(arch: Architecture, source: Source, kind: Kind, max_level: int, sampling: Sampling, progress: Progress | None) -> Spectrum:
@@ -205,7 +199,7 @@ def highest_level(arch: Architecture, kind: Kind, wanted: int) -> int:
 
 
 def _shapes(arch: Architecture, max_level: int) -> list[Partition]:
-    """Shapes up to a level that fit in half the positions: the others are sampled."""
+    """Shapes up to a level, and up to half the length: beyond, shapes are many and none is long and thin."""
     shapes = partitions(arch.length, max_rows=arch.vocab, max_level=min(max_level, arch.length // 2))
     return list(itertools.islice(shapes, MAX_SHAPES))
 
@@ -238,12 +232,16 @@ def _kernels(arch: Architecture, kind: Kind, sampling: Sampling) -> list[Kernel]
 
 
 def _with_errors(blocks: list[Block], left_out: list[list[Block]]) -> tuple[Block, ...]:
-    """Standard errors of the eigenvalues by the jackknife: `left_out` are the blocks without one set of heads each."""
+    """Blocks with the standard errors of their eigenvalues: `left_out` are the blocks without one set of heads each."""
     if not left_out:
         return tuple(blocks)
-    number = len(left_out)
-    errors = [np.std([rest[i].eigenvalues for rest in left_out], axis=0) * math.sqrt(number - 1) for i in range(len(blocks))]
+    errors = [_jackknife([rest[i].eigenvalues for rest in left_out]) for i in range(len(blocks))]
     return tuple(dataclasses.replace(block, stderr=error) for block, error in zip(blocks, errors, strict=True))
+
+
+def _jackknife(left_out: list[np.ndarray] | list[float]) -> np.ndarray:
+    """Standard error of a value from what it is without one set of heads each; zero for an exact kernel, which has none."""
+    return np.std(left_out, axis=0) * math.sqrt(len(left_out) - 1) if left_out else np.zeros(())
 
 
 def _rests(number: int) -> list[list[int]]:
@@ -253,12 +251,5 @@ def _rests(number: int) -> list[list[int]]:
 
 def _mean(law: CountLaw, counts: np.ndarray, diagonal: np.ndarray) -> float:
     """E[k(x, x)] from the kernel of each readout token and context counts: shapes (N, V) and (W, N)."""
-    orders = gammaln(law.arch.length + 1.0) - gammaln(counts + 1.0).sum(axis=1)
+    orders = log_factorial(np.array(law.arch.length)) - log_factorial(counts).sum(axis=1)
     return float((np.exp(law.log_probability(counts) + orders) * diagonal).sum())
-
-
-def _stderr(law: CountLaw, counts: np.ndarray, diagonals: list[np.ndarray]) -> float:
-    """Standard error of E[k(x, x)] from independent sets of heads; zero for an exact kernel."""
-    if len(diagonals) < 2:
-        return 0.0
-    return float(np.std([_mean(law, counts, diagonal) for diagonal in diagonals], ddof=1) / math.sqrt(len(diagonals)))

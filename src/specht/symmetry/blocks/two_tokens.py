@@ -30,18 +30,20 @@ OverlapKernel = Callable[[int], np.ndarray]
 
 def two_token_blocks(
     law: CountLaw, kernel: OverlapKernel, levels: Iterable[int], progress: Callable[[int, int], None] | None = None
-) -> list[Block]:
-    """The blocks of the given levels m, at a cost of O(L^3)."""
+) -> tuple[list[Block], np.ndarray]:
+    """The blocks of the given levels m, at a cost of O(L^3), and k(x, x) by readout token and number of ones, shape (W, L + 1)."""
     length, readouts = law.arch.length, law.readouts
+    diagonal = np.empty((readouts, length + 1))
     differences = {m: np.zeros((readouts, length - 2 * m + 1, readouts, length - 2 * m + 1)) for m in levels}
     for ones in range(length + 1):
         values = kernel(ones)
+        diagonal[:, ones] = np.diag(values[:, ones, :, ones])
         for m, block in differences.items():
             if m <= ones <= length - m:
                 block[:, :, :, ones - m] = _expected_difference(values, length, ones, m)
         if progress is not None:
             progress(ones + 1, length + 1)
-    return [_block(law, m, differences[m]) for m in differences]
+    return [_block(law, m, differences[m]) for m in differences], diagonal
 
 
 def _expected_difference(values: np.ndarray, length: int, ones: int, m: int) -> np.ndarray:
