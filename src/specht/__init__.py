@@ -22,9 +22,15 @@ if TYPE_CHECKING:
     from specht.finite.network import Network as Network
     from specht.finite.network import Size as Size
     from specht.infinite.kernel import Kernel as Kernel
+    from specht.learning import gp as gp
+    from specht.learning.complexity import sample_complexity as sample_complexity
+    from specht.learning.curves import learning_curve as learning_curve
     from specht.presets import PRESETS as PRESETS
     from specht.presets import preset as preset
     from specht.sequences import sources as sources
+    from specht.sequences import targets as targets
+    from specht.sequences.targets import Target as Target
+    from specht.sequences.tasks import Task as Task
     from specht.symmetry.solve import spectrum as spectrum
     from specht.symmetry.spectrum import Spectrum as Spectrum
 
@@ -38,12 +44,21 @@ _HOMES = {
     "PRESETS": "specht.presets",
     "Size": "specht.finite.network",
     "Spectrum": "specht.symmetry.spectrum",
+    "Target": "specht.sequences.targets",
+    "Task": "specht.sequences.tasks",
     "empirical_nngp": "specht.finite.empirical",
     "empirical_ntk": "specht.finite.empirical",
+    "learning_curve": "specht.learning.curves",
     "preset": "specht.presets",
+    "sample_complexity": "specht.learning.complexity",
     "spectrum": "specht.symmetry.solve",
 }
-_MODULES = {"sources": "specht.sequences.sources", "testing": "specht.testing"}
+_MODULES = {
+    "gp": "specht.learning.gp",
+    "sources": "specht.sequences.sources",
+    "targets": "specht.sequences.targets",
+    "testing": "specht.testing",
+}
 
 __all__ = [
     "PRESETS",
@@ -53,12 +68,18 @@ __all__ = [
     "Network",
     "Size",
     "Spectrum",
+    "Target",
+    "Task",
     "__version__",
     "empirical_nngp",
     "empirical_ntk",
+    "gp",
+    "learning_curve",
     "preset",
+    "sample_complexity",
     "sources",
     "spectrum",
+    "targets",
     "testing",
 ]
 

@@ -11,10 +11,14 @@ from typing import Any
 import numpy as np
 import pytest
 
+from specht.lab.predict_config import PredictConfig
+from specht.lab.predict_job import run_predict
 from specht.lab.spectrum_config import SpectrumConfig
 from specht.lab.spectrum_job import run_spectrum
+from specht.lab.target_config import TargetFlags
 from specht.report.figures import eigenvalue_plot, gram_heatmap
 from specht.report.html import Report, Step, Table, render
+from specht.report.predict import predict_report
 from specht.report.spectrum import spectrum_report
 
 CHROMIUM = next((found for name in ("chromium", "chromium-browser", "google-chrome") if (found := shutil.which(name))), None)
@@ -72,6 +76,18 @@ def spectrum_file(tmp_path_factory) -> Path:
     return path
 
 
+@pytest.fixture(scope="module")
+def predict_file(tmp_path_factory) -> Path:
+    config = PredictConfig(
+        n_train=(16, 64, 256), check=("gp",), datasets=3, check_n=64, target=TargetFlags(target="counts"), breaking=(0.0, 0.5)
+    )
+    run = run_predict(config)
+    report = predict_report(run.arch, run.summary(), reproduce="specht predict", made_with={"seed": "0"})
+    path = tmp_path_factory.mktemp("predict") / "report.html"
+    path.write_text(render(report), encoding="utf-8")
+    return path
+
+
 @contextlib.contextmanager
 def quiet_page(browser, path: Path, width: int, scheme: str) -> Iterator[Any]:
     """The report in a window: it must say nothing to the console, ask for nothing outside and be no wider than the window."""
@@ -110,3 +126,13 @@ def test_spectrum_report_draws_its_curves(browser, spectrum_file, width, scheme)
             assert page.locator(f"{plot} .scatterlayer .js-line").count() == 4  # and their bounds
         assert page.locator("#plot-2 .legend .traces").count() == 2
         assert page.locator("table").count() == 2
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(390, "dark"), (1200, "light")], ids=["phone", "desktop"])
+def test_prediction_draws_theory_and_exact_inference(browser, predict_file, width, scheme):
+    with quiet_page(browser, predict_file, width, scheme) as page:
+        assert page.locator(".plotly-graph-div").count() == 5
+        assert page.locator("#plot-0 .scatterlayer .js-line").count() == 4  # three losses and the equivalent kernel
+        assert page.locator("#plot-0 .scatterlayer .point").count() == 6  # three losses at two numbers of samples
+        assert page.locator("#plot-0 .scatterlayer .errorbar").count() == 6
+        assert page.locator("table").count() == 3

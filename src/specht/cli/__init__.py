@@ -13,7 +13,7 @@ import cyclopts
 import pydantic
 
 import specht
-from specht.cli import doctor, kernel, spectrum
+from specht.cli import doctor, kernel, predict, spectrum
 from specht.errors import InputError, unknown_choice
 
 DONE, FAILED, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
@@ -25,8 +25,9 @@ app = cyclopts.App(
 
 For example
 
-    specht kernel                              the simplified block
-    specht kernel --preset lecun --length 32   softmax and erf, sampled heads
+    specht predict                             learning curve of the default task
+    specht predict --check gp                  with exact inference beside it
+    specht kernel --preset lecun --length 32   a Gram matrix, softmax and erf
     specht kernel --arch "V=8 L=64 | relu"     a line of notation
     specht kernel --list-presets               the named architectures
     specht spectrum                            eigenvalues by irrep and length
@@ -38,9 +39,10 @@ Every command writes into `specht-results/`, or where `--out` says, and prints o
     suppress_keyboard_interrupt=False,  # answered in main, with a sentence
 )
 # A command loads what is heavy when it runs, so that help stays quick.
-app.command(kernel.kernel, sort_key=1)
-app.command(spectrum.spectrum, sort_key=2)
-app.command(doctor.doctor, sort_key=3)
+app.command(predict.predict, sort_key=1)
+app.command(kernel.kernel, sort_key=2)
+app.command(spectrum.spectrum, sort_key=3)
+app.command(doctor.doctor, sort_key=9)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -55,7 +55,6 @@ def kernel(
 def _compute(config: KernelConfig, origin: Origin, npz: bool) -> Outcome:
     from specht.lab import store
     from specht.lab.gram_job import run_gram
-    from specht.report.html import render
     from specht.report.kernel import kernel_report
 
     with Progress("kernel") as progress:
@@ -64,9 +63,8 @@ def _compute(config: KernelConfig, origin: Origin, npz: bool) -> Outcome:
     report = kernel_report(run.architecture, result, run.arrays(), reproduce=origin.reproduce, made_with=origin.made_with)
     files = {
         "kernel.nc": partial(store.save_dataset, run.dataset(origin.record)),
-        "report.html": partial(store.save_text, render(report)),
     }
-    return Outcome(result, files | ({"kernel.npz": partial(store.save_npz, run.arrays())} if npz else {}))
+    return Outcome(result, report, files | ({"kernel.npz": partial(store.save_npz, run.arrays())} if npz else {}))
 
 
 def _list_presets(as_json: bool) -> None:

@@ -7,7 +7,7 @@ import json
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from cyclopts import Group, Parameter
 
@@ -19,6 +19,8 @@ class OutputFlags:
 
     out: Path | None = None
     """Folder for the results; specht-results/COMMAND-HASH unless given."""
+    figures: Annotated[tuple[Literal["png", "svg", "pdf"], ...], Parameter(consume_multiple=True, negative="", show_default=False)] = ()
+    """Write the figures of the report as files too, of these kinds: png, svg, pdf."""
     json: Annotated[bool, Parameter(negative="", show_default=False)] = False
     """Print one JSON object on standard output and nothing else there."""
 

@@ -43,7 +43,6 @@ def _compute(config: SpectrumConfig, origin: Origin) -> Outcome:
     # Loaded now and not above, so that --help stays quick.
     from specht.lab import store
     from specht.lab.spectrum_job import run_spectrum
-    from specht.report.html import render
     from specht.report.spectrum import spectrum_report
 
     with Progress("spectrum") as progress:
@@ -51,11 +50,10 @@ def _compute(config: SpectrumConfig, origin: Origin) -> Outcome:
     result = origin.heading | run.summary()
     report = spectrum_report(run.longest, result, reproduce=origin.reproduce, made_with=origin.made_with)
     writers = {
-        "report": partial(store.save_text, render(report)),
         "data": partial(store.save_dataset, run.dataset(origin.record)),
         "csv": partial(store.save_text, run.csv()),
     }
-    return Outcome(result, {FILES[name]: write for name, write in writers.items()})
+    return Outcome(result, report, {FILES[name]: write for name, write in writers.items()})
 
 
 def _print(result: dict[str, Any]) -> None:

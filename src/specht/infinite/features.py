@@ -27,18 +27,28 @@ from specht.infinite.pairs import Sequences
 
 def explicit_features(arch: Architecture, x: Sequences, *, seed: int, heads: int) -> Float[np.ndarray, "n features"]:
     """Features whose inner product is the NNGP; `seed` and `heads` are those of the sampled form."""
-    scale, read = math.sqrt(arch.s_1 * arch.s_2), reading(arch)
+    scale = math.sqrt(arch.s_1 * arch.s_2)
     if arch.scaling == "tied":
-        return scale * np.asarray(jax.jit(partial(tied_features, arch, read))(x))
+        return scale * np.asarray(_tied_features(arch, x))
     if arch.attention == "linear":
-        return scale * np.asarray(jax.jit(partial(_linear_attention_features, arch))(x))
-    draw = jax.jit(lambda key: head_features(arch, read, x, key, ntk=False).weights)
+        return scale * np.asarray(_linear_attention_features(arch, x))
     root = jax.random.key(seed)
     chunks = range(heads // HEADS_STEP)
     keys = (jax.random.fold_in(jax.random.fold_in(root, group), chunk) for group in range(GROUPS) for chunk in chunks)
-    return scale / math.sqrt(heads) * np.concatenate([np.asarray(draw(key)) for key in keys], axis=1)
+    return scale / math.sqrt(heads) * np.concatenate([np.asarray(_drawn_features(arch, x, key)) for key in keys], axis=1)
 
 
+@partial(jax.jit, static_argnames="arch")
+def _tied_features(arch: Architecture, x: Sequences) -> Array:
+    return tied_features(arch, reading(arch), x)
+
+
+@partial(jax.jit, static_argnames="arch")
+def _drawn_features(arch: Architecture, x: Sequences, key: Array) -> Array:
+    return head_features(arch, reading(arch), x, key, ntk=False).weights
+
+
+@partial(jax.jit, static_argnames="arch")
 def _linear_attention_features(arch: Architecture, x: Sequences) -> Array:
     factor = reading(arch).factor
     query = _query_features(arch, x, factor)

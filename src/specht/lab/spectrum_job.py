@@ -6,13 +6,14 @@ import csv
 import dataclasses
 import io
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, cast
 
 import numpy as np
 import xarray
 
 from specht.architecture import Architecture
+from specht.lab.progress import share
 from specht.lab.spectrum_config import SpectrumConfig, without_length
 from specht.sequences.exchangeability import Gap, exchangeability_gap
 from specht.symmetry.crossover import Crossover, crossover
@@ -21,8 +22,6 @@ from specht.symmetry.scaling import Family, Point, is_resolved, scaling
 from specht.symmetry.spectrum import ROUNDING, Spectrum
 
 COLUMNS = ("irrep", "level", "copy", "degeneracy", "eigenvalue", "stderr", "bound", "below_rounding", "lower_bound", "resolved")
-_STEPS = 1000
-"""Steps of the progress bar for each length."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -60,15 +59,9 @@ class SpectrumRun:
 
     def _length(self, index: int) -> dict[str, Any]:
         spectrum = self.spectra[index]
-        return {
-            "length": spectrum.arch.length,
-            "method": spectrum.method,
-            "trace": spectrum.trace,
-            "trace_stderr": _trace_stderr(spectrum),
+        return spectrum_entry(spectrum, self.families) | {
             "gap": None if self.gaps is None else dataclasses.asdict(self.gaps[index]),
             "place": None if self.crossover is None else self.crossover.place(spectrum.arch.length),
-            "top": [_top(family, point) for family in self.families for point in family.points if point.length == spectrum.arch.length],
-            "rows": rows(spectrum),
         }
 
     def lines(self) -> list[dict[str, Any]]:
@@ -109,6 +102,19 @@ class SpectrumRun:
             exponents[f"{name}_exponent_stderr"] = ("family", np.array([exponent.stderr for exponent in found], dtype=float))
         costs = {"cpu_seconds": self.cpu_seconds, "wall_seconds": self.wall_seconds}
         return xarray.Dataset(numbers | signs | contexts | exponents, coords=coordinates, attrs=attributes | costs)
+
+
+def spectrum_entry(spectrum: Spectrum, families: Sequence[Family] | None = None) -> dict[str, Any]:
+    """A spectrum at one length as plain values; `families` are those of all lengths, where there are several."""
+    families = scaling([spectrum]) if families is None else families
+    return {
+        "length": spectrum.arch.length,
+        "method": spectrum.method,
+        "trace": spectrum.trace,
+        "trace_stderr": _trace_stderr(spectrum),
+        "top": [_top(family, point) for family in families for point in family.points if point.length == spectrum.arch.length],
+        "rows": rows(spectrum),
+    }
 
 
 def _trace_stderr(spectrum: Spectrum) -> float | None:
@@ -174,7 +180,7 @@ def run_spectrum(config: SpectrumConfig, progress: Callable[[int, int], None] | 
     spectra: list[Spectrum] = []
     # Longest first: what is too long is refused before anybody has waited for the others.
     for part, (arch, method) in enumerate(reversed(list(zip(architectures, methods, strict=True)))):
-        report = _share(progress, part, len(architectures))
+        report = share(progress, part, len(architectures))
         report(0, 1)
         found = spectrum(
             arch,
@@ -202,13 +208,3 @@ def run_spectrum(config: SpectrumConfig, progress: Callable[[int, int], None] | 
         time.process_time() - cpu,
         time.perf_counter() - wall,
     )
-
-
-def _share(progress: Callable[[int, int], None] | None, part: int, parts: int) -> Callable[[int, int], None]:
-    """A callback for one of several parts of the work."""
-
-    def report(done: int, total: int) -> None:
-        if progress is not None:
-            progress(_STEPS * part + _STEPS * done // total, _STEPS * parts)
-
-    return report

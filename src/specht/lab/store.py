@@ -66,6 +66,12 @@ def save_text(text: str, path: str | os.PathLike[str]) -> None:
         temporary.write_text(text, encoding="utf-8")
 
 
+def save_bytes(content: bytes, path: str | os.PathLike[str]) -> None:
+    """Write a file of any kind, whole or not at all."""
+    with write_atomically(path) as temporary:
+        temporary.write_bytes(content)
+
+
 def save_dataset(dataset: xarray.Dataset, path: str | os.PathLike[str]) -> None:
     """Write a dataset as netCDF 4, whole or not at all."""
     with write_atomically(path) as temporary:

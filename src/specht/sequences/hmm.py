@@ -186,6 +186,8 @@ class MixtureOfHMMs(Source):
         return x
 
     def _log_probability(self, x: np.ndarray) -> np.ndarray:
+        if self._de_finetti is not None:
+            return self._de_finetti._log_probability(x)
         each = np.stack([component._log_probability(x) for component in self.components], axis=1)
         return log_sum(each + log(self.weights))
 

@@ -22,6 +22,7 @@ from specht.symmetry.blocks.combinatorics import CountIndex, compositions, log_f
 from specht.symmetry.blocks.law import CountLaw
 from specht.symmetry.blocks.linear import is_linear_model, linear_blocks
 from specht.symmetry.blocks.rayleigh import BATCHES, FEWEST, count_orders, mean_diagonal, rayleigh_block
+from specht.symmetry.blocks.ritz import ritz_block
 from specht.symmetry.blocks.two_tokens import OverlapKernel, two_token_blocks
 from specht.symmetry.blocks.young import count_terms, young_block
 from specht.symmetry.spectrum import Spectrum
@@ -177,6 +178,24 @@ def young(law: CountLaw, kind: Kind, max_level: int, sampling: Sampling, progres
 
 def rayleigh(arch: Architecture, source: Source, kind: Kind, max_level: int, sampling: Sampling, progress: Progress | None) -> Spectrum:
     """Lower bounds on the top eigenvalue of each irrep of low level, sampled."""
+    return _sampled("rayleigh", rayleigh_block, arch, source, kind, max_level, sampling, progress)
+
+
+def ritz(arch: Architecture, source: Source, kind: Kind, max_level: int, sampling: Sampling, progress: Progress | None) -> Spectrum:
+    """Lower bounds on the leading eigenvalues of each irrep of low level, sampled."""
+    return _sampled("ritz", ritz_block, arch, source, kind, max_level, sampling, progress)
+
+
+def _sampled(
+    method: str,
+    block: Callable[..., Block],
+    arch: Architecture,
+    source: Source,
+    kind: Kind,
+    max_level: int,
+    sampling: Sampling,
+    progress: Progress | None,
+) -> Spectrum:
     if choose_form(arch, kind) == "joint":
         sampling = sampling._replace(sequences=max(2, min(sampling.sequences, JOINT_POSITIONS // arch.columns)))
     shapes = _shapes(arch, max_level)
@@ -188,9 +207,9 @@ def rayleigh(arch: Architecture, source: Source, kind: Kind, max_level: int, sam
             progress(next(done), BATCHES * len(shapes))
 
     options = {"kind": kind, **sampling._asdict()}
-    blocks = [rayleigh_block(arch, source, shape, progress=tick, **options) for shape in shapes]
+    blocks = [block(arch, source, shape, progress=tick, **options) for shape in shapes]
     trace, stderr = mean_diagonal(arch, source, **options)
-    return Spectrum(arch, kind, "rayleigh", tuple(blocks), trace, stderr, exchangeable=source.is_exchangeable)
+    return Spectrum(arch, kind, method, tuple(blocks), trace, stderr, exchangeable=source.is_exchangeable)
 
 
 def highest_level(arch: Architecture, kind: Kind, wanted: int) -> int:

@@ -16,12 +16,14 @@ from specht.symmetry.blocks.linear import is_linear_model
 from specht.symmetry.methods import Progress, Sampling
 from specht.symmetry.spectrum import Spectrum
 
-Method = Literal["auto", "linear", "two tokens", "young", "rayleigh"]
+Method = Literal["auto", "linear", "two tokens", "young", "rayleigh", "ritz"]
 
 FULL_LENGTH = 64
 """Longest context of two tokens whose levels are all computed unless `max_level` says otherwise."""
 LOW_LEVEL = 3
 """Levels computed where not all of them can be."""
+RITZ_LEVEL = 2
+"""Largest level of the method "ritz", whose trial functions are of second degree."""
 SAMPLED_LENGTH = 16
 """Longest context of two tokens for which heads of all overlaps are sampled unless the method says so."""
 
@@ -48,10 +50,11 @@ def spectrum(
         source: law of the sequences; independent uniform tokens unless given.
         kind: "nngp" or "ntk".
         method: "linear" (linear attention and activation, any length), "two tokens", "young" (any exact kernel, small V and L),
-            "rayleigh" (low levels at any length, sampled lower bounds), or "auto", the first of them that applies.
+            "rayleigh" (low levels at any length, sampled lower bounds), "ritz" (the same for several eigenvalues of each irrep), or "auto",
+            the first of them but the last that applies.
         max_level: largest level m = L - first row; all levels unless that is too much.
         heads: sampled heads of softmax attention, for each of a number of independent repeats.
-        sequences: sequences of each of the 16 batches of "rayleigh".
+        sequences: sequences of each of the 16 batches of "rayleigh" and "ritz".
         progress: called as progress(done, total).
     """
     if not isinstance(arch, Architecture):
@@ -76,6 +79,9 @@ def spectrum(
     )
     if method == "rayleigh":
         return methods.rayleigh(arch, source, kind, level, sampling, progress)
+    if method == "ritz":
+        mixture = require_exchangeable(source, arch.length, readout=arch.readout)
+        return methods.ritz(arch, mixture, kind, min(level, RITZ_LEVEL), sampling, progress)
     law = CountLaw(arch, require_exchangeable(source, arch.length, readout=arch.readout))
     if method == "linear":
         return methods.linear(law, kind, level)

@@ -11,6 +11,8 @@ from specht.groups.partitions import Partition
 
 Eigenfunction = Callable[[np.ndarray], np.ndarray]
 """From tokens (n, columns) to values (n,), with mean square one under the source."""
+Eigenfunctions = Callable[[np.ndarray], np.ndarray]
+"""The same for several functions at once: values (n, copies)."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -20,12 +22,20 @@ class Block:
     irrep: Partition
     eigenvalues: np.ndarray
     """One a copy of the irrep, largest first; each has the degeneracy `irrep.dimension`."""
-    eigenfunction: Callable[[int], Eigenfunction]
-    """The function of copy number i that belongs to the positions in their given order; permuting the positions gives the others."""
+    eigenfunctions: Eigenfunctions
+    """Of every copy the function that belongs to the positions in their given order; permuting the positions gives the others.
+
+    Write the positions into the columns of the shape, one column after the other, tallest first: the function is antisymmetric in the
+    positions of each column, which leaves no choice but its sign.
+    """
     stderr: np.ndarray | None = None
     """Standard errors of sampled eigenvalues."""
     is_bound: bool = False
     """True where the eigenvalues are Rayleigh quotients: the top eigenvalue of the irrep is at least as large."""
+
+    def eigenfunction(self, copy: int) -> Eigenfunction:
+        """The function of one copy."""
+        return lambda x: self.eigenfunctions(x)[:, copy]
 
 
 def diagonalise(matrix: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -26,7 +26,7 @@ import numpy as np
 from specht.architecture import Architecture
 from specht.groups.partitions import Partition
 from specht.infinite.forms import Kind
-from specht.symmetry.blocks.block import Block, Eigenfunction, diagonalise
+from specht.symmetry.blocks.block import Block, diagonalise
 from specht.symmetry.blocks.law import CountLaw
 
 
@@ -94,15 +94,11 @@ def _block(law: CountLaw, shape: Partition, form: np.ndarray, gram: np.ndarray) 
     eigenvalues, directions = diagonalise(operator)
     rank = int(cut.sum())  # directions without variance are no functions
     coefficients = np.einsum("wvu,wum->wvm", inverse, directions.reshape(readouts, vocab, -1))
-
-    def eigenfunction(copy: int) -> Eigenfunction:
-        return _Function(law, coefficients[:, :, copy], standard=shape.level == 1)
-
-    return Block(shape, eigenvalues[:rank], eigenfunction)
+    return Block(shape, eigenvalues[:rank], _Functions(law, coefficients[:, :, :rank], standard=shape.level == 1))
 
 
-class _Function(NamedTuple):
-    """Features times coefficients (W, V); for the irrep [L-1,1] the difference of positions 0 and 1."""
+class _Functions(NamedTuple):
+    """Features times coefficients (W, V, copies); for the irrep [L-1,1] the difference of positions 0 and 1."""
 
     law: CountLaw
     coefficients: np.ndarray
@@ -110,7 +106,7 @@ class _Function(NamedTuple):
 
     def __call__(self, x: np.ndarray) -> np.ndarray:
         context, readout = self.law.split(x)
-        rows = self.coefficients[readout]  # (n, V)
         if self.standard:
-            return (np.take_along_axis(rows, context[:, :1], 1) - np.take_along_axis(rows, context[:, 1:2], 1))[:, 0] / math.sqrt(2)
-        return np.take_along_axis(rows, context, 1).sum(axis=1)
+            return (self.coefficients[readout, context[:, 0]] - self.coefficients[readout, context[:, 1]]) / math.sqrt(2)
+        counts = (context[:, :, None] == np.arange(self.law.arch.vocab)).sum(axis=1)
+        return np.einsum("nv,nvc->nc", counts, self.coefficients[readout])

@@ -28,7 +28,7 @@ from specht.infinite.forms import Kind
 from specht.infinite.kernel import Kernel
 from specht.sequences.exchangeable import Exchangeable
 from specht.sequences.law import Source, cumulative, pick
-from specht.symmetry.blocks.block import Block, Eigenfunction
+from specht.symmetry.blocks.block import Block
 
 BATCHES = 16
 """Independent batches, each with its own heads: their scatter is the standard error."""
@@ -56,8 +56,8 @@ def rayleigh_block(
         sequences: sequences of each batch, all orders of their tall columns counted, so that every shape takes as long.
         progress: called after every batch.
     """
-    columns = _tall_columns(shape)
-    orders, signs = _signed_orders(columns, arch.columns)
+    columns = tall_columns(shape)
+    orders, signs = signed_orders(columns, arch.columns)
     sequences = max(FEWEST, sequences // len(orders))
     quotients, weights = np.empty(BATCHES), np.empty(BATCHES)
     for batch in range(BATCHES):
@@ -74,10 +74,10 @@ def rayleigh_block(
     norm = math.sqrt(weights.mean())
 
     def function(x: np.ndarray) -> np.ndarray:
-        return _determinants(x, columns) / norm
+        return _determinants(x, columns)[:, None] / norm
 
     stderr = np.array([quotients.std(ddof=1) / math.sqrt(BATCHES)])
-    return Block(shape, np.array([quotients.mean()]), lambda copy: _only(copy, function), stderr, is_bound=True)
+    return Block(shape, np.array([quotients.mean()]), function, stderr, is_bound=True)
 
 
 def mean_diagonal(arch: Architecture, source: Source, *, kind: Kind, heads: int, sequences: int, seed: int) -> tuple[float, float]:
@@ -94,14 +94,14 @@ def count_orders(shape: Partition) -> int:
     return math.prod(math.factorial(below + 1) for below in shape.tail.conjugate.parts)
 
 
-def _tall_columns(shape: Partition) -> list[list[int]]:
+def tall_columns(shape: Partition) -> list[list[int]]:
     """Positions of the columns with two boxes or more, tallest first."""
     heights = [height for height in shape.conjugate.parts if height > 1] if shape.level else []
     ends = list(itertools.accumulate(heights))
     return [list(range(end - height, end)) for end, height in zip(ends, heights, strict=True)]
 
 
-def _signed_orders(columns: list[list[int]], width: int) -> tuple[np.ndarray, np.ndarray]:
+def signed_orders(columns: list[list[int]], width: int) -> tuple[np.ndarray, np.ndarray]:
     """Every order of the positions inside the tall columns, as indices into a sequence (orders, width), and its sign."""
     orders, signs = [], []
     for choice in itertools.product(*(itertools.permutations(column) for column in columns)):
@@ -178,9 +178,3 @@ def _shares(source: Source, moved: np.ndarray, orders: int) -> np.ndarray:
     logs = source.log_probability(moved).reshape(-1, orders)
     shares = np.exp(logs - logs.max(axis=1, keepdims=True))
     return shares / shares.sum(axis=1, keepdims=True)
-
-
-def _only(copy: int, function: Eigenfunction) -> Eigenfunction:
-    if copy:
-        raise InputError(f"A Rayleigh quotient has one function, number 0, got {copy}.")
-    return function

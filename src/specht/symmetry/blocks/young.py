@@ -10,16 +10,18 @@ the minors in $\Lambda^h Z$ are the alternating sums over orders of a column, th
 
 from __future__ import annotations
 
+import dataclasses
+import functools
 import itertools
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
 
 from specht.groups.partitions import Partition
 from specht.symmetry.blocks.basis import Basis, Columns, basis
-from specht.symmetry.blocks.block import Block, Eigenfunction, diagonalise
+from specht.symmetry.blocks.block import Block, Eigenfunctions, diagonalise
 from specht.symmetry.blocks.combinatorics import CountIndex, compositions, log_factorial
 from specht.symmetry.blocks.law import CountLaw
 
@@ -50,21 +52,24 @@ def young_block(law: CountLaw, shape: Partition, index: CountIndex, kernel: np.n
     return Block(shape, eigenvalues, eigenfunctions(law, functions, vectors))
 
 
-def eigenfunctions(law: CountLaw, functions: Basis, vectors: np.ndarray) -> Callable[[int], Eigenfunction]:
-    """Callables from eigenvectors over (readout token, copy)."""
-
-    def eigenfunction(copy: int) -> Eigenfunction:
-        return _Function(law, functions, vectors[:, copy].reshape(law.readouts, -1) @ functions.copies.T)
-
-    return eigenfunction
+def eigenfunctions(law: CountLaw, functions: Basis, vectors: np.ndarray) -> Eigenfunctions:
+    """All eigenfunctions from the eigenvectors over (readout token, copy)."""
+    return _Functions(law, functions, vectors.reshape(law.readouts, functions.copies.shape[1], -1))
 
 
-class _Function(NamedTuple):
-    """A combination (W, functions) of basis functions, divided by the root of the probability."""
+@dataclasses.dataclass(frozen=True)
+class _Functions:
+    """Combinations of basis functions, divided by the root of the probability."""
 
     law: CountLaw
     functions: Basis
-    weights: np.ndarray
+    vectors: np.ndarray
+    """Eigenvectors, shape (W, copies in the basis, copies)."""
+
+    @functools.cached_property
+    def weights(self) -> np.ndarray:
+        """The same over basis functions (W, functions, copies); made when a function is called, since many never are."""
+        return np.einsum("fa,wac->wfc", self.functions.copies, self.vectors, optimize=True)
 
     def __call__(self, x: np.ndarray) -> np.ndarray:
         context, readout = self.law.split(x)
@@ -74,7 +79,8 @@ class _Function(NamedTuple):
         # the number of sequences alike and the probability of one are huge and tiny, their product is not
         log_class = log_size + log_probability
         known = log_class > math.log(_RARE)
-        return np.where(known, sign * self.weights[readout, index] * np.exp(-np.where(known, log_class, 0.0) / 2.0), 0.0)
+        scale = np.where(known, sign * np.exp(-np.where(known, log_class, 0.0) / 2.0), 0.0)
+        return scale[:, None] * self.weights[readout, index]
 
 
 def count_terms(shape: Partition, vocab: int) -> int:

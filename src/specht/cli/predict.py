@@ -1,0 +1,73 @@
+"""specht predict: what will be learnt from how many samples, before any training."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Annotated, Any
+
+from cyclopts import Parameter
+
+from specht.cli.cache import use_compilation_cache
+from specht.cli.output import OutputFlags, Progress, print_json, print_paths, print_table
+from specht.cli.run import Origin, Outcome, find_or_compute
+from specht.lab.predict_config import PredictConfig
+
+FILES = {"report": "report.html", "data": "prediction.nc", "csv": "prediction.csv"}
+
+
+def predict(
+    *,
+    config: Annotated[PredictConfig, Parameter(name="*")] = PredictConfig(),  # noqa: B008 -- frozen
+    output: OutputFlags = OutputFlags(),  # noqa: B008 -- frozen
+) -> None:
+    """The learning curve of a transformer before any training: test, train and out of distribution, and what each irrep costs.
+
+    For example:
+
+        specht predict
+        specht predict --check gp
+        specht predict --preset softmax --target level --support 1 --length 16
+        specht predict --target next-token --ridge 0.2
+        specht predict --target mytask:function --vocab 2 --source uniform
+        specht predict --breaking 0 0.1 0.3 1
+    """
+    use_compilation_cache()
+    result, folder = find_or_compute("predict", config, config.seed, output, list(FILES.values()), lambda origin: _compute(config, origin))
+    paths = {name: str(folder / file) for name, file in FILES.items()}
+    if output.json:
+        return print_json(result | paths)
+    _print(result)
+    print_paths(paths)
+
+
+def _compute(config: PredictConfig, origin: Origin) -> Outcome:
+    # Loaded now and not above, so that --help stays quick.
+    from specht.lab import store
+    from specht.lab.predict_job import run_predict
+    from specht.report.predict import predict_report
+
+    with Progress("predict") as progress:
+        run = run_predict(config, progress)
+    result = origin.heading | run.summary()
+    report = predict_report(run.arch, result, reproduce=origin.reproduce, made_with=origin.made_with)
+    writers = {
+        "data": partial(store.save_dataset, run.dataset(origin.record)),
+        "csv": partial(store.save_text, run.csv()),
+    }
+    return Outcome(result, report, {FILES[name]: write for name, write in writers.items()})
+
+
+def _print(result: dict[str, Any]) -> None:
+    from specht.report.architecture import KERNEL_NAMES
+    from specht.report.predict import answer
+    from specht.report.predict_tables import BREAKING_HEADER, NEED_HEADER, breaking_rows, curve_header, curve_rows, need_rows
+
+    source = f"{result['source']['name']} source"
+    print(f"{result['architecture']}   {KERNEL_NAMES[result['kind']]}, {source}, target {result['target']['name']}\n")
+    print_table(curve_rows(result), header=curve_header(result))
+    print()
+    print_table(need_rows(result), header=NEED_HEADER)
+    if result["breaking"]:
+        print()
+        print_table(breaking_rows(result), header=BREAKING_HEADER)
+    print("", *answer(result), sep="\n")

@@ -1,0 +1,46 @@
+"""A user's own function by its name, `module:function`."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from specht.errors import InputError
+
+
+def load_callable(name: str) -> Callable[..., Any]:
+    """The function behind `module:function`, where the module may lie in the current folder.
+
+    >>> load_callable("math:sqrt")(4.0)
+    2.0
+    """
+    module_name, colon, path = name.partition(":")
+    if not (colon and module_name and path):
+        raise InputError(f"{name!r} names no function: write module:function, for example mytask:target for the file mytask.py.")
+    with _current_folder_first():
+        try:
+            found: Any = importlib.import_module(module_name)
+        except Exception as error:  # a user's module may raise anything while it loads
+            raise InputError(f"Module {module_name!r} cannot be imported ({type(error).__name__}: {error}): check its name.") from None
+    for part in path.split("."):
+        if not hasattr(found, part):
+            raise InputError(f"Module {module_name!r} has no {path!r}: check the name after the colon.")
+        found = getattr(found, part)
+    if not callable(found):
+        raise InputError(f"{name!r} is a {type(found).__name__} and no function: name one that takes tokens.")
+    return found
+
+
+@contextmanager
+def _current_folder_first() -> Iterator[None]:
+    """Look for modules in the current folder too, as `python -m` does, and leave the path as it was."""
+    before = list(sys.path)
+    sys.path.insert(0, str(Path.cwd()))
+    try:
+        yield
+    finally:
+        sys.path[:] = before

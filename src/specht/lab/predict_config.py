@@ -1,0 +1,115 @@
+"""Everything that decides the predictions of `specht predict`."""
+
+from __future__ import annotations
+
+import itertools
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
+
+from cyclopts import Group, Parameter
+from pydantic import Field, model_validator
+
+from specht.errors import InputError
+from specht.infinite.forms import Kind
+from specht.lab.config import ArchitectureFlags, Config
+from specht.lab.source_config import SourceFlags
+from specht.lab.target_config import TargetFlags
+
+if TYPE_CHECKING:
+    from specht.sequences.law import Source
+
+DEFAULT_N = tuple(2**power for power in range(3, 15))
+Shift = Literal["none", "reweighted", "redrawn", "order-broken"]
+
+
+class MixtureFlags(SourceFlags):
+    """A source that is the mixture of hidden Markov models unless the flags say otherwise."""
+
+    source: Literal["uniform", "mixture", "graded", "generic"] = "mixture"
+    """Law of the sequences: hidden Markov models, exchangeable (mixture), order-broken (graded) or any (generic); or uniform tokens."""
+
+
+class ShiftFlags(Config):
+    """How the test law differs from the training law."""
+
+    shift: Shift | None = None
+    """Out of distribution: components in other proportions (reweighted), new ones (redrawn), order that matters (order-broken), none."""
+    shift_epsilon: Annotated[float, Field(ge=0, le=1)] = 0.2
+    """How much the order of tokens matters in --shift order-broken."""
+
+    def kind(self, source: SourceFlags) -> Shift:
+        """The shift, or what it is unless given: other proportions of a mixture."""
+        if self.shift is not None:
+            return self.shift
+        return "reweighted" if source.is_drawn and source.components > 1 else "none"
+
+    def build(self, source: Source, flags: SourceFlags, seed: int) -> Source | None:
+        """The test source, if there is one."""
+        from specht.sequences.tasks import shifted
+
+        kind = self.kind(flags)
+        return None if kind == "none" else shifted(source, kind, seed, self.shift_epsilon)
+
+
+class PredictConfig(Config):
+    """A learning curve by theory, and what it is checked against.
+
+    >>> PredictConfig(ridge=0.1, target=TargetFlags(target="level")).flags()
+    ['--target', 'level', '--ridge', '0.1']
+    """
+
+    architecture: Annotated[ArchitectureFlags, Parameter(name="*", group=Group("Architecture", sort_key=1))] = ArchitectureFlags()
+    source: Annotated[MixtureFlags, Parameter(name="*", group=Group("Task", sort_key=1))] = MixtureFlags()
+    target: Annotated[TargetFlags, Parameter(name="*", group=Group("Task", sort_key=1))] = TargetFlags()
+    shift: Annotated[ShiftFlags, Parameter(name="*", group=Group("Task", sort_key=1))] = ShiftFlags()
+    n_train: Annotated[tuple[Annotated[int, Field(gt=0)], ...], Parameter(consume_multiple=True, negative="")] = DEFAULT_N
+    """Numbers of samples, fewest first."""
+    ridge: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 1.0
+    """Ridge of the regression, in units of the mean kernel E[k(x, x)]."""
+    noise: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 0.0
+    """Variance of noise on each output of the labels."""
+    error: Annotated[float, Field(gt=0, lt=1)] = 0.1
+    """The error whose number of samples is asked for, as a share of the target's mean square."""
+    kind: Kind = "nngp"
+    """Which kernel: nngp for Bayesian inference, ntk for gradient flow with weight decay."""
+    max_level: Annotated[int, Field(ge=0)] | None = None
+    """Largest level of the spectrum; all of them unless that is too much."""
+    check: Annotated[tuple[Literal["gp"], ...], Parameter(consume_multiple=True, negative="")] = ()
+    """Compare with exact Bayesian inference on sampled data (gp)."""
+    datasets: Annotated[int, Field(ge=2)] = 20
+    """Data sets that a check averages over."""
+    check_n: Annotated[int, Field(gt=0)] = 1024
+    """Largest number of samples in a check."""
+    breaking: Annotated[tuple[Annotated[float, Field(ge=0, le=1)], ...], Parameter(consume_multiple=True, negative="")] = ()
+    """Degrees to which order matters, for example 0 0.1 0.3 1: how far theory is from exact inference on data broken so much."""
+    heads: Annotated[int, Field(gt=0)] = 256
+    """Sampled heads of softmax attention in each of several independent sets."""
+    sequences: Annotated[int, Field(ge=8)] = 768
+    """Sequences in each of 16 batches where the spectrum has to be sampled."""
+    seed: Annotated[int, Field(ge=0, lt=2**27)] = 0
+    """Seed of whatever is sampled, and of a mixture."""
+
+    def identity(self) -> dict[str, Any]:
+        plain = ("ridge", "noise", "error", "kind", "heads", "sequences", "seed", "check", "breaking")
+        fields = self.architecture.identity() | self.source.identity() | self.target.identity()
+        fields |= {"shift": self.shift.kind(self.source), "shift_epsilon": self.shift.shift_epsilon, "n_train": list(self.n_train)}
+        fields |= self.model_dump(mode="json", include=set(plain))
+        fields |= {"max_level": self.max_level} if self.max_level is not None else {}
+        return fields | ({"datasets": self.datasets, "check_n": self.check_n} if self.check or self.breaking else {})
+
+    @model_validator(mode="after")
+    def _fits_together(self) -> Self:
+        given = " ".join(map(str, self.n_train))
+        if not self.n_train or any(second <= first for first, second in itertools.pairwise(self.n_train)):
+            raise InputError(f"--n-train must increase, got {given or 'nothing'}: write each number of samples once, fewest first.")
+        if any(second <= first for first, second in itertools.pairwise(self.breaking)):
+            raise InputError(f"--breaking must increase, got {' '.join(map(str, self.breaking))}: write each degree once, smallest first.")
+        if self.breaking and not self.source.is_drawn:
+            raise InputError("--breaking changes hidden Markov models, and --source uniform has none: choose --source mixture.")
+        kind = self.shift.kind(self.source)
+        if kind != "none" and not self.source.is_drawn:
+            raise InputError(f"--shift {kind} changes a mixture, and --source uniform is none: choose --source mixture.")
+        if "shift_epsilon" in self.shift.model_fields_set and kind != "order-broken":
+            raise InputError(f"--shift-epsilon {self.shift.shift_epsilon} says nothing about --shift {kind}: add --shift order-broken.")
+        if self.check and self.n_train[0] > self.check_n:
+            raise InputError(f"--check-n {self.check_n} is less than every number of samples in --n-train: raise it.")
+        return self

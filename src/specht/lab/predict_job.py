@@ -1,0 +1,285 @@
+"""A learning curve before training: architecture, data and target in, losses and sample complexity out."""
+
+from __future__ import annotations
+
+import csv
+import dataclasses
+import io
+import math
+import time
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import xarray
+
+from specht.errors import InputError
+from specht.lab.predict_config import PredictConfig
+from specht.lab.progress import Progress, share
+from specht.lab.spectrum_job import spectrum_entry
+from specht.lab.target_config import MODES
+from specht.learning import gp
+from specht.learning.complexity import Need, sample_complexity, samples_for_error, samples_to_learn
+from specht.learning.content import content
+from specht.learning.curves import Curve, learning_curve
+from specht.learning.modes import leading_modes
+from specht.sequences.exchangeability import Gap, exchangeability_gap
+from specht.sequences.mixtures import order_broken
+from specht.sequences.tasks import Task, order_forgotten
+from specht.symmetry.solve import choose_method, spectrum
+from specht.symmetry.spectrum import Spectrum
+
+if TYPE_CHECKING:
+    from specht.architecture import Architecture
+    from specht.sequences.hmm import MixtureOfHMMs
+    from specht.sequences.law import Source
+    from specht.sequences.targets import Target
+
+LOSSES = ("test", "train", "ood", "learned")
+
+
+@dataclasses.dataclass(frozen=True)
+class Broken:
+    """How far theory is from exact inference on a source whose order matters."""
+
+    epsilon: float
+    gap: Gap
+    theory: np.ndarray
+    exact: np.ndarray
+    exact_stderr: np.ndarray
+    """Test loss at each number of samples."""
+
+    @property
+    def error(self) -> float:
+        """Mean relative difference over the numbers of samples."""
+        return float(np.mean(np.abs(self.theory / self.exact - 1.0)))
+
+    @property
+    def stderr(self) -> float:
+        """Standard error of it, from the scatter of exact inference over data sets."""
+        relative = self.theory / self.exact * self.exact_stderr / self.exact
+        return float(np.sqrt(np.mean(relative**2) / len(relative)))
+
+
+@dataclasses.dataclass(frozen=True)
+class Prediction:
+    """What a run computed, and what it cost."""
+
+    config: PredictConfig
+    arch: Architecture
+    spectrum: Spectrum
+    task: Task
+    gap: Gap | None
+    """How far from exchangeable the source is; None if it is exchangeable."""
+    curve: Curve
+    needs: tuple[Need, ...]
+    half: float
+    """Samples from which half of the target is learnt."""
+    for_error: float
+    """Samples from which on the test loss stays below the asked error."""
+    exact: gp.MeasuredCurve | None
+    broken: tuple[Broken, ...]
+    cpu_seconds: float
+    wall_seconds: float
+
+    def summary(self) -> dict[str, Any]:
+        curve, parts = self.curve, self.curve.content
+        theory = {name: _numbers(getattr(curve, name)) for name in LOSSES}
+        theory |= {"equivalent_test": _numbers(curve.equivalent.test), "equivalent_ood": _numbers(curve.equivalent.ood)}
+        theory |= {"learned_by_level": {str(level): _numbers(share) for level, share in curve.learned_by_level().items()}}
+        return {
+            "architecture": str(self.arch),
+            "kind": self.spectrum.kind,
+            "source": {
+                "name": self.config.source.source,
+                "exchangeable": self.gap is None,
+                "gap": None if self.gap is None else dataclasses.asdict(self.gap),
+            },
+            "target": {
+                "name": self.task.target.name,
+                "outputs": self.task.target.outputs,
+                "mean_square": parts.total,
+                "levels": [
+                    {"level": level, "mean_square": part.total, "half_learned": _finite(samples_to_learn(part, self.config.ridge))}
+                    for level, part in parts.by_level().items()
+                ],
+                "unresolved": parts.rest,
+                "stderr": float(np.sqrt((parts.weights_stderr**2).sum())),
+            },
+            "shift": self.config.shift.kind(self.config.source),
+            "ridge": self.config.ridge,
+            "noise": curve.noise,
+            "n_train": [int(n) for n in curve.n_train],
+            "theory": theory,
+            "gp": None if self.exact is None else self._gp(self.exact),
+            "net": None,
+            "complexity": [_need(need) for need in self.needs],
+            "half_learned": _finite(self.half),
+            "error": {"share": self.config.error, "samples": _finite(self.for_error)},
+            "breaking": [_broken(each) for each in self.broken],
+            "spectrum": spectrum_entry(self.spectrum),
+            "tail": parts.tail,
+            "cpu_seconds": self.cpu_seconds,
+            "wall_seconds": self.wall_seconds,
+        }
+
+    def _gp(self, exact: gp.MeasuredCurve) -> dict[str, Any]:
+        fields: dict[str, Any] = {"n_train": [int(n) for n in exact.n_train], "datasets": exact.datasets}
+        for name in LOSSES:
+            fields |= {name: _numbers(getattr(exact, name)), f"{name}_stderr": _numbers(getattr(exact, f"{name}_stderr"))}
+        return fields | {"mean_relative_error": {name: error for name in LOSSES[:3] if (error := self._mean_error(name)) is not None}}
+
+    def _mean_error(self, loss: str) -> float | None:
+        """Mean relative difference between theory and exact inference over the numbers of samples."""
+        assert self.exact is not None
+        measured, theory = getattr(self.exact, loss), getattr(self.curve, loss)
+        if measured is None or theory is None:
+            return None
+        return float(np.mean(np.abs(theory[: len(measured)] / measured - 1.0)))
+
+    def lines(self) -> list[dict[str, Any]]:
+        """One line for each number of samples."""
+        theory = {f"theory_{name}": getattr(self.curve, name) for name in LOSSES} | {"equivalent_test": self.curve.equivalent.test}
+        exact = (
+            {} if self.exact is None else {f"gp_{name}{end}": getattr(self.exact, name + end) for name in LOSSES for end in ("", "_stderr")}
+        )
+        return [
+            {"n_train": int(n)}
+            | {name: float(values[i]) if values is not None and i < len(values) else None for name, values in (theory | exact).items()}
+            for i, n in enumerate(self.curve.n_train)
+        ]
+
+    def csv(self) -> str:
+        text = io.StringIO()
+        lines = self.lines()
+        writer = csv.DictWriter(text, list(lines[0]), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(lines)
+        return text.getvalue()
+
+    def dataset(self, attributes: dict[str, Any]) -> xarray.Dataset:
+        """Losses along `n_train`, the spectrum and the target's content along `row`."""
+        lines, parts = self.lines(), self.curve.content
+        losses = {name: ("n_train", np.array([line[name] for line in lines], dtype=float)) for name in lines[0] if name != "n_train"}
+        rows = {
+            "eigenvalue": ("row", parts.eigenvalues),
+            "degeneracy": ("row", parts.degeneracies),
+            "target_weight": ("row", parts.weights),
+            "target_weight_stderr": ("row", parts.weights_stderr),
+        }
+        coordinates = {
+            "n_train": [line["n_train"] for line in lines],
+            "irrep": ("row", [str(row.irrep) for row in parts.rows]),
+            "level": ("row", parts.levels),
+        }
+        costs = {"cpu_seconds": self.cpu_seconds, "wall_seconds": self.wall_seconds}
+        return xarray.Dataset(losses | rows, coords=coordinates, attrs=attributes | costs)
+
+
+def run_predict(config: PredictConfig, progress: Progress | None = None) -> Prediction:
+    """Predict the learning curve of a configuration, and check it where that is asked for."""
+    cpu, wall = time.process_time(), time.perf_counter()
+    arch = config.architecture.architecture()
+    source = config.source.build(arch.vocab, config.seed)
+    parts = 1 + len(config.check) + len(config.breaking)
+    found = _spectrum(config, arch, source, share(progress, 0, parts))
+    target = (
+        leading_modes(found, range(config.target.number + 1)) if config.target.target == MODES else config.target.build(source, arch.length)
+    )
+    task = Task(source, target, config.shift.build(source, config.source, config.seed), config.source.source)
+    curve = learning_curve(found, content(found, task, seed=config.seed), config.n_train, config.ridge, config.noise)
+    gap = None if source.is_exchangeable else exchangeability_gap(source, arch.length, readout=arch.readout, seed=config.seed)
+    exact = None
+    if "gp" in config.check:
+        exact = _exact(config, arch, task, found.trace, share(progress, 1, parts))
+    broken = []
+    for number, epsilon in enumerate(config.breaking):
+        part = share(progress, parts - len(config.breaking) + number, parts)
+        broken.append(_breaking(config, arch, source, target, epsilon, part))
+    return Prediction(
+        config,
+        arch,
+        found,
+        task,
+        gap,
+        curve,
+        tuple(sample_complexity(found, config.ridge)),
+        samples_to_learn(curve.content, config.ridge),
+        samples_for_error(found, curve.content, config.error, config.ridge, config.noise),
+        exact,
+        tuple(broken),
+        time.process_time() - cpu,
+        time.perf_counter() - wall,
+    )
+
+
+def _spectrum(config: PredictConfig, arch: Architecture, source: Source, progress: Progress) -> Spectrum:
+    """The spectrum over the source, its order forgotten; sampled with several eigenvalues of each irrep where it is not exact."""
+    law = order_forgotten(source, arch.columns)
+    method = choose_method(arch, law, config.kind, config.max_level)
+    return spectrum(
+        arch,
+        law,
+        kind=config.kind,
+        method="ritz" if method == "rayleigh" else method,
+        max_level=config.max_level,
+        heads=config.heads,
+        sequences=config.sequences,
+        seed=config.seed,
+        progress=progress,
+    )
+
+
+def _exact(config: PredictConfig, arch: Architecture, task: Task, scale: float, progress: Progress) -> gp.MeasuredCurve:
+    numbers = [n for n in config.n_train if n <= config.check_n]
+    return gp.learning_curve(
+        arch,
+        task,
+        n_train=numbers,
+        ridge=config.ridge,
+        noise=config.noise,
+        datasets=config.datasets,
+        seed=config.seed,
+        kind=config.kind,
+        scale=scale,
+        progress=progress,
+    )
+
+
+def _breaking(config: PredictConfig, arch: Architecture, source: Any, target: Target, epsilon: float, progress: Progress) -> Broken:
+    """Theory and exact inference on the source with its order broken; the target stays the same function of the tokens."""
+    broken: MixtureOfHMMs = order_broken(source, epsilon)
+    found = _spectrum(config, arch, broken, lambda done, total: None)
+    task = Task(broken, target)
+    exact = _exact(config, arch, task, found.trace, progress)
+    curve = learning_curve(found, task, exact.n_train, config.ridge, config.noise, seed=config.seed)
+    if not (exact.test > 0).all():
+        raise InputError(
+            "The target is learnt without error, so no relative error of the theory can be given: add noise or another target."
+        )
+    gap = exchangeability_gap(broken, arch.length, readout=arch.readout, seed=config.seed)
+    return Broken(epsilon, gap, curve.test, exact.test, exact.test_stderr)
+
+
+def _need(need: Need) -> dict[str, Any]:
+    return dataclasses.asdict(need) | {"irrep": str(need.irrep), "level": need.irrep.level}
+
+
+def _broken(each: Broken) -> dict[str, Any]:
+    return {
+        "epsilon": each.epsilon,
+        "gap": dataclasses.asdict(each.gap),
+        "error": each.error,
+        "stderr": each.stderr,
+        "theory": _numbers(each.theory),
+        "gp": _numbers(each.exact),
+        "gp_stderr": _numbers(each.exact_stderr),
+    }
+
+
+def _numbers(values: np.ndarray | None) -> list[float | None] | None:
+    return None if values is None else [_finite(float(value)) for value in values]
+
+
+def _finite(value: float) -> float | None:
+    """JSON has no infinity."""
+    return value if math.isfinite(value) else None

@@ -1,0 +1,89 @@
+"""What is to be learnt, as flags."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any, Self
+
+from pydantic import Field, model_validator
+
+from specht.errors import InputError, unknown_choice
+from specht.lab.config import Config
+
+if TYPE_CHECKING:
+    from specht.sequences.law import Source
+    from specht.sequences.targets import Target
+
+MODES = "modes"
+NAMES = (MODES, "counts", "next-token", "level", "and", "or", "majority", "parity")
+SUPPORTED = {MODES: 1, "level": 1, "and": 2, "or": 2, "majority": 3, "parity": 2}
+"""Targets that read a number of positions, and how many unless told."""
+TOKENED = ("counts", "level", "and", "or", "majority", "parity")
+
+
+class TargetFlags(Config):
+    """A target by name, or a function of one's own.
+
+    >>> TargetFlags(target="parity", support=3).identity()
+    {'target': 'parity', 'support': 3, 'token': 1}
+    """
+
+    target: str = MODES
+    """What is to be learnt: modes (leading eigenfunctions), counts, next-token, level, and, or, majority, parity, or module:function."""
+    support: Annotated[int, Field(ge=0)] | None = None
+    """Positions that and, or, majority and parity read; the level of level; the highest level of modes."""
+    token: Annotated[int, Field(ge=0)] = 1
+    """The token that a target looks for."""
+
+    @property
+    def is_callable(self) -> bool:
+        """Whether the target is a function of one's own."""
+        return ":" in self.target
+
+    @property
+    def number(self) -> int:
+        """The support, or what it is unless given."""
+        return SUPPORTED.get(self.target, 0) if self.support is None else self.support
+
+    def build(self, source: Source, length: int) -> Target:
+        """The target, unless it is made of eigenfunctions, which only a spectrum has."""
+        from specht.lab.callables import load_callable
+        from specht.sequences.targets import Setting, target
+
+        if self.is_callable:
+            return _own_target(self.target, load_callable(self.target), source, length)
+        return target(self.target, Setting(source, length, self.number, self.token))
+
+    def identity(self) -> dict[str, Any]:
+        fields: dict[str, Any] = {"target": self.target}
+        fields |= {"support": self.number} if self.target in SUPPORTED else {}
+        return fields | ({"token": self.token} if self.target in TOKENED else {})
+
+    @model_validator(mode="after")
+    def _names_a_target(self) -> Self:
+        if not self.is_callable and self.target not in NAMES:
+            raise unknown_choice("target", self.target, [*NAMES, "module:function"])
+        owners = {"support": tuple(SUPPORTED), "token": TOKENED}
+        for name, targets in owners.items():
+            if name in self.model_fields_set and self.target not in targets and getattr(self, name) is not None:
+                raise InputError(
+                    f"--{name} {getattr(self, name)} says nothing about --target {self.target}: leave it out, or choose one of "
+                    f"{', '.join(targets)}."
+                )
+        return self
+
+
+def _own_target(name: str, function: Any, source: Source, length: int) -> Target:
+    """A user's function as a target; it is tried on a few sequences, which tells how many outputs it has."""
+    import numpy as np
+
+    from specht.sequences.targets import Target
+
+    tried = source.sample(0, 4, length)
+    try:
+        values = np.asarray(function(tried))
+    except Exception as error:  # a user's function may raise anything
+        raise InputError(f"{name} failed on tokens of shape {tried.shape} ({type(error).__name__}: {error}): check the function.") from None
+    outputs = values.shape[1] if values.ndim == 2 else 1
+    found = Target(name, function, outputs)
+    found(tried)  # complains about shapes and numbers
+    return found

@@ -1,0 +1,188 @@
+r"""How many samples a function needs, irrep by irrep and for a given error.
+
+Half of an eigenfunction is learnt, $\mathcal L_i = 1/2$, where $\kappa = \lambda_i$, so from
+
+$$ N^*_i = \frac{\delta}{\lambda_i} + \sum_j d_j \frac{\lambda_j}{\lambda_j + \lambda_i} \;\ge\; \frac{\delta}{\lambda_i} + \frac{d_i}{2} $$
+
+samples: at any ridge, at least half the degeneracy. A target spread over several rows with mean squares $w_i$ is half learnt where
+$\sum_i w_i \mathcal L_i = \tfrac12 \sum_i w_i$.
+
+Of a target known only through its symmetry profile, the mean square at each level is known but not on which copies of the irreps it lies.
+The answer is then an interval: from all of it on the leading row of the level, to even shares on all rows that are resolved.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Mapping
+from typing import Any, Literal
+
+import numpy as np
+from scipy.optimize import brentq
+
+from specht.errors import InputError
+from specht.groups.partitions import Partition
+from specht.learning.content import Content
+from specht.learning.curves import learning_curve
+from specht.learning.renormalised import learnability, samples_at
+from specht.symmetry.spectrum import Spectrum
+
+Placement = Literal["leading", "kernel", "even"]
+_MOST = 1e15
+"""Largest number of samples that is looked at."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Need:
+    """What the leading function of an irrep costs."""
+
+    irrep: Partition
+    degeneracy: int
+    eigenvalue: float
+    """Largest eigenvalue, in units of E[k]."""
+    samples: float
+    """N*, from which half of it is learnt."""
+    bound: float
+    """What N* cannot be less than: ridge / eigenvalue + degeneracy / 2."""
+    lower_bound: bool
+    """True where the eigenvalue is only known to be at least as large, so that the samples are at most as many."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Samples:
+    """How many samples an error needs; infinite where no number of samples reaches it."""
+
+    value: float
+    low: float
+    high: float
+    error: float
+    """The error, as a share of the target's mean square."""
+
+
+def sample_complexity(spectrum: Spectrum, ridge: float = 1.0) -> list[Need]:
+    """Samples that the leading function of every irrep needs, level by level.
+
+    >>> import specht
+    >>> needs = sample_complexity(specht.spectrum(specht.Architecture(vocab=2, length=8)))
+    >>> [(str(need.irrep), round(need.samples, 1)) for need in needs]
+    [('[8]', 2.4), ('[7,1]', 77.9)]
+
+    Arguments:
+        ridge: in units of E[k(x, x)].
+    """
+    rows = spectrum.truncated()
+    eigenvalues = np.array([max(row.eigenvalue, 0.0) for row in rows]) / spectrum.trace
+    degeneracies = np.array([float(row.degeneracy) for row in rows])
+    tail = max(0.0, 1.0 - float(eigenvalues @ degeneracies))
+    tops: dict[Partition, int] = {}
+    for index, row in enumerate(rows):
+        if eigenvalues[index] > 0:
+            tops.setdefault(row.irrep, index)
+    order = sorted(tops.values(), key=lambda index: (rows[index].irrep.level, -eigenvalues[index]))
+    if not order:
+        return []
+    samples = samples_at(eigenvalues, degeneracies, eigenvalues[order], ridge + tail)
+    return [
+        Need(
+            rows[index].irrep,
+            rows[index].degeneracy,
+            float(eigenvalues[index]),
+            float(number),
+            float(ridge / eigenvalues[index] + degeneracies[index] / 2.0),
+            rows[index].lower_bound,
+        )
+        for index, number in zip(order, samples, strict=True)
+    ]
+
+
+def samples_to_learn(content: Content, ridge: float = 1.0, share: float = 0.5) -> float:
+    """Number of samples at which a share of the target is in the mean prediction; infinite where the rows do not hold so much of it."""
+    if not 0.0 < share < 1.0:
+        raise InputError(f"share must be between 0 and 1, got {share!r}.")
+    if content.total <= 0.0 or float(content.weights[content.eigenvalues > 0].sum()) <= share * content.total:
+        return math.inf
+
+    def surplus(log_kappa: float) -> float:
+        return float(learnability(content.eigenvalues, np.exp([log_kappa]))[0] @ content.weights) / content.total - share
+
+    present = content.eigenvalues[content.eigenvalues > 0]
+    low, high = math.log(present.min()), math.log(present.max())
+    while surplus(low) < 0.0:
+        low -= 5.0
+    while surplus(high) > 0.0:
+        high += 5.0
+    root: Any = brentq(surplus, low, high, xtol=1e-12)
+    return float(samples_at(content.eigenvalues, content.degeneracies, np.exp([root]), ridge + content.tail)[0])
+
+
+def samples_for_error(spectrum: Spectrum, content: Content, error: float, ridge: float = 1.0, noise: float = 0.0) -> float:
+    """Fewest samples from which on the test error stays below a share `error` of the target's mean square; infinite if it never does."""
+    if not 0.0 < error < 1.0:
+        raise InputError(f"error must be a share of the target's mean square between 0 and 1, got {error!r}.")
+    grid = np.geomspace(1.0, _MOST, 1501)
+    test = learning_curve(spectrum, content, grid, ridge, noise).test / content.total
+    above = np.flatnonzero(~(test <= error))
+    if len(above) == 0:
+        return 1.0
+    last = int(above[-1])
+    if last == len(grid) - 1:
+        return math.inf
+    # straight lines on logarithmic axes between the last point above and the next
+    left, right = (max(value, 1e-300) for value in test[[last, last + 1]])
+    step = (math.log(left) - math.log(error)) / (math.log(left) - math.log(right)) if np.isfinite(left) else 1.0
+    return float(grid[last] * (grid[last + 1] / grid[last]) ** step)
+
+
+def samples_from_profile(spectrum: Spectrum, profile: Any, error: float, ridge: float = 1.0, noise: float = 0.0) -> Samples:
+    """Samples for an error, from a symmetry profile alone, with an interval for what the profile leaves open.
+
+    Arguments:
+        profile: what `specht.profile` returns: mean squares by level, with their intervals.
+        error: share of the target's mean square.
+        noise: variance of the label noise, in the units of the target.
+    """
+    levels = [int(level) for level in profile.levels]
+
+    def needed(weights: Any, where: Placement) -> float:
+        placed = place(spectrum, dict(zip(levels, map(float, weights), strict=True)), float(profile.total), where)
+        return samples_for_error(spectrum, placed, error, ridge, noise)
+
+    value = needed(profile.weights, "kernel")
+    return Samples(value, min(value, needed(profile.low, "leading")), max(value, needed(profile.high, "even")), error)
+
+
+def place(spectrum: Spectrum, weights: Mapping[int, float], total: float, where: Placement) -> Content:
+    """The content of a target of which only the mean square at each level is known.
+
+    Arguments:
+        where: "leading", all on the leading row of its level; "kernel", in proportion to what the kernel holds in each row; "even", in
+            equal shares on all rows of the level.
+    """
+    rows = tuple(spectrum.truncated())
+    eigenvalues = np.array([max(row.eigenvalue, 0.0) for row in rows]) / spectrum.trace
+    degeneracies = np.array([float(row.degeneracy) for row in rows])
+    levels = np.array([row.irrep.level for row in rows])
+    shares = np.zeros(len(rows))
+    for level, weight in weights.items():
+        mine = np.flatnonzero((levels == level) & (eigenvalues > 0))
+        if not len(mine):
+            continue  # no row: never learnt
+        if where == "leading":
+            shares[mine[np.argmax(eigenvalues[mine])]] = weight
+        else:
+            part = eigenvalues[mine] * degeneracies[mine] if where == "kernel" else np.ones(len(mine))
+            shares[mine] = weight * part / part.sum()
+    whole = max(total, float(sum(weights.values())))
+    return Content(
+        rows,
+        eigenvalues,
+        degeneracies,
+        shares,
+        np.zeros(len(rows)),
+        whole,
+        label_noise=0.0,
+        tail=max(0.0, 1.0 - float(eigenvalues @ degeneracies)),
+        parts=(),
+        outputs=1,
+    )

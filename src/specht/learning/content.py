@@ -1,0 +1,290 @@
+r"""How a target is spread over a spectrum: all that its learning curve depends on.
+
+A target splits as $g = \sum_r g_r + g_\perp$: one part for each row r of the spectrum, that is an eigenvalue and its multiplet, and what
+lies in no row. In distribution, only the mean squares $E[g_r^2]$ matter. Out of distribution two more things do:
+
+$$ Q_{rs} = E_\text{test}[g_r g_s] , \qquad  v_r = \sum_{a \in \text{multiplet}} E_\text{test}[\varphi_{ra}^2] , $$
+
+which are the mean squares and the degeneracy again where the test law is the training law. With several outputs, everything is summed
+over them.
+
+Targets whose level is known, and eigenfunctions, are taken apart exactly where sequences of each kind can be listed. Any other function is
+taken apart by sampling, in independent folds: products of different folds are free of bias, and their scatter is the standard error.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+
+import numpy as np
+
+from specht.errors import InputError
+from specht.groups.partitions import Partition
+from specht.learning.modes import Modes
+from specht.learning.multiplets import Multiplet, multiplet
+from specht.learning.points import Points, points
+from specht.sequences.law import Source
+from specht.sequences.targets import Target
+from specht.sequences.tasks import Task, order_forgotten
+from specht.symmetry.blocks.block import Block
+from specht.symmetry.spectrum import Row, Spectrum
+
+FOLDS = 16
+"""Independent parts of a sample."""
+SAMPLES = 2**15
+"""Sequences drawn where expectations are sampled."""
+_STEP = 2**22
+"""Values of eigenfunctions held at a time."""
+
+Progress = Callable[[int, int], None]
+
+
+@dataclasses.dataclass(frozen=True)
+class Shifted:
+    """What a learning curve needs to know of the test law."""
+
+    form: np.ndarray
+    """Q, shape (M + 1, M + 1); the last entry is what lies in no row."""
+    spread: np.ndarray
+    """v, shape (M,)."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Part:
+    """Where the parts of a target in one block come from: coefficients of the functions of its multiplet."""
+
+    block: Block
+    rows: np.ndarray
+    """Indices of the rows of this block, one a copy that is used."""
+    orders: np.ndarray
+    """Order in which each function reads the context, shape (functions, L)."""
+    coefficients: np.ndarray
+    """Shape (2, functions, copies, outputs): from either half of the sample, or twice the same."""
+
+    def evaluate(self, x: np.ndarray, half: int) -> np.ndarray:
+        """The parts of the target in the rows of this block at sequences x, shape (n, copies, outputs)."""
+        length, copies = self.orders.shape[1], self.coefficients.shape[2]
+        total = np.zeros((len(x), copies, self.coefficients.shape[3]))
+        for order, coefficient in zip(self.orders, self.coefficients[half], strict=True):
+            moved = np.concatenate([x[:, order], x[:, length:]], axis=1)
+            total += self.block.eigenfunctions(moved)[:, :copies, None] * coefficient
+        return total
+
+
+@dataclasses.dataclass(frozen=True)
+class Content:
+    """A target in the rows of a spectrum; eigenvalues are in units of E[k]."""
+
+    rows: tuple[Row, ...]
+    eigenvalues: np.ndarray
+    degeneracies: np.ndarray
+    weights: np.ndarray
+    """Mean square of the target in each row, shape (M,)."""
+    weights_stderr: np.ndarray
+    """Standard errors; zero where they are exact."""
+    total: float
+    """Mean square of the whole target."""
+    label_noise: float
+    """Variance of the labels around the target, from the task itself."""
+    tail: float
+    """Share of E[k] in no row: functions that are not resolved, which act on all others like a ridge."""
+    parts: tuple[Part, ...]
+    outputs: int
+    shifted: Shifted | None = None
+    """The test law, if it is another one."""
+
+    @property
+    def rest(self) -> float:
+        """Mean square of the target in no row, which is never learnt."""
+        return max(0.0, self.total - float(self.weights.sum()))
+
+    @property
+    def levels(self) -> np.ndarray:
+        """Level of each row, shape (M,)."""
+        return np.array([row.irrep.level for row in self.rows])
+
+    def by_level(self) -> dict[int, Content]:
+        """The part of the target at each level of the spectrum, as a target of its own."""
+        parts = {int(level): np.where(self.levels == level, self.weights, 0.0) for level in np.unique(self.levels)}
+        return {level: dataclasses.replace(self, weights=weights, total=float(weights.sum())) for level, weights in parts.items()}
+
+    def components(self, x: np.ndarray, half: int = 0) -> np.ndarray:
+        """The parts of the target in all rows, shape (n, M, outputs)."""
+        values = np.zeros((len(x), len(self.rows), self.outputs))
+        for part in self.parts:
+            values[:, part.rows] = part.evaluate(x, half)
+        return values
+
+    def mean_output(self, x: np.ndarray, learnability: np.ndarray) -> np.ndarray:
+        r"""Predicted output $\sum_r \mathcal L_r\, g_r(x)$, averaged over data sets, shape (n, outputs), from learnabilities (M,)."""
+        halves = (self.components(x, 0) + self.components(x, 1)) / 2.0
+        return np.einsum("nro,r->no", halves, learnability)
+
+
+def content(spectrum: Spectrum, task: Task, *, samples: int = SAMPLES, seed: int = 0, progress: Progress | None = None) -> Content:
+    """Take the target of a task apart over the rows of a spectrum.
+
+    The spectrum must be that of the task's source; where the order of its tokens matters, that of the source with its order forgotten.
+    """
+    arch = spectrum.arch
+    if task.source.vocab != arch.vocab:
+        raise InputError(f"The task has {task.source.vocab} tokens and the architecture {arch.vocab}: give both the same vocab.")
+    source = order_forgotten(task.source, arch.columns)
+    rows = tuple(spectrum.truncated())
+    if not rows:
+        raise InputError(f"The kernel of {arch} has no eigenvalue above rounding, so nothing is learnt: change its variances.")
+    eigenvalues = np.array([max(row.eigenvalue, 0.0) for row in rows]) / spectrum.trace
+    degeneracies = np.array([float(row.degeneracy) for row in rows])
+    found = _Finder(spectrum, rows, source, samples, np.random.default_rng([seed, 1])).find(task.target, progress)
+    bare = Content(
+        rows,
+        eigenvalues,
+        degeneracies,
+        found.weights,
+        found.stderr,
+        found.total,
+        found.label_noise,
+        tail=max(0.0, 1.0 - float(eigenvalues @ degeneracies)),
+        parts=tuple(found.parts),
+        outputs=task.target.outputs,
+    )
+    if task.test_source is None:
+        return bare
+    return dataclasses.replace(bare, shifted=_shifted(bare, spectrum, task.target, task.test_source, samples, seed))
+
+
+class _Found:
+    """What is known of a target, filled block by block."""
+
+    def __init__(self, rows: int) -> None:
+        self.weights, self.stderr = np.zeros(rows), np.zeros(rows)
+        self.parts: list[Part] = []
+        self.total = self.label_noise = 0.0
+
+
+@dataclasses.dataclass(frozen=True)
+class _Finder:
+    spectrum: Spectrum
+    rows: tuple[Row, ...]
+    source: Source
+    samples: int
+    rng: np.random.Generator
+
+    def find(self, target: Target, progress: Progress | None) -> _Found:
+        arch, found = self.spectrum.arch, _Found(len(self.rows))
+        if isinstance(target, Modes) and target.belongs_to(self.spectrum):
+            return self._modes(target, found)
+        pure = target.level is not None and self.spectrum.exchangeable
+        reads = 2 * (target.level or 0) if pure else arch.length  # a pure target is a product over as many pairs as its level
+        at = points(self.source, arch.length, arch.columns, reads, self.samples, self.rng)
+        values = target(at.x)
+        found.total = float(at.weights @ (values**2).sum(axis=1))
+        found.label_noise = float(at.weights @ target.label_variance(at.x))
+        blocks = [block for block in self.spectrum.blocks if not pure or block.irrep == _two_rows(arch.length, target.level or 0)]
+        for number, block in enumerate(blocks):
+            self._block(block, at, values, found, alone=pure)
+            if progress is not None:
+                progress(number + 1, len(blocks))
+        return found
+
+    def _modes(self, target: Modes, found: _Found) -> _Found:
+        for block in self.spectrum.blocks:
+            rows, copies = self._rows_of(block)
+            chosen = np.array([target.coefficients.get((block.irrep, copy), 0.0) for copy in range(copies)])
+            if chosen.any():
+                found.weights[rows] = chosen**2
+                identity = np.arange(self.spectrum.arch.length)[None]
+                found.parts.append(Part(block, rows, identity, np.stack([chosen[None, :, None]] * 2)))
+        found.total = float(sum(value**2 for value in target.coefficients.values()))
+        return found
+
+    def _rows_of(self, block: Block) -> tuple[np.ndarray, int]:
+        """Indices of the rows of a block in the order of its copies, and how many copies they are: always the first ones."""
+        rows = [index for index, row in enumerate(self.rows) if row.irrep == block.irrep]
+        return np.array(rows, dtype=int), len(rows)
+
+    def _block(self, block: Block, at: Points, values: np.ndarray, found: _Found, *, alone: bool) -> None:
+        """Inner products of the target with one block; `alone`: the function for the given order is the only one that matters."""
+        rows, copies = self._rows_of(block)
+        if not copies:
+            return
+        identity = Multiplet(np.arange(self.spectrum.arch.length)[None], np.eye(1))
+        functions = identity if alone else multiplet(block.irrep)
+        folds = 1 if at.exact else FOLDS
+        inner = _inner_products(block, functions.orders, at, values, copies, folds)
+        found.weights[rows], found.stderr[rows] = _mean_squares(inner, functions.metric)
+        halves = np.stack([inner[: (folds + 1) // 2].mean(axis=0), inner[folds // 2 :].mean(axis=0)])
+        found.parts.append(Part(block, rows, functions.orders, np.einsum("kl,hlco->hkco", functions.metric, halves)))
+
+
+def _two_rows(length: int, level: int) -> Partition:
+    return Partition((length - level, level) if level else (length,))
+
+
+def _inner_products(block: Block, orders: np.ndarray, at: Points, values: np.ndarray, copies: int, folds: int) -> np.ndarray:
+    """E[g phi] in every fold, for every order and copy: shape (folds, functions, copies, outputs)."""
+    length = orders.shape[1]
+    fold = np.arange(len(at.x)) % folds
+    inner = np.zeros((folds, len(orders), copies, values.shape[1]))
+    step = max(folds, _STEP // copies)
+    for number, order in enumerate(orders):
+        for start in range(0, len(at.x), step):
+            part = slice(start, start + step)
+            x = at.x[part]
+            phi = block.eigenfunctions(np.concatenate([x[:, order], x[:, length:]], axis=1))[:, :copies]
+            weighted = values[part] * at.weights[part, None] * folds
+            for own in range(folds):
+                mine = fold[part] == own
+                inner[own, number] += phi[mine].T @ weighted[mine]
+    return inner
+
+
+def _mean_squares(inner: np.ndarray, metric: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """c G^-1 c for every copy, without the products of a fold with itself, and its standard error by the jackknife over folds."""
+    folds = len(inner)
+    if folds == 1:
+        return _squares(inner[0], metric), np.zeros(inner.shape[2])
+    own = np.array([_squares(each, metric) for each in inner])
+    whole = inner.sum(axis=0)
+    value = (_squares(whole, metric) - own.sum(axis=0)) / (folds * (folds - 1))
+    others = [(_squares(whole - inner[out], metric) - own.sum(axis=0) + own[out]) / ((folds - 1) * (folds - 2)) for out in range(folds)]
+    return value, np.std(others, axis=0) * np.sqrt(folds - 1)
+
+
+def _squares(inner: np.ndarray, metric: np.ndarray) -> np.ndarray:
+    return np.einsum("kco,kl,lco->c", inner, metric, inner, optimize=True)
+
+
+def _shifted(bare: Content, spectrum: Spectrum, target: Target, test_source: Source, samples: int, seed: int) -> Shifted:
+    arch, rng = spectrum.arch, np.random.default_rng([seed, 2])
+    pure = target.level is not None or isinstance(target, Modes)
+    reads = max((2 * row.irrep.level for row, weight in zip(bare.rows, bare.weights, strict=True) if weight), default=0)
+    at = points(test_source, arch.length, arch.columns, reads if pure else arch.length, samples, rng)
+    size = len(bare.rows) + 1
+    form = np.zeros((size, size))
+    step = max(1, _STEP // (size * bare.outputs))
+    for start in range(0, len(at.x), step):
+        x, weights = at.x[start : start + step], at.weights[start : start + step]
+        values = target(x)
+        halves = [bare.components(x, half) for half in range(2)]
+        first, second = (np.concatenate([parts, (values - parts.sum(axis=1))[:, None]], axis=1) for parts in halves)
+        form += np.einsum("n,nro,nso->rs", weights, first, second, optimize=True)
+    return Shifted((form + form.T) / 2.0, _spread(bare, spectrum, test_source, samples, rng))
+
+
+def _spread(bare: Content, spectrum: Spectrum, test_source: Source, samples: int, rng: np.random.Generator) -> np.ndarray:
+    """v: the degeneracy times the mean square of one function of the multiplet, over the test law with its context shuffled."""
+    arch, spread = spectrum.arch, np.zeros(len(bare.rows))
+    for block in spectrum.blocks:
+        rows = np.array([index for index, row in enumerate(bare.rows) if row.irrep == block.irrep], dtype=int)
+        tall = sum(height for height in block.irrep.conjugate.parts if height > 1) if block.irrep.level else 0
+        at = points(test_source, arch.length, arch.columns, tall, samples, rng)
+        x = at.x if at.exact else at.x.copy()
+        if not at.exact:
+            x[:, : arch.length] = rng.permuted(x[:, : arch.length], axis=1)
+        step = max(1, _STEP // max(1, len(rows)))
+        for start in range(0, len(x), step):
+            phi = block.eigenfunctions(x[start : start + step])[:, : len(rows)]
+            spread[rows] += at.weights[start : start + step] @ phi**2
+    return spread * bare.degeneracies

@@ -1,0 +1,258 @@
+r"""Learning curves by exact Bayesian inference with the kernel of a network, averaged over datasets: what the theory is held against.
+
+For each dataset the posterior mean $\hat f$ of the infinitely wide network is computed at several numbers N of samples, and
+
+| name | | |
+|---|---|---|
+| `test` | $E |\hat f(x) - g(x)|^2$ | on fresh sequences, against the target without noise |
+| `ood` | the same | on sequences of the task's test source |
+| `train` | $\frac1N \sum_n |\hat f(x_n) - y_n|^2$ | against the labels that were given, noise included |
+| `learned` | $E[\hat f \cdot g] / E[|g|^2]$ | share of the target that has been learnt, on the fresh sequences |
+
+Squares are summed over outputs. Smaller N take the first samples of the same dataset, so that errors at different N are correlated, and
+every dataset has test sequences of its own, so that the standard errors over datasets contain those of testing.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import numbers
+from collections.abc import Callable, Iterable
+from typing import Any, get_args
+
+import numpy as np
+
+from specht.architecture import Architecture
+from specht.errors import InputError, unknown_choice, whole_number
+from specht.infinite.forms import Form, Kind, choose_form
+from specht.infinite.kernel import Kernel
+from specht.learning.checks import not_negative
+from specht.learning.datasets import Datasets
+from specht.learning.nested import NestedInference, count_features
+from specht.sequences.checks import positive
+from specht.sequences.tasks import Task
+from specht.sequences.tokens import check_tokens
+
+_REFERENCE: dict[Form, int] = {"classes": 4096, "positions": 4096, "tied": 4096, "heads": 1024, "joint": 64}
+"""Sequences over which the diagonal of the kernel is averaged, by how dear it is."""
+_FEW = 64
+"""Sequences that decide how many heads are drawn where no diagonal is asked for."""
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class MeasuredCurve:
+    """A learning curve by exact inference: means over datasets and their standard errors, all of shape (S,) for S numbers of samples."""
+
+    n_train: np.ndarray
+    """Numbers of samples N."""
+    test: np.ndarray
+    test_stderr: np.ndarray
+    train: np.ndarray
+    train_stderr: np.ndarray
+    ood: np.ndarray | None
+    """None for a task without a test source."""
+    ood_stderr: np.ndarray | None
+    learned: np.ndarray
+    """NaN where the target is zero."""
+    learned_stderr: np.ndarray
+    datasets: int
+    scale: float
+    """E[k(x, x)], the unit of the ridge."""
+    scale_stderr: float
+    """Of the sequences that it was estimated from; zero where it was given."""
+    heads: int | None
+    """Sampled heads of the kernel; None where it is exact."""
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class MeanOutputs:
+    """Posterior means averaged over datasets, at S numbers of samples, M sequences and K outputs."""
+
+    n_train: np.ndarray
+    mean: np.ndarray
+    """(S, M, K)."""
+    stderr: np.ndarray
+    """(S, M, K), over datasets."""
+    datasets: int
+    scale: float
+    scale_stderr: float
+    heads: int | None
+
+
+def learning_curve(
+    arch: Architecture,
+    task: Task,
+    *,
+    n_train: Any,
+    ridge: float = 1.0,
+    noise: float = 0.0,
+    datasets: int = 20,
+    seed: int = 0,
+    kind: str = "nngp",
+    n_test: int = 2000,
+    scale: float | None = None,
+    heads: int | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> MeasuredCurve:
+    """Errors of exact inference on a task against the number of samples, averaged over datasets.
+
+    Arguments:
+        n_train: numbers of samples, or one.
+        ridge: label variance that the inference assumes, in units of `scale`.
+        noise: variance of Gaussian noise actually added to each label of each output.
+        datasets: how many are averaged over. Dataset i of a seed is the same whatever else is asked for.
+        kind: "nngp", the posterior of the network; "ntk", what gradient descent with weight decay converges to.
+        n_test: fresh sequences for each dataset.
+        scale: E[k(x, x)] over the task's source; estimated from sequences of their own unless given.
+        heads: of a sampled kernel, which is one and the same for all datasets. Standard errors do not contain its own.
+        progress: called as progress(done, total) after every dataset.
+
+    >>> import specht
+    >>> from specht.sequences.targets import level
+    >>> source = specht.sources.uniform(2)
+    >>> task = Task(source, level(1, length=8, source=source))
+    >>> curve = learning_curve(specht.Architecture(vocab=2, length=8), task, n_train=[16, 64, 256], ridge=0.1, datasets=5)
+    >>> curve.test.round(2), curve.test_stderr.round(2)
+    (array([...]), array([...]))
+    """
+    problem = _problem(arch, task, ridge=ridge, noise=noise, datasets=datasets, seed=seed, kind=kind, scale=scale, heads=heads)
+    sizes, n_test = _sizes(n_train), whole_number("n_test", n_test, 1)
+    shifted = task.test_source is not None
+    errors = np.empty((3, datasets, len(sizes)))  # test, train, out of distribution
+    overlaps, squares = np.empty((datasets, len(sizes))), np.empty((datasets, 1))
+    for i in range(datasets):
+        x, y = problem.data.training(i, max(sizes))
+        fresh = [problem.data.test(i, n_test)] + ([problem.data.out_of_distribution(i, n_test)] if shifted else [])
+        found = problem.inference.posteriors(x, y, sizes, [each.x for each in fresh])
+        for place, batch, mean in zip((0, 2), fresh, found.means, strict=False):
+            errors[place, i] = _mean_square(mean - batch.y)
+        errors[1, i] = [_mean_square(residual) for residual in found.residuals]
+        overlaps[i] = np.einsum("smk,mk->s", found.means[0], fresh[0].y) / n_test
+        squares[i] = _mean_square(fresh[0].y)
+        if progress is not None:
+            progress(i + 1, datasets)
+    (test, test_stderr), (train, train_stderr), ood = (_average(each) for each in errors)
+    learned, learned_stderr = _ratio(overlaps, squares)
+    return MeasuredCurve(
+        n_train=np.array(sizes),
+        test=test,
+        test_stderr=test_stderr,
+        train=train,
+        train_stderr=train_stderr,
+        ood=ood[0] if shifted else None,
+        ood_stderr=ood[1] if shifted else None,
+        learned=learned,
+        learned_stderr=learned_stderr,
+        datasets=datasets,
+        scale=problem.scale,
+        scale_stderr=problem.scale_stderr,
+        heads=problem.inference.kernel.heads,
+    )
+
+
+def mean_outputs(
+    arch: Architecture,
+    task: Task,
+    x: Any,
+    *,
+    n_train: Any,
+    ridge: float = 1.0,
+    noise: float = 0.0,
+    datasets: int = 20,
+    seed: int = 0,
+    kind: str = "nngp",
+    scale: float | None = None,
+    heads: int | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> MeanOutputs:
+    """The posterior mean at given sequences, averaged over the datasets that `learning_curve` with the same seed uses.
+
+    Arguments:
+        x: tokens (M, columns). The others are as for `learning_curve`.
+    """
+    problem = _problem(arch, task, ridge=ridge, noise=noise, datasets=datasets, seed=seed, kind=kind, scale=scale, heads=heads)
+    sizes, x = _sizes(n_train), check_tokens(arch, x)
+    outputs = task.target.outputs
+    mean, scatter = np.zeros((2, len(sizes), len(x), outputs))
+    for i in range(datasets):
+        found = problem.inference.posteriors(*problem.data.training(i, max(sizes)), sizes, [x]).means[0]
+        before = found - mean
+        mean += before / (i + 1)
+        scatter += before * (found - mean)  # Welford: the sum of squares around the mean, without keeping all of them
+        if progress is not None:
+            progress(i + 1, datasets)
+    stderr = np.sqrt(scatter / (datasets - 1) / datasets)
+    heads = problem.inference.kernel.heads
+    return MeanOutputs(np.array(sizes), mean, stderr, datasets, problem.scale, problem.scale_stderr, heads)
+
+
+@dataclasses.dataclass(frozen=True)
+class _Problem:
+    """Arguments that are known to be good."""
+
+    inference: NestedInference
+    data: Datasets
+    scale: float
+    scale_stderr: float
+
+
+def _problem(
+    arch: Architecture,
+    task: Task,
+    *,
+    ridge: float,
+    noise: float,
+    datasets: int,
+    seed: int,
+    kind: str,
+    scale: float | None,
+    heads: int | None,
+) -> _Problem:
+    if not isinstance(arch, Architecture):
+        raise InputError(f"arch must be an Architecture, got {arch!r}: write specht.Architecture(...) or Architecture.parse(...).")
+    if not isinstance(task, Task):
+        raise InputError(f"task must be a Task, got {task!r}: write specht.Task(source, target).")
+    if task.source.vocab != arch.vocab:
+        raise InputError(f"The task has {task.source.vocab} tokens and the architecture {arch.vocab}: give both the same vocab.")
+    if kind != "nngp" and kind != "ntk":
+        raise unknown_choice("kernel", kind, get_args(Kind))
+    ridge, noise = not_negative("ridge", ridge), not_negative("noise (a variance)", noise)
+    whole_number("datasets", datasets, 2)
+    kernel = Kernel(arch, heads=heads, seed=seed)
+    data = Datasets(task, arch.columns, noise, kernel.seed)
+    reference = data.reference(_REFERENCE[choose_form(arch, kind)])
+    mean, stderr = (positive("scale", scale), 0.0) if scale is not None else _mean_diagonal(kernel, kind, reference)
+    inference = NestedInference(kernel, kind, ridge * mean, count_features(kernel, kind, reference[:_FEW]))
+    return _Problem(inference, data, mean, stderr)
+
+
+def _mean_diagonal(kernel: Kernel, kind: Kind, reference: np.ndarray) -> tuple[float, float]:
+    diagonal = kernel.diagonal(reference, kind=kind)
+    if diagonal.max() <= 0.0:
+        raise InputError(f"The kernel of {kernel.arch} is zero, so it has no scale and learns nothing: raise its variances.")
+    return float(diagonal.mean()), float(diagonal.std(ddof=1) / np.sqrt(len(diagonal)))
+
+
+def _sizes(n_train: Any) -> list[int]:
+    values = [n_train] if isinstance(n_train, numbers.Number) or not isinstance(n_train, Iterable) else list(n_train)
+    if not values:
+        raise InputError("n_train is empty: give one number of samples or more.")
+    return [whole_number("n_train", value, 1) for value in values]
+
+
+def _mean_square(values: np.ndarray) -> Any:
+    """Mean over sequences of the square summed over outputs: (..., n, K) -> (...)."""
+    return np.square(values).sum(axis=-1).mean(axis=-1)
+
+
+def _average(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Mean over datasets, the first axis, and its standard error."""
+    return values.mean(axis=0), values.std(axis=0, ddof=1) / np.sqrt(len(values))
+
+
+def _ratio(above: np.ndarray, below: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Ratio of the means over datasets, with the standard error that both have together (to first order)."""
+    if below.max() == 0.0:
+        return np.full(above.shape[1], np.nan), np.full(above.shape[1], np.nan)
+    ratio = above.mean(axis=0) / below.mean()
+    return ratio, _average(above - ratio * below)[1] / below.mean()

@@ -1,0 +1,165 @@
+"""The report of `specht predict`: what is learnt from how many samples, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from specht.architecture import Architecture
+from specht.report.architecture import KERNEL_NAMES, kernel_steps
+from specht.report.figures import Plot
+from specht.report.html import Report, Step, Table
+from specht.report.predict_figures import breaking_plot, curve_plot, level_plot, need_plot
+from specht.report.predict_tables import (
+    BREAKING_HEADER,
+    NEED_HEADER,
+    breaking_rows,
+    curve_header,
+    curve_rows,
+    need_rows,
+    samples,
+)
+from specht.report.spectrum_figures import spectrum_plot
+from specht.report.spectrum_tables import listed
+
+
+def predict_report(architecture: Architecture, result: Mapping[str, Any], *, reproduce: str, made_with: Mapping[str, str]) -> Report:
+    """The report on the result of one run."""
+    source = f"{result['source']['name']} source"
+    tables = [
+        Table(curve_header(result), curve_rows(result), note=_check_note(result), title="The learning curve"),
+        Table(NEED_HEADER, need_rows(result), note=_need_note(result), title="What each irrep costs"),
+    ]
+    if result["breaking"]:
+        tables.append(Table(BREAKING_HEADER, breaking_rows(result), title="When order begins to matter"))
+    return Report(
+        title="What a transformer will learn",
+        subtitle=f"{result['architecture']} · {KERNEL_NAMES[result['kind']]}, {source}, target {result['target']['name']}",
+        question="How much of the target is learnt from N samples, before any training?",
+        answer=" ".join(answer(result)),
+        plots=_plots(result),
+        tables=tables,
+        method=_method(architecture, result),
+        reproduce=reproduce,
+        made_with=made_with,
+    )
+
+
+def answer(result: Mapping[str, Any]) -> list[str]:
+    """The answer in two sentences, and a third where exact inference was run."""
+    share, needed, half = result["error"]["share"], result["error"]["samples"], result["half_learned"]
+    if needed is None:
+        first = f"With a ridge of {result['ridge']:g} E[k] the error never stays below {100 * share:g} % of the target's mean square."
+    else:
+        learnt = "" if half is None else f", and half of the target is learnt from {samples(half)}"
+        first = f"An error of {100 * share:g} % of the target's mean square needs about {samples(needed)} samples{learnt}."
+    return [first, _why(result), *_checked(result)]
+
+
+def _why(result: Mapping[str, Any]) -> str:
+    target = result["target"]
+    total = target["mean_square"]
+    shares = [(part, part["mean_square"] / total) for part in target["levels"] if total and part["mean_square"] >= 0.01 * total]
+    if not shares:
+        return "None of it lies in functions that the kernel holds and the spectrum resolves, so none of it is predicted to be learnt."
+    told = [f"{100 * share:.0f} % at level {part['level']}, half learnt from {samples(part['half_learned'])}" for part, share in shares]
+    rest = target["unresolved"] / total
+    missing = f"; {100 * rest:.0f} % lies in functions that the kernel does not hold or that are not resolved" if rest >= 0.01 else ""
+    return f"Of its mean square there is {listed(told)}{missing}."
+
+
+def _checked(result: Mapping[str, Any]) -> list[str]:
+    if result["gp"] is None:
+        return []
+    errors = result["gp"]["mean_relative_error"]
+    return [f"Exact inference on {result['gp']['datasets']} data sets is within {100 * errors['test']:.1f} % of this test loss on average."]
+
+
+def _plots(result: Mapping[str, Any]) -> list[Plot]:
+    points = " Points are exact Bayesian inference on sampled data, with standard errors." if result["gp"] is not None else ""
+    entry = result["spectrum"]
+    plots = [
+        curve_plot(
+            result,
+            title="Learning curve",
+            caption=f"Mean squared error against samples. Lines are theory, and dotted the simpler equivalent kernel.{points}",
+        ),
+        level_plot(
+            result,
+            title="What is learnt when",
+            caption="The share of the target's part at each level that the mean prediction holds. A level m part singles out m positions.",
+        ),
+        need_plot(
+            result,
+            title="Samples that each irrep needs",
+            caption="For half of the leading function of each irrep, and as a dash what its dimension makes the least.",
+        ),
+        spectrum_plot(
+            [entry],
+            title="The spectrum by irrep",
+            caption="Eigenvalues of the kernel, largest first, each as wide as its degeneracy. Both axes logarithmic.",
+        ),
+    ]
+    if result["breaking"]:
+        plots.append(
+            breaking_plot(
+                result,
+                title="When theory stops being safe",
+                caption="How far the predicted test loss is from exact inference, as order begins to matter in the data. The gap is the "
+                "total variation between the law of the data and its average over permutations.",
+            )
+        )
+    return plots
+
+
+def _check_note(result: Mapping[str, Any]) -> str:
+    if result["gp"] is None:
+        return "Add --check gp to put exact Bayesian inference beside the theory."
+    errors = listed(f"{100 * error:.1f} % ({name})" for name, error in result["gp"]["mean_relative_error"].items())
+    return f"Mean relative difference between theory and exact inference: {errors}."
+
+
+def _need_note(result: Mapping[str, Any]) -> str:
+    if any(need["lower_bound"] for need in result["complexity"]):
+        return "Sampled eigenvalues are lower bounds, so that the samples are upper ones."
+    return ""
+
+
+def _method(architecture: Architecture, result: Mapping[str, Any]) -> list[Step]:
+    gap = result["source"]["gap"]
+    steps = [
+        Step(
+            "Permuting the context changes neither the kernel nor the law of exchangeable data. So the kernel operator has one eigenvalue "
+            "for each copy of an irrep R of the symmetric group, with the degeneracy dim R, and the target splits into parts g_R:",
+            ["E_y[ k(x, y) φ_R(y) ] = λ_R φ_R(x)", "g = Σ_R g_R,   w_R = E[ g_R² ]"],
+        ),
+        Step(
+            "From N samples and with a ridge δ, functions that are not learnt act on the others as noise. With everything in units of "
+            "E[k(x, x)], this fixes κ, hence how much of each part is learnt:",
+            ["N = Σ_R dim R · λ_R / (λ_R + κ) + δ / κ", "L_R = λ_R / (λ_R + κ)", "E_0 = N / (N − Σ_R dim R · L_R²)"],
+        ),
+        Step(
+            "Losses follow, with σ² the variance of the labels around the target. The equivalent kernel takes κ = δ/N and E_0 = 1:",
+            ["test = E_0 ( Σ_R (1 − L_R)² w_R + σ² ) − σ²", "train = (δ / N κ)² E_0 ( Σ_R (1 − L_R)² w_R + σ² )"],
+        ),
+    ]
+    if result["theory"]["ood"] is not None:
+        steps.append(
+            Step(
+                f"Out of distribution ({result['shift']}) the parts of the target are no longer orthogonal, and the variance of the "
+                "prediction is weighed by how large the eigenfunctions are there:",
+                ["Σ_{RS} (1 − L_R) E_{test}[ g_R g_S ] (1 − L_S) + (test + σ²)/N · Σ_R L_R² Σ_a E_{test}[ φ_{Ra}² ]"],
+            )
+        )
+    if result["tail"] > 1e-6:
+        steps.append(
+            Step(f"Functions that the spectrum does not resolve hold {100 * result['tail']:.2g} % of E[k]; they add as much to the ridge.")
+        )
+    if gap is not None:
+        steps.append(
+            Step(
+                f"The order of the tokens matters in this source: its law is a total variation of {gap['value']:.2g} away from its average "
+                "over permutations. The theory forgets the order and keeps how often each component shows each token."
+            )
+        )
+    return [*steps, *kernel_steps(architecture, [result["kind"]])]

@@ -1,0 +1,127 @@
+"""The figures of `specht predict`: learning curves, what is learnt at each level, what each irrep costs, when theory is safe."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import plotly.graph_objects as go
+
+from specht.report.figures import GREY, SERIES_COLOURS, Plot, style_log_axes
+from specht.report.predict_tables import LOSS_NAMES, losses
+
+HEIGHT = 440
+_LOWEST = 1e-6
+"""Losses below this share of the largest are not drawn, where a curve falls without end."""
+
+
+def curve_plot(result: Mapping[str, Any], *, title: str, caption: str) -> Plot:
+    """Losses against the number of samples: theory as lines, exact inference as points with error bars."""
+    figure = go.Figure()
+    n, theory, exact = result["n_train"], result["theory"], result["gp"]
+    floor = _LOWEST * max(value for loss in losses(result) for value in theory[loss] if value is not None)
+    colours = dict(zip(LOSS_NAMES, SERIES_COLOURS, strict=False))
+    for loss in losses(result):
+        figure.add_scatter(
+            x=n,
+            y=_above(theory[loss], floor),
+            name=LOSS_NAMES[loss],
+            legendgroup=loss,
+            mode="lines",
+            line={"color": colours[loss], "width": 2},
+            hovertemplate=f"{LOSS_NAMES[loss]}, theory<br>N = %{{x}}: %{{y:.4g}}<extra></extra>",
+        )
+        if exact is not None:
+            figure.add_scatter(
+                x=exact["n_train"],
+                y=_above(exact[loss], floor),
+                legendgroup=loss,
+                showlegend=False,
+                mode="markers",
+                marker={"color": colours[loss], "size": 7},
+                error_y={"type": "data", "array": exact[f"{loss}_stderr"], "thickness": 1.2, "width": 3},
+                hovertemplate=f"{LOSS_NAMES[loss]}, exact<br>N = %{{x}}: %{{y:.4g}}<extra></extra>",
+            )
+    figure.add_scatter(
+        x=n,
+        y=_above(theory["equivalent_test"], floor),
+        name="equivalent kernel, test",
+        mode="lines",
+        line={"color": colours["test"], "width": 1.2, "dash": "dot"},
+        hovertemplate="equivalent kernel<br>N = %{x}: %{y:.4g}<extra></extra>",
+    )
+    style_log_axes(figure, x="samples N", y="mean squared error")
+    figure.update_layout(height=HEIGHT)
+    return Plot(figure, title, caption, wide=True)
+
+
+def level_plot(result: Mapping[str, Any], *, title: str, caption: str) -> Plot:
+    """How much of the target's part at each level is learnt."""
+    figure = go.Figure()
+    for (level, learnt), colour in zip(result["theory"]["learned_by_level"].items(), SERIES_COLOURS, strict=False):
+        figure.add_scatter(
+            x=result["n_train"],
+            y=learnt,
+            name=f"level {level}",
+            mode="lines",
+            line={"color": colour, "width": 2},
+            hovertemplate=f"level {level}<br>N = %{{x}}: %{{y:.1%}}<extra></extra>",
+        )
+    style_log_axes(figure, x="samples N", y="learnt")
+    figure.update_yaxes(type="linear", range=[0, 1.02], dtick=0.25, tickformat=".0%")
+    figure.update_layout(showlegend=True)
+    return Plot(figure, title, caption, wide=True)
+
+
+def need_plot(result: Mapping[str, Any], *, title: str, caption: str) -> Plot:
+    """Samples that half of the leading function of each irrep needs, and the bound from its dimension."""
+    figure = go.Figure()
+    needs = result["complexity"]
+    names = [need["irrep"] for need in needs]
+    figure.add_scatter(
+        x=names,
+        y=[need["samples"] for need in needs],
+        name="samples N*",
+        mode="markers",
+        marker={"color": [SERIES_COLOURS[need["level"] % len(SERIES_COLOURS)] for need in needs], "size": 12},
+        hovertemplate="%{x}<br>N* = %{y:.4g}<extra></extra>",
+    )
+    figure.add_scatter(
+        x=names,
+        y=[need["bound"] for need in needs],
+        name="at least",
+        mode="markers",
+        marker={"symbol": "line-ew-open", "size": 26, "color": GREY, "line": {"width": 2}},
+        hovertemplate="%{x}<br>at least %{y:.4g}<extra></extra>",
+    )
+    style_log_axes(figure, x="irrep", y="samples N*")
+    figure.update_xaxes(type="category", dtick=None)
+    figure.update_layout(showlegend=True)
+    return Plot(figure, title, caption, wide=True)
+
+
+def breaking_plot(result: Mapping[str, Any], *, title: str, caption: str) -> Plot:
+    """How far theory is off against how far the source is from exchangeable."""
+    figure = go.Figure()
+    broken = result["breaking"]
+    figure.add_scatter(
+        x=[each["gap"]["value"] for each in broken],
+        y=[each["error"] for each in broken],
+        mode="lines+markers",
+        line={"color": SERIES_COLOURS[0], "width": 1.8},
+        marker={"color": SERIES_COLOURS[0], "size": 7},
+        error_y={"type": "data", "array": [each["stderr"] for each in broken], "thickness": 1.2, "width": 3},
+        error_x={"type": "data", "array": [each["gap"]["stderr"] for each in broken], "thickness": 1.2, "width": 3},
+        text=[f"ε = {each['epsilon']:g}" for each in broken],
+        hovertemplate="%{text}<br>gap %{x:.3g}<br>theory off by %{y:.1%}<extra></extra>",
+        showlegend=False,
+    )
+    style_log_axes(figure, x="exchangeability gap", y="mean relative error of the test loss")
+    figure.update_xaxes(type="linear", dtick=None, rangemode="tozero")
+    figure.update_yaxes(type="linear", dtick=None, tickformat=".0%", rangemode="tozero")
+    return Plot(figure, title, caption, wide=True)
+
+
+def _above(values: list[float | None], floor: float) -> list[float | None]:
+    """Gaps in a line where a value is too small for a logarithmic axis."""
+    return [value if value is not None and value > floor else None for value in values]

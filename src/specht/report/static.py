@@ -1,0 +1,129 @@
+"""Figures of a report as files: PNG, SVG or PDF, drawn by Matplotlib from the same figures as the page.
+
+It knows what reports draw: lines and points with error bars, bars and heat maps, on linear, logarithmic or named axes.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import io
+import re
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from specht.errors import InputError
+from specht.report.figures import Plot
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+_SIZE = (7.0, 4.2)
+"""Width and height in inches."""
+_RESOLUTION = 200
+"""Dots an inch of a PNG."""
+_DASHES = {"solid": "-", "dash": "--", "dot": ":", "dashdot": "-."}
+_MARKERS = {"line-ew-open": "_"}
+
+
+def figure_names(plots: list[Plot], kind: str) -> list[str]:
+    """One file name a figure.
+
+    >>> import plotly.graph_objects as go
+    >>> figure_names([Plot(go.Figure(), "What is learnt when", "")], "svg")
+    ['figure-1-what-is-learnt-when.svg']
+    """
+    titles = (re.sub(r"[^a-z0-9]+", "-", plot.title.lower()).strip("-") for plot in plots)
+    return [f"figure-{number}-{title}.{kind}" for number, title in enumerate(titles, 1)]
+
+
+def require_matplotlib() -> None:
+    """Complain before anything is computed if figures cannot be drawn in the end."""
+    if importlib.util.find_spec("matplotlib") is None:
+        raise InputError("--figures needs Matplotlib, which is not installed: run pip install 'specht[figures]'.")
+
+
+def draw(plot: Plot, kind: str) -> bytes:
+    """The figure as the content of a file of the given kind."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg  # an extra, and slow to load
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=_SIZE, layout="constrained")
+    FigureCanvasAgg(figure)
+    axes = figure.add_subplot()
+    for trace in plot.figure.data:
+        _draw_trace(axes, trace)
+    _set_axis(axes, "x", plot.figure.layout.xaxis)
+    _set_axis(axes, "y", plot.figure.layout.yaxis)
+    axes.set_title(plot.title, fontsize=11)
+    axes.spines[["top", "right"]].set_visible(False)
+    if axes.get_legend_handles_labels()[1]:
+        axes.legend(frameon=False, fontsize=8)
+    content = io.BytesIO()
+    figure.savefig(content, format=kind, dpi=_RESOLUTION, metadata={"Date": None} if kind == "svg" else None)
+    return content.getvalue()
+
+
+def _draw_trace(axes: Axes, trace: Any) -> None:
+    if trace.type == "heatmap":
+        image = axes.imshow(np.asarray(trace.z, dtype=float), vmin=trace.zmin, vmax=trace.zmax, cmap="viridis", interpolation="nearest")
+        axes.figure.colorbar(image, ax=axes)
+        return
+    label = trace.name if trace.showlegend is not False and trace.name else "_hidden"
+    if trace.type == "bar":
+        axes.bar(list(trace.x), _numbers(trace.y), color=_colour(trace.marker.color), label=label, yerr=_errors(trace.error_y))
+        return
+    if trace.type != "scatter":
+        raise TypeError(f"a report draws no {trace.type} so far: teach report/static.py to draw it")
+    x = list(trace.x) if any(isinstance(value, str) for value in trace.x) else _numbers(trace.x)
+    y = _numbers(trace.y)
+    if trace.fill:
+        axes.fill(x, y, color=_colour(trace.fillcolor or trace.line.color), alpha=0.2, linewidth=0, label=label)
+        return
+    mode = trace.mode or "lines"
+    if "markers" in mode and isinstance(trace.marker.color, tuple | list):
+        axes.scatter(x, y, c=list(trace.marker.color), s=(trace.marker.size or 6) ** 2 / 2, label=label, zorder=3)
+        return
+    style = {
+        "linestyle": _DASHES.get(trace.line.dash or "solid", "-") if "lines" in mode else "none",
+        "marker": _MARKERS.get(trace.marker.symbol, "o") if "markers" in mode else "none",
+        "color": _colour(trace.line.color or trace.marker.color),
+        "linewidth": trace.line.width or 1.5,
+        "markersize": (trace.marker.size or 6) * 0.75,
+        "label": label,
+    }
+    axes.errorbar(x, y, yerr=_errors(trace.error_y), xerr=_errors(trace.error_x), elinewidth=1, capsize=2, **style)
+
+
+def _set_axis(axes: Axes, which: str, axis: Any) -> None:
+    if axis.title.text:
+        getattr(axes, f"set_{which}label")(axis.title.text)
+    if axis.type == "log":
+        getattr(axes, f"set_{which}scale")("log")
+    if axis.range is not None:
+        low, high = (10.0**value if axis.type == "log" else value for value in axis.range)
+        getattr(axes, f"set_{which}lim")(low, high)
+    if axis.tickvals is not None and axis.ticktext is not None:
+        getattr(axes, f"set_{which}ticks")(list(axis.tickvals), list(axis.ticktext))
+    if axis.showticklabels is False:
+        getattr(axes, f"set_{which}ticks")([])
+
+
+def _numbers(values: Any) -> np.ndarray:
+    """Missing values as gaps."""
+    return np.array([np.nan if value is None else value for value in values], dtype=float)
+
+
+def _errors(bars: Any) -> np.ndarray | None:
+    if bars.array is None or bars.visible is False:
+        return None
+    up = np.nan_to_num(_numbers(bars.array))
+    return up if bars.arrayminus is None else np.stack([np.nan_to_num(_numbers(bars.arrayminus)), up])
+
+
+def _colour(colour: Any) -> Any:
+    """Plotly's colours as Matplotlib reads them."""
+    if isinstance(colour, str) and colour.startswith("rgba("):
+        red, green, blue, alpha = (float(part) for part in colour[5:-1].split(","))
+        return (red / 255, green / 255, blue / 255, alpha)
+    return list(colour) if isinstance(colour, tuple) else colour

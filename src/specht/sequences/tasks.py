@@ -1,0 +1,113 @@
+"""A task: what the data are, what is to be learnt from them, and on what it is tested.
+
+A task is tested on fresh sequences of its own source, and where `test_source` is given on sequences of that law too, which the training
+data did not come from: the components of a mixture in other proportions, new components, or tokens whose order begins to matter.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from specht.errors import InputError, unknown_choice
+from specht.sequences.exchangeable import Exchangeable
+from specht.sequences.hmm import HiddenMarkov, MixtureOfHMMs
+from specht.sequences.law import Source
+from specht.sequences.mixtures import order_broken, redrawn, reweighted
+from specht.sequences.targets import Target
+
+
+@dataclasses.dataclass(frozen=True)
+class Task:
+    """A source, a target, and where the test sequences come from if not from the same source."""
+
+    source: Source
+    target: Target
+    test_source: Source | None = None
+    name: str = ""
+
+    def __post_init__(self) -> None:
+        for name, source in (("source", self.source), ("test_source", self.test_source)):
+            if not isinstance(source, Source) and (source is not None or name == "source"):
+                raise InputError(f"{name} must be one of specht.sources, got {source!r}.")
+        if not isinstance(self.target, Target):
+            given = f"got {self.target!r}: wrap a function as Target(name, function)"
+            raise InputError(f"target must be a Target, {given}.")
+        if self.test_source is not None and self.test_source.vocab != self.source.vocab:
+            raise InputError(
+                f"The source has {self.source.vocab} tokens and the test source {self.test_source.vocab}: give both the same vocab."
+            )
+
+    def draw(self, rng: np.random.Generator, n: int, columns: int) -> tuple[np.ndarray, np.ndarray]:
+        """Training data: sequences (n, columns) and labels (n, outputs)."""
+        return self.target.draw(self.source, rng, n, columns)
+
+    def draw_test(self, rng: np.random.Generator, n: int, columns: int) -> tuple[np.ndarray, np.ndarray]:
+        """Fresh sequences of the source, and the values of the target without noise."""
+        x = self.source.draw(rng, n, columns)
+        return x, self.target(x)
+
+    def draw_ood(self, rng: np.random.Generator, n: int, columns: int) -> tuple[np.ndarray, np.ndarray]:
+        """The same out of distribution."""
+        if self.test_source is None:
+            raise InputError("This task has no test source, so nothing is out of its distribution: give it one with test_source.")
+        x = self.test_source.draw(rng, n, columns)
+        return x, self.target(x)
+
+
+def _other_weights(source: Any, seed: int, epsilon: float) -> Source:
+    """Weights that grow evenly from the first component to the last."""
+    if len(source.weights) == 1:
+        raise InputError("This source has a single component, so its weights cannot be changed: take another shift.")
+    weights = np.arange(1.0, len(source.weights) + 1.0)
+    return reweighted(source, weights / weights.sum())
+
+
+SHIFTS: dict[str, Callable[[Any, int, float], Source]] = {
+    "reweighted": _other_weights,
+    "redrawn": lambda source, seed, epsilon: redrawn(source, seed + 1),
+    "order-broken": lambda source, seed, epsilon: order_broken(source, epsilon),
+}
+"""Ways for the test law to differ from the training law, from (source, seed, epsilon)."""
+
+
+def shifted(source: Source, shift: str, seed: int = 0, epsilon: float = 0.2) -> Source:
+    """A source out of the distribution of the given one.
+
+    Arguments:
+        shift: "reweighted", other proportions of the components; "redrawn", new components; "order-broken", order matters by `epsilon`.
+
+    >>> from specht.sequences.sources import default_mixture
+    >>> shifted(default_mixture(), "reweighted").weights
+    array([0.1, 0.2, 0.3, 0.4])
+    """
+    if shift not in SHIFTS:
+        raise unknown_choice("shift", shift, SHIFTS)
+    return SHIFTS[shift](source, seed, epsilon)
+
+
+def order_forgotten(source: Source, columns: int) -> Exchangeable:
+    """The exchangeable source nearest in kind: each component keeps how often it shows a token on average, and forgets the order.
+
+    An exchangeable source with a known mixture is returned as that mixture. It is what the theory takes for a source whose order matters,
+    and `exchangeability_gap` tells how far that is from the truth.
+    """
+    if source.is_mixture:
+        return source.mixture
+    chains = source.components if isinstance(source, MixtureOfHMMs) else (source,)
+    weights = source.weights if isinstance(source, MixtureOfHMMs) else np.ones(1)
+    return Exchangeable(weights, np.array([_mean_token_law(chain, columns) for chain in chains]))
+
+
+def _mean_token_law(chain: Source, columns: int) -> np.ndarray:
+    """Probabilities of the tokens, averaged over the columns."""
+    if not isinstance(chain, HiddenMarkov):
+        return np.mean([chain.joint([column]) for column in range(columns)], axis=0)
+    state, total = chain.initial, np.zeros(len(chain.initial))
+    for _ in range(columns):
+        total, state = total + state, state @ chain.transition
+    law = total / columns @ chain.emission
+    return law / law.sum()

@@ -1,0 +1,141 @@
+r"""Any length, any number of tokens, low levels: several eigenvalues of each irrep, by the Rayleigh-Ritz method on sampled sequences.
+
+Rayleigh quotients know one function of an irrep. Learning curves need the leading ones, which for few tokens are simple: products of
+
+- a *flag* function of the tall columns, $\prod_\text{columns} \det [1, f_1(x_a), \dots, f_{h-1}(x_a)]_{a \in \text{column}}$, which lies in
+  the irrep for any functions $f_1, f_2, \dots$ of a token; as many random ones as the irrep has copies of lowest degree,
+- the readout token, $[x_c = w]$,
+- a polynomial in the token counts of the context, which permutations leave as they are.
+
+On the span of such functions $h_i$, with $S_{ij} = E[h_i h_j]$ and $T_{ij} = E_{xy}[h_i(x) k(x, y) h_j(y)]$, the eigenvalues of
+$S^{-1} T$ are lower bounds on the leading eigenvalues of the irrep, one by one. Both are sampled, with the alternating sum over orders of
+the columns taken exactly and pairs of a sequence with itself left out. Eigenvalues that do not stand out of the noise are dropped.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import math
+from collections.abc import Callable
+
+import numpy as np
+
+from specht.architecture import Architecture
+from specht.groups.partitions import Partition
+from specht.groups.tableaux import count_semistandard
+from specht.infinite.forms import Kind
+from specht.infinite.kernel import Kernel
+from specht.sequences.law import Source
+from specht.symmetry.blocks.block import Block, diagonalise
+from specht.symmetry.blocks.rayleigh import BATCHES, FEWEST, signed_orders, tall_columns
+
+DEGREE = 2
+"""Largest degree of trial functions in the tokens: their level, and that of the polynomial in counts."""
+SIGNIFICANT = 3.0
+"""Eigenvalues are kept that are larger than so many standard errors."""
+_NORM_SAMPLES = 2**16
+"""Sequences over which the mean products S are taken."""
+_DEPENDENT = 1e-7
+"""Combinations of trial functions whose mean square is below this share of the largest count as dependent."""
+
+
+def ritz_block(
+    arch: Architecture,
+    source: Source,
+    shape: Partition,
+    *,
+    kind: Kind,
+    heads: int,
+    sequences: int,
+    seed: int,
+    progress: Callable[[], None] | None = None,
+) -> Block:
+    """The leading eigenvalues of one shape that stand out of the noise, as lower bounds.
+
+    Arguments:
+        heads: sampled heads of each batch; without effect on a closed kernel.
+        sequences: sequences of each batch, all orders of their tall columns counted, so that every shape takes as long.
+        progress: called after every batch.
+    """
+    trial = _trial(arch, shape)
+    rng = np.random.default_rng([seed, BATCHES, *shape.parts])
+    basis = _orthonormal(trial, source.draw(rng, _NORM_SAMPLES, arch.columns))
+    orders, signs = signed_orders(trial.columns, arch.columns)
+    n = max(FEWEST, sequences // len(orders))
+    matrices = []
+    for batch in range(BATCHES):
+        x = source.draw(np.random.default_rng([seed, batch, *shape.parts]), n, arch.columns)
+        moved = x[:, orders].reshape(-1, arch.columns)  # every sequence in every order of its tall columns
+        kernel = Kernel(arch, heads=heads, seed=seed * BATCHES + batch)
+        gram = getattr(kernel, kind)(moved).reshape(n, len(orders), n, len(orders))
+        antisymmetric = np.einsum("s,isjt,t->ij", signs, gram, signs, optimize=True) / len(orders) ** 2
+        np.fill_diagonal(antisymmetric, 0.0)
+        values = trial(x) @ basis
+        matrices.append(values.T @ antisymmetric @ values / (n * (n - 1)))
+        if progress is not None:
+            progress()
+    mean = np.mean(matrices, axis=0)
+    eigenvalues, vectors = diagonalise(mean)
+    rotated = np.einsum("ic,bij,jc->bc", vectors, np.array(matrices), vectors, optimize=True)  # first-order perturbation of each
+    stderr = rotated.std(axis=0, ddof=1) / math.sqrt(BATCHES)
+    kept = int(np.argmin(np.append(eigenvalues > SIGNIFICANT * stderr, False)))  # up to the first that does not stand out
+    combined = basis @ vectors[:, :kept]
+    return Block(shape, eigenvalues[:kept], lambda x: trial(x) @ combined, stderr[:kept], is_bound=True)
+
+
+@dataclasses.dataclass(frozen=True)
+class _Trial:
+    """Trial functions of one shape: from tokens (n, columns) to values (n, functions)."""
+
+    arch: Architecture
+    columns: list[list[int]]
+    """Positions of the tall columns."""
+    flags: np.ndarray
+    """Functions of a token, shape (flags, V, tallest - 1)."""
+    degree: int
+    """Of the polynomials in the counts."""
+
+    def __call__(self, x: np.ndarray) -> np.ndarray:
+        length, vocab = self.arch.length, self.arch.vocab
+        counts = (x[:, :length, None] == np.arange(vocab - 1)).sum(axis=1)  # the last count follows from the others
+        centred = (counts - length / vocab) / math.sqrt(length)
+        powers = [np.ones(len(x))]
+        for degree in range(1, self.degree + 1):
+            powers += [
+                centred[:, list(tokens)].prod(axis=1) for tokens in itertools.combinations_with_replacement(range(vocab - 1), degree)
+            ]
+        functions = self._flags(x)[:, :, None] * np.stack(powers, axis=1)[:, None, :]
+        functions = functions.reshape(len(x), -1)
+        if self.arch.readout != "last":
+            return functions
+        readout = x[:, -1, None] == np.arange(vocab)
+        return (readout[:, :, None] * functions[:, None, :]).reshape(len(x), -1)
+
+    def _flags(self, x: np.ndarray) -> np.ndarray:
+        """The flag functions, shape (n, flags)."""
+        value = np.ones((len(x), len(self.flags)))
+        for column in self.columns:
+            tokens = self.flags[:, x[:, column], : len(column) - 1]  # (flags, n, height, height - 1)
+            matrix = np.concatenate([np.ones((*tokens.shape[:3], 1)), tokens], axis=3)
+            value = value * np.linalg.det(matrix).T
+        return value
+
+
+def _trial(arch: Architecture, shape: Partition) -> _Trial:
+    columns = tall_columns(shape)
+    copies = count_semistandard(shape.tail, arch.vocab - 1) if shape.level else 1
+    tallest = max((len(column) for column in columns), default=1)
+    flags = np.random.default_rng([arch.vocab, *shape.tail.parts]).standard_normal((copies, arch.vocab, tallest - 1))
+    return _Trial(arch, columns, flags, max(0, DEGREE - shape.level))
+
+
+def _orthonormal(trial: _Trial, x: np.ndarray) -> np.ndarray:
+    """Combinations of the trial functions, as columns, whose mean products over the sequences are those of an orthonormal system."""
+    values = trial(x)
+    scale = np.sqrt((values**2).mean(axis=0))
+    scale = np.where(scale > 0, scale, 1.0)
+    values = values / scale
+    squares, vectors = np.linalg.eigh(values.T @ values / len(x))
+    kept = squares > _DEPENDENT * squares.max()
+    return vectors[:, kept] / np.sqrt(squares[kept]) / scale[:, None]

@@ -1,0 +1,157 @@
+"""specht predict from flags to files."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+import numpy as np
+import pytest
+import xarray
+
+import specht
+from specht.cli import main
+from specht.learning.curves import learning_curve
+from specht.learning.modes import leading_modes
+from specht.sequences.tasks import Task, shifted
+
+SMALL = ["predict", "--vocab", "3", "--length", "6", "--n-train", "16", "64", "256", "--ridge", "0.5"]
+
+
+def test_writes_what_it_says(capsys, tmp_path):
+    assert main(SMALL) == 0
+    out = capsys.readouterr().out
+    for words in ("out of distribution", "[5,1]", "samples N*", "An error of 10 % of the target's mean square needs about", "at level 1"):
+        assert words in out
+    (folder,) = (tmp_path / "specht-results").iterdir()
+    names = ["config.json", "prediction.csv", "prediction.nc", "report.html", "result.json"]
+    assert sorted(path.name for path in folder.iterdir()) == names
+    for name in names[1:4]:
+        assert str(folder.relative_to(tmp_path) / name) in out
+
+
+def test_json_is_the_contract_and_the_library(run_json):
+    found = run_json(*SMALL, "--seed", "3")
+    assert {"command", "config", "seed", "version", "report", "data", "n_train", "theory", "gp", "net", "complexity"} <= set(found)
+    assert found["gp"] is None
+    source, arch = specht.sources.default_mixture(3, seed=3), specht.Architecture(vocab=3, length=6)
+    spec = specht.spectrum(arch, source)
+    curve = learning_curve(spec, Task(source, leading_modes(spec), shifted(source, "reweighted")), [16, 64, 256], 0.5)
+    for loss in ("test", "train", "ood"):
+        np.testing.assert_allclose(found["theory"][loss], getattr(curve, loss), rtol=1e-10)
+    assert [need["irrep"] for need in found["complexity"]] == ["[6]", "[5,1]"]
+
+
+def test_checks_against_exact_inference(run_json, capsys):
+    flags = [*SMALL, "--check", "gp", "--datasets", "10", "--check-n", "64"]
+    found = run_json(*flags)
+    assert found["gp"]["n_train"] == [16, 64]
+    assert found["gp"]["mean_relative_error"]["test"] < 0.3
+    assert all(error > 0 for error in found["gp"]["test_stderr"])
+    assert main(flags) == 0
+    assert "Exact inference on 10 data sets is within" in capsys.readouterr().out
+    with open(found["csv"], encoding="utf-8") as file:
+        lines = list(csv.DictReader(file))
+    assert [line["gp_test"] != "" for line in lines] == [True, True, False]
+    with xarray.open_dataset(found["data"], engine="h5netcdf") as data:
+        np.testing.assert_allclose(data["theory_test"], found["theory"]["test"])
+        assert np.isnan(data["gp_test"].values[-1])
+
+
+def test_broken_order_is_told_with_its_gap(run_json, capsys):
+    flags = [
+        "predict",
+        "--vocab",
+        "3",
+        "--length",
+        "4",
+        "--n-train",
+        "32",
+        "--target",
+        "counts",
+        "--breaking",
+        "0",
+        "0.8",
+        "--datasets",
+        "4",
+    ]
+    found = run_json(*flags)
+    first, second = found["breaking"]
+    assert first["gap"]["value"] < 1e-10 < second["gap"]["value"]
+    assert all(each["stderr"] > 0 for each in found["breaking"])
+    assert main(flags) == 0
+    assert "theory off by" in capsys.readouterr().out
+
+
+def test_a_source_with_order_shows_its_gap(run_json):
+    found = run_json(*SMALL, "--source", "graded", "--epsilon", "0.5")
+    assert found["source"]["gap"]["value"] > 1e-3
+    assert "total variation" in Path(found["report"]).read_text()
+
+
+@pytest.mark.parametrize("target", ["counts", "next-token", "level", "and", "or", "majority", "parity"])
+def test_every_named_target(run_json, target):
+    found = run_json(*SMALL, "--target", target)
+    assert found["target"]["mean_square"] > 0
+    assert all(value is not None for value in found["theory"]["test"])
+
+
+def test_a_function_of_ones_own(run_json, tmp_path):
+    (tmp_path / "mytask.py").write_text("def first(x):\n    return (x[:, 0] == 1) * 1.0\n")
+    found = run_json(*SMALL, "--target", "mytask:first")
+    assert found["target"]["name"] == "mytask:first"
+    assert found["target"]["levels"][1]["mean_square"] > 0.01
+
+
+def test_figures_are_written_on_request(run_json, capsys):
+    found = run_json(*SMALL)
+    folder = Path(found["report"]).parent
+    assert not list(folder.glob("figure-*"))
+    run_json(*SMALL, "--figures", "png", "svg", "pdf")
+    assert len(list(folder.glob("figure-*.png"))) == 4
+    assert (folder / "figure-1-learning-curve.png").read_bytes().startswith(b"\x89PNG")
+    assert (folder / "figure-1-learning-curve.pdf").read_bytes().startswith(b"%PDF")
+    assert "<svg" in (folder / "figure-1-learning-curve.svg").read_text()
+
+
+def test_a_complete_run_is_not_computed_again(run_json, monkeypatch):
+    first = run_json(*SMALL)
+    monkeypatch.setattr("specht.lab.predict_job.run_predict", lambda *_: pytest.fail("computed again"))
+    assert run_json(*SMALL) == first
+
+
+def test_report_tells_how_to_get_it_again(run_json):
+    report = Path(run_json(*SMALL)["report"]).read_text()
+    assert "specht predict --vocab 3 --length 6 --n-train 16 64 256 --ridge 0.5" in report
+
+
+BAD = {
+    "--n-train must increase": ["--n-train", "64", "16"],
+    "Unknown target 'party': did you mean 'parity'": ["--target", "party"],
+    "Module 'nowhere' cannot be imported": ["--target", "nowhere:f"],
+    "has no 'nothing'": ["--target", "math:nothing"],
+    "failed on tokens": ["--target", "math:sqrt"],
+    "names no function": ["--target", "math:"],
+    "says nothing about --target counts": ["--target", "counts", "--support", "3"],
+    "support must be a whole number from 1 to 6": ["--target", "parity", "--support", "9"],
+    "token must be from 0 to 2": ["--target", "counts", "--token", "7"],
+    "--ridge must": ["--ridge", "-1"],
+    "--error must": ["--error", "1.5"],
+    "--source uniform has none": ["--source", "uniform", "--breaking", "0", "1"],
+    "--shift redrawn changes a mixture": ["--source", "uniform", "--shift", "redrawn"],
+    "add --shift order-broken": ["--shift-epsilon", "0.4"],
+    "--check-n 4 is less": ["--check", "gp", "--check-n", "4"],
+    "changes when positions are permuted": ["--positions", "sinusoidal"],
+}
+
+
+@pytest.mark.parametrize("words", BAD)
+def test_bad_input_is_one_sentence_and_leaves_nothing(words, capsys, tmp_path):
+    flags = [flag for flag in SMALL if words[:9] != "--n-train" or flag not in ("--n-train", "16", "64", "256")]
+    flags = flags if words[:7] != "--ridge" else flags[:-2]
+    assert main([*flags, *BAD[words]]) == 2
+    told = capsys.readouterr()
+    assert words in told.err
+    assert told.err.count("\n") == 1
+    assert told.out == ""
+    assert list(tmp_path.iterdir()) == []
