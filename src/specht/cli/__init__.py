@@ -13,10 +13,12 @@ import cyclopts
 import pydantic
 
 import specht
-from specht.cli import doctor, kernel, predict, spectrum
+from specht.cli import doctor, forecast, kernel, predict, spectrum
 from specht.errors import InputError, unknown_choice
 
 DONE, FAILED, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
+OWN_DATA = "predict-data"
+"""What `specht predict --data FILE` becomes, since its flags are others."""
 
 app = cyclopts.App(
     name="specht",
@@ -27,6 +29,7 @@ For example
 
     specht predict                             learning curve of the default task
     specht predict --check gp                  with exact inference beside it
+    specht predict --data FILE --target COLUMN  your own sequences and labels
     specht kernel --preset lecun --length 32   a Gram matrix, softmax and erf
     specht kernel --arch "V=8 L=64 | relu"     a line of notation
     specht kernel --list-presets               the named architectures
@@ -40,6 +43,7 @@ Every command writes into `specht-results/`, or where `--out` says, and prints o
 )
 # A command loads what is heavy when it runs, so that help stays quick.
 app.command(predict.predict, sort_key=1)
+app.command(forecast.forecast, name=OWN_DATA, show=False, usage="Usage: specht predict --data FILE --target COLUMN [OPTIONS]")
 app.command(kernel.kernel, sort_key=2)
 app.command(spectrum.spectrum, sort_key=3)
 app.command(doctor.doctor, sort_key=9)
@@ -47,9 +51,12 @@ app.command(doctor.doctor, sort_key=9)
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code."""
+    words = sys.argv[1:] if arguments is None else list(arguments)
+    if words[:1] == ["predict"] and any(word.split("=")[0] == "--data" for word in words):
+        words = [OWN_DATA, *words[1:]]  # the same question, but other flags
     try:
         app(
-            sys.argv[1:] if arguments is None else list(arguments),
+            words,
             exit_on_error=False,
             print_error=False,
             result_action="return_value",
@@ -88,6 +95,8 @@ def _field_sentence(detail: dict) -> str:
         return str(detail["ctx"]["error"])
     name = next(part for part in reversed(detail["loc"]) if isinstance(part, str))  # a number is a place in a list
     flag = "--" + name.replace("_", "-")
+    if detail["type"] == "missing":
+        return f"{flag} is missing: `specht COMMAND --help` says what it is."
     if detail["type"] == "literal_error":
         choices = [word.strip("' ") for word in detail["ctx"]["expected"].replace(" or ", ", ").split(",")]
         return str(unknown_choice(f"value of {flag}", detail["input"], choices))

@@ -30,6 +30,8 @@ def predict(
         specht predict --target next-token --ridge 0.2
         specht predict --target mytask:function --vocab 2 --source uniform
         specht predict --breaking 0 0.1 0.3 1
+
+    With a table of your own sequences and labels the flags are others: specht predict --data FILE --help.
     """
     use_compilation_cache()
     result, folder = find_or_compute("predict", config, config.seed, output, list(FILES.values()), lambda origin: _compute(config, origin))

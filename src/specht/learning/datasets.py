@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
 
 from specht.sequences.tasks import Task
 
-Draw = Callable[[np.random.Generator, int, int], tuple[np.ndarray, np.ndarray]]
-"""Draws sequences (n, columns) and values (n, outputs)."""
-
-CHUNK = 256
-"""Sequences drawn with one generator. It is fixed, so that the first ones stay the same when more are asked for."""
+FIRST = 256
+"""Samples of a dataset that are drawn first. Each further draw, with a generator of its own, doubles their number."""
 
 
 class Role(enum.IntEnum):
@@ -45,27 +42,30 @@ class Datasets(NamedTuple):
 
     def training(self, dataset: int, n: int) -> Samples:
         """Samples of the task, with noise on the labels."""
-        x, y = self._drawn(self.task.draw, n, Role.TRAIN, dataset)
-        noise = np.concatenate([rng.standard_normal((CHUNK, y.shape[1])) for rng in self._generators(n, Role.NOISE, dataset)])
-        return Samples(x, y + np.sqrt(self.noise) * noise[:n])
+        parts = [self.task.draw(self._generator(Role.TRAIN, dataset, i), size, self.columns) for i, size in enumerate(_draws(n))]
+        x, y = (np.concatenate(each)[:n] for each in zip(*parts, strict=True))
+        return Samples(x, y + np.sqrt(self.noise) * self._generator(Role.NOISE, dataset).standard_normal(y.shape))
 
     def test(self, dataset: int, n: int) -> Samples:
         """Fresh sequences for this dataset, with the target's values."""
-        return self._drawn(self.task.draw_test, n, Role.TEST, dataset)
+        return Samples(*self.task.draw_test(self._generator(Role.TEST, dataset), n, self.columns))
 
     def out_of_distribution(self, dataset: int, n: int) -> Samples:
         """The same from the test source."""
-        return self._drawn(self.task.draw_ood, n, Role.OOD, dataset)
+        return Samples(*self.task.draw_ood(self._generator(Role.OOD, dataset), n, self.columns))
 
     def reference(self, n: int) -> np.ndarray:
         """Sequences of the source that belong to no dataset."""
-        return self._drawn(self.task.draw_test, n, Role.REFERENCE, 0).x
+        return self.task.source.draw(self._generator(Role.REFERENCE, 0), n, self.columns)
 
-    def _drawn(self, draw: Draw, n: int, role: Role, dataset: int) -> Samples:
-        parts = [draw(rng, CHUNK, self.columns) for rng in self._generators(n, role, dataset)]
-        x, y = (np.concatenate(each)[:n] for each in zip(*parts, strict=True))
-        return Samples(x, y)
+    def _generator(self, role: Role, dataset: int, draw: int = 0) -> np.random.Generator:
+        return np.random.default_rng(np.random.SeedSequence(self.seed, spawn_key=(role, dataset, draw)))
 
-    def _generators(self, n: int, role: Role, dataset: int) -> Iterator[np.random.Generator]:
-        for chunk in range(-(-n // CHUNK)):
-            yield np.random.default_rng(np.random.SeedSequence(self.seed, spawn_key=(role, dataset, chunk)))
+
+def _draws(n: int) -> Iterator[int]:
+    """Sizes of draws that give n samples or more. They do not depend on n, so that the first samples stay the same when it grows."""
+    size = total = FIRST
+    yield size
+    while total < n:
+        size, total = total, 2 * total
+        yield size

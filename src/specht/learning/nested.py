@@ -7,6 +7,7 @@ n. Predictions at new sequences are linear in their kernel with the samples, hen
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Iterator, Sequence
 
 import numpy as np
@@ -14,7 +15,7 @@ import numpy as np
 from specht.errors import InputError
 from specht.infinite.forms import MAX_POSITIONS, Kind, choose_form, why_no_features
 from specht.infinite.kernel import Kernel
-from specht.learning.regression import Regression, regress, regress_features
+from specht.learning.regression import regress, regress_features
 
 _BLOCK = 2**23
 """Entries of a block of kernel values or features between new sequences and samples: 64 megabytes."""
@@ -36,8 +37,10 @@ class NestedInference:
 
     kernel: Kernel
     kind: Kind
+    scale: float
+    """What the kernel is divided by."""
     ridge: float
-    """In the units of the kernel."""
+    """In units of the scale."""
     features: int | None
     """Number of explicit features of the kernel, where it has them."""
 
@@ -48,7 +51,7 @@ class NestedInference:
             return self._jointly(x, y, sizes, batches)
         if self.solves_by_features(sizes):
             return self._by_features(x, y, sizes, batches)
-        residuals, weights = _solve(self._gram(x), y, sizes, self.ridge)
+        residuals, weights = self._solve(self._gram(x), y, sizes)
         means = []
         for batch in batches:
             outputs = np.empty((len(batch), weights.shape[1]))
@@ -64,8 +67,21 @@ class NestedInference:
     def _gram(self, x: np.ndarray) -> np.ndarray:
         return self.kernel.nngp(x) if self.kind == "nngp" else self.kernel.ntk(x)
 
+    def _features(self, x: np.ndarray) -> np.ndarray:
+        return self.kernel.features(x) / math.sqrt(self.scale)
+
+    def _solve(self, gram: np.ndarray, y: np.ndarray, sizes: Sequence[int]) -> tuple[list[np.ndarray], np.ndarray]:
+        """Training residuals, and the weights of all sizes and outputs side by side (N, S K), zero for samples that a size leaves out."""
+        gram /= self.scale
+        fit = regress(gram, y, self.ridge, overwrite=True)
+        parts = [fit.leading(n) for n in sizes]
+        weights = np.zeros((len(y), len(sizes), y.shape[1]))
+        for place, (n, part) in enumerate(zip(sizes, parts, strict=True)):
+            weights[:n, place] = part.weights / self.scale  # they meet the kernel as it is
+        return [part.train_residual for part in parts], weights.reshape(len(y), -1)
+
     def _by_features(self, x: np.ndarray, y: np.ndarray, sizes: Sequence[int], batches: Sequence[np.ndarray]) -> Posteriors:
-        phi = self.kernel.features(x)
+        phi = self._features(x)
         small = max((n for n in sizes if n <= phi.shape[1]), default=0)
         fit = regress(phi[:small] @ phi[:small].T, y[:small], self.ridge, overwrite=True) if small else None
         residuals, coefficients = [], []
@@ -81,7 +97,7 @@ class NestedInference:
         together = np.concatenate(coefficients, axis=1)
         means = []
         for batch in batches:
-            outputs = np.concatenate([self.kernel.features(block) @ together for block in _blocks(batch, _BLOCK // phi.shape[1])])
+            outputs = np.concatenate([self._features(block) @ together for block in _blocks(batch, _BLOCK // phi.shape[1])])
             means.append(_by_size(outputs, len(sizes)))
         return Posteriors(residuals, means)
 
@@ -94,7 +110,7 @@ class NestedInference:
                 f"{MAX_POSITIONS // x.shape[1]} sequences, and there are {len(everything)}: ask for fewer with n_train and n_test."
             )
         gram = self._gram(everything)
-        residuals, weights = _solve(gram[: len(x), : len(x)].copy(), y, sizes, self.ridge)
+        residuals, weights = self._solve(gram[: len(x), : len(x)].copy(), y, sizes)
         outputs = np.split(gram[len(x) :, : len(x)] @ weights, np.cumsum([len(batch) for batch in batches])[:-1])
         return Posteriors(residuals, [_by_size(output, len(sizes)) for output in outputs])
 
@@ -104,16 +120,6 @@ def count_features(kernel: Kernel, kind: Kind, reference: np.ndarray) -> int | N
     if kind != "nngp" or why_no_features(kernel.arch) is not None:
         return None
     return kernel.features(reference).shape[1]
-
-
-def _solve(gram: np.ndarray, y: np.ndarray, sizes: Sequence[int], ridge: float) -> tuple[list[np.ndarray], np.ndarray]:
-    """Training residuals, and the weights of all sizes and outputs side by side (N, S K), zero for samples that a size leaves out."""
-    fit = regress(gram, y, ridge, overwrite=True)
-    parts: list[Regression] = [fit.leading(n) for n in sizes]
-    weights = np.zeros((len(y), len(sizes), y.shape[1]))
-    for place, (n, part) in enumerate(zip(sizes, parts, strict=True)):
-        weights[:n, place] = part.weights
-    return [part.train_residual for part in parts], weights.reshape(len(y), -1)
 
 
 def _by_size(outputs: np.ndarray, sizes: int) -> np.ndarray:

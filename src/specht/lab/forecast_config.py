@@ -1,0 +1,101 @@
+"""Everything that decides the forecast for one's own data, `specht predict --data`."""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self
+
+from cyclopts import Parameter
+from pydantic import Field, model_validator
+
+from specht.errors import InputError, unknown_choice
+from specht.lab.config import Config
+from specht.learning.contenders import CONTENDERS, DEFAULT_CONTENDERS
+from specht.sequences.table import TableOptions
+
+Many = Parameter(consume_multiple=True, negative="")
+
+
+class ForecastConfig(Config):
+    """A file of sequences and labels, and how its learning curve is forecast.
+
+    >>> ForecastConfig(data=Path("mine.csv"), target="label", rows=500, horizons=(2.0, 4.0)).flags()
+    ['--data', 'mine.csv', '--target', 'label', '--rows', '500', '--horizons', '2.0', '4.0']
+    """
+
+    data: Path
+    """Your own sequences and labels: .csv with a header, .jsonl, .npy, .npz or .parquet."""
+    target: str
+    """Column of the labels; in a plain .npy array its number."""
+    sequence: str | None = None
+    """Column of the sequences; the only other one, or the only other one of text, unless given."""
+    delimiter: str | None = None
+    """Between the fields of a CSV file; guessed unless given."""
+    tokens: Literal["auto", "words", "characters"] = "auto"
+    """What a text is cut into; words if any text has a space in it, unless given."""
+    task: Literal["auto", "regression", "classification"] = "auto"
+    """Labels as numbers or as classes; texts and up to ten whole numbers are classes unless given."""
+    max_vocab: Annotated[int, Field(ge=2)] = 512
+    """Different tokens that are told apart; the rarest beyond become one."""
+    max_length: Annotated[int, Field(ge=1)] = 64
+    """Tokens of a sequence that are kept."""
+    keep: Literal["last", "first"] = "last"
+    """Which end of a longer sequence is kept."""
+    duplicates: Literal["keep", "drop"] = "keep"
+    """What to do with rows that repeat an earlier one, sequence and label; they are listed either way."""
+    compare: Annotated[tuple[str, ...], Many] = DEFAULT_CONTENDERS
+    """Architectures to compare, of bag, last, positions, mean, erf, softmax."""
+    rows: Annotated[int, Field(ge=64)] = 1500
+    """Most rows that are used, drawn at random; time goes as their cube."""
+    fit_rows: Annotated[int, Field(ge=64)] = 400
+    """Rows that variances and ridge are fitted on."""
+    test_share: Annotated[float, Field(gt=0, lt=0.9)] = 0.25
+    """Share of rows held out to measure errors."""
+    sizes: Annotated[tuple[Annotated[int, Field(ge=4)], ...], Many] | None = None
+    """Sizes of the measured subsets; six up to the rows that are not held out, unless given."""
+    repeats: Annotated[int, Field(ge=2)] = 8
+    """Random subsets of each size."""
+    horizons: Annotated[tuple[Annotated[float, Field(gt=0)], ...], Many] = (2.0, 4.0, 8.0)
+    """How many times the rows used the forecast looks ahead."""
+    confidence: Annotated[float, Field(gt=0, lt=1)] = 0.9
+    """Probability that an interval is stated to hold with."""
+    seed: Annotated[int, Field(ge=0, lt=2**31)] = 0
+    """Seed of subsets and resampling."""
+
+    def table_options(self) -> TableOptions:
+        """How the file is read."""
+        names = ("delimiter", "tokens", "task", "max_length", "keep", "duplicates")
+        return TableOptions(vocab=self.max_vocab, **{name: getattr(self, name) for name in names})
+
+    def identity(self) -> dict[str, Any]:
+        # The content of the file decides, wherever it lies.
+        return self.model_dump(mode="json") | {"data": checksum(self.data)}
+
+    @model_validator(mode="after")
+    def _lists_are_lists(self) -> Self:
+        for name in self.compare:
+            if name not in CONTENDERS:
+                raise unknown_choice("architecture to compare", name, CONTENDERS)
+        for flag, values in (("compare", self.compare), ("horizons", self.horizons), ("sizes", self.sizes)):
+            if values is not None and not values:
+                raise InputError(f"--{flag} is empty: give at least one value, or leave it out.")
+        if len(set(self.compare)) < len(self.compare):
+            raise InputError(f"--compare names an architecture twice, got {' '.join(self.compare)}: write each once.")
+        if any(second <= first for first, second in itertools.pairwise(self.horizons)):
+            raise InputError(f"--horizons must increase, got {' '.join(map(str, self.horizons))}: write each once, smallest first.")
+        return self
+
+
+def checksum(path: Path) -> str:
+    """SHA-256 of a data file."""
+    if path.is_dir():
+        raise InputError(f"{path} is a folder: give the data file itself.")
+    try:
+        with open(path, "rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except FileNotFoundError:
+        raise InputError(f"{path} does not exist: check the path given to --data.") from None
+    except OSError as error:
+        raise InputError(f"{path} cannot be read ({error.strerror}): check the path given to --data.") from None
