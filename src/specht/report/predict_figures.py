@@ -28,7 +28,7 @@ def curve_plot(result: Mapping[str, Any], *, title: str, caption: str) -> Plot:
             name=LOSS_NAMES[loss],
             legendgroup=loss,
             mode="lines",
-            line={"color": colours[loss], "width": 2},
+            line={"color": colours[loss], "width": 2, "dash": "dash" if loss == "ood" else "solid"},
             hovertemplate=f"{LOSS_NAMES[loss]}, theory<br>N = %{{x}}: %{{y:.4g}}<extra></extra>",
         )
         if exact is not None:

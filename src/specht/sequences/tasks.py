@@ -59,10 +59,10 @@ class Task:
 
 
 def _other_weights(source: Any, seed: int, epsilon: float) -> Source:
-    """Weights that grow evenly from the first component to the last."""
+    """Weights that double from one component to the next."""
     if len(source.weights) == 1:
         raise InputError("This source has a single component, so its weights cannot be changed: take another shift.")
-    weights = np.arange(1.0, len(source.weights) + 1.0)
+    weights = 2.0 ** np.arange(len(source.weights))
     return reweighted(source, weights / weights.sum())
 
 
@@ -81,8 +81,8 @@ def shifted(source: Source, shift: str, seed: int = 0, epsilon: float = 0.2) -> 
         shift: "reweighted", other proportions of the components; "redrawn", new components; "order-broken", order matters by `epsilon`.
 
     >>> from specht.sequences.sources import default_mixture
-    >>> shifted(default_mixture(), "reweighted").weights
-    array([0.1, 0.2, 0.3, 0.4])
+    >>> shifted(default_mixture(), "reweighted").weights.round(3)
+    array([0.067, 0.133, 0.267, 0.533])
     """
     if shift not in SHIFTS:
         raise unknown_choice("shift", shift, SHIFTS)
