@@ -138,6 +138,35 @@ def test_report_tells_how_to_get_it_again(run_json):
     assert "The spectrum of a transformer" in report
 
 
+@pytest.mark.parametrize(
+    ("flags", "sentence"),
+    [
+        ("--lengths 8 4", "--lengths must increase, got 8 4"),
+        ("--length 4 --lengths 4 8", "both say how long the context is"),
+        ("--s-w 1e200 --length 4", "This kernel exceeds the range of float64"),
+        ("--vocab 3 --activation erf --length 1000000000000", "choose a shorter length"),
+        ("--vocab 1 --activation erf --length 1000000000000", "there is no room for them"),
+        ("--vocab 2 --length 200 --attention softmax --method two-tokens", "ask for fewer heads"),
+        ("--vocab 50000 --length 4 --activation erf --method young", "do not fit into 64-bit numbers"),
+        ("--source graded --method linear --length 4", "needs an exchangeable source"),
+    ],
+)
+def test_careless_input_gets_one_sentence_and_leaves_nothing_behind(capsys, tmp_path, flags, sentence):
+    assert main(["spectrum", *flags.split()]) == 2
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert sentence in printed.err
+    assert printed.err.startswith("specht: ")
+    assert printed.err.count("\n") == 1
+    assert not any(tmp_path.rglob("*"))
+
+
+def test_a_large_vocabulary_of_the_linear_model_is_sampled(run_json):
+    found = run_json("spectrum", "--vocab", "500", "--length", "3", "--max-level", "1", "--sequences", "4")
+    assert found["lengths"][0]["method"] == "rayleigh"
+    assert found["crossover"] == pytest.approx(500**3)
+
+
 @pytest.mark.parametrize("more", [["--s-1", "0"], ["--s-p", "0"], ["--vocab", "1"]], ids=["zero", "no positions", "one token"])
 def test_poor_kernels_are_no_failure(run_json, more):
     found = run_json("spectrum", "--lengths", "1", "4", *more)

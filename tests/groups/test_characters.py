@@ -128,6 +128,17 @@ def test_products_act_from_the_right_to_the_left():
 
 
 BAD = {
+    "A shape or cycle type must be a Partition, got (3, 1): write for example Partition((3, 1)).": lambda: character((3, 1), (2, 1, 1)),
+    "must be a Partition, got (2, 1, 1): write": lambda: character(Partition((3, 1)), (2, 1, 1)),
+    "must be a Partition, got [2, 1]: write": lambda: class_size([2, 1]),
+    "A class function is a dictionary from cycle types to values, got [1, 2].": lambda: decompose([1, 2]),
+    "must be a Partition, got 'a': write": lambda: decompose({"a": 1}),
+    "must be a Partition, got 5: write": lambda: decompose({Partition((1,)): 1, 5: 1}),
+    "with its character table, 3.0e+03 rows and columns, which stops at n = 26: choose a smaller group.": lambda: decompose(
+        {Partition((27,)): 1}
+    ),
+    "A permutation is a list of images, got 3: write for example (1, 2, 0).": lambda: cycle_type(3),
+    "A permutation of 2 points lists each of 0 to 1 once, got (0, None).": lambda: cycle_type((0, None)),
     "[3,1] is an irrep of S_4, but [2,1] is a cycle type of S_3: make them equal.": lambda: character(Partition((3, 1)), Partition((2, 1))),
     "The character table of S_27 is too large (n is at most 26): use character() for single entries.": lambda: character_table(27),
     "n must be a whole number of at least 0, got -1.": lambda: character_table(-1),

@@ -138,7 +138,23 @@ def test_a_decomposition_prints_as_a_sum_without_zeros():
     assert Decomposition({shapes[1]: 0}) == {}
 
 
+@pytest.mark.parametrize("content", [(4, 3, 2, 1), (2, 2, 2, 2, 1), (1,) * 8, (6, 0, 3), (10**6, 2, 1)], ids=str)
+def test_multiplicities_in_permutation_modules_are_kostka_numbers(content):
+    found, length = permutation_module(content), sum(content)
+    shapes = partitions(length, max_rows=len(content), max_level=length - max(content))
+    assert list(found.items()) == [(shape, count) for shape in shapes if (count := kostka_number(shape, content))]
+
+
 BAD = {
+    "Functions on sequences of 6 tokens at length 200 have about 4.8e+06 irreps, more than the 2e+05": lambda: functions_on_sequences(
+        6, 200
+    ),
+    "listed in seconds: give a smaller max_level.": lambda: functions_on_sequences(50, 10**9),
+    "Functions of exactly 40 tokens out of 10 take about 2.1e+07 horizontal strips to count": lambda: functions_of_degree(10, 100, 40),
+    "Functions of exactly 100 tokens out of 1000000000 take about": lambda: functions_of_degree(10**9, 10**9, 100),
+    "Functions on arrangements of 20 symbols in 60 places have about": lambda: permutation_module((3,) * 20),
+    "use kostka_number for single ones.": lambda: permutation_module((3,) * 20),
+    "content must be a list of whole numbers, got 5.": lambda: permutation_module(5),
     "A product of 5 different positions needs a sequence at least as long, got length 4.": lambda: multilinear(4, 5),
     "A product of 9 different positions needs a sequence at least as long, got length 4.": lambda: functions_of_degree(2, 4, 9),
     "degree must be a whole number of at least 0, got -1.": lambda: multilinear(4, -1),

@@ -91,7 +91,7 @@ def test_sets_keep_the_trivial_irrep_alone(vocab, length):
     assert len(survivors) == predicted.dimension == math.comb(length + vocab - 1, vocab - 1)
     assert np.diff(survivors).min() > 1e-9 * survivors.max()
 
-    points = list(count_vectors(vocab, length))
+    points = [tuple(counts) for counts in count_vectors(vocab, length)]
     assert len(points) == len(set(points)) == predicted.dimension
     words = [tuple(v for v, count in enumerate(counts) for _ in range(count)) for counts in points]
     rows = [int(np.dot(word, vocab ** np.arange(length - 1, -1, -1))) for word in words]

@@ -128,7 +128,26 @@ def rolled_unless_identity(permutation):
     return np.roll(permutation, permutation != tuple(range(len(permutation))))
 
 
+def reversal(n: int) -> tuple[int, ...]:
+    return tuple(reversed(range(n)))
+
+
 BAD = {
+    "The standard tableaux of [4999,1], 4999 with 5000 entries each, take 1.2e+11 steps": lambda: orthogonal_matrix(
+        Partition((4999, 1)), reversal(5000)
+    ),
+    "use character() for traces, or choose a smaller shape.": lambda: orthogonal_matrix(Partition((10**6,)), reversal(10**6)),
+    "take 1e+400 steps": lambda: adjacent_transpositions(Partition((10**200,))),
+    "is a product of 319600 adjacent transpositions, and with matrices of 799 rows that takes 2.0e+11 steps": lambda: orthogonal_matrix(
+        Partition((799, 1)), reversal(800)
+    ),
+    "use character(shape, cycle_type(permutation)) for its trace": lambda: orthogonal_matrix(Partition((799, 1)), reversal(800)),
+    "The 799 adjacent transpositions of [799,1] have 5.1e+08 entries, 4 GiB, more than 1: take them one at a time": lambda: (
+        adjacent_transpositions(Partition((799, 1)))
+    ),
+    "must be a Partition, got (2, 1): write": lambda: orthogonal_matrix((2, 1), (0, 1, 2)),
+    "must be a Partition, got '[2,1]': write": lambda: isotypic_projector("[2,1]", np.array),
+    "A permutation of 3 points lists each of 0 to 2 once, got 7.": lambda: orthogonal_matrix(Partition((2, 1)), 7),
     "A permutation of 3 points lists each of 0 to 2 once, got (1, 2, 3).": lambda: orthogonal_matrix(Partition((2, 1)), (1, 2, 3)),
     "The matrices of [999999,1] have 999999 rows, more than 5000: choose a smaller shape.": lambda: adjacent_transpositions(
         Partition((999999, 1))

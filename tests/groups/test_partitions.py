@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from specht.errors import InputError
-from specht.groups.partitions import Partition, partitions
+from specht.groups.partitions import Partition, count_partitions, partitions
 
 shapes = st.lists(st.integers(1, 10**6), max_size=8).map(lambda parts: Partition(tuple(sorted(parts, reverse=True))))
 small_shapes = st.lists(st.integers(1, 8), max_size=8).map(lambda parts: Partition(tuple(sorted(parts, reverse=True))))
@@ -127,7 +127,26 @@ def test_dominance_is_a_partial_order_that_conjugation_turns_round(n):
         assert not one.dominates(other) or one >= other
 
 
+@pytest.mark.parametrize("n", range(13))
+def test_shapes_are_counted_without_listing_them(n):
+    for max_rows in (None, 1, 2, 3, 7, 20):
+        for max_level in (None, *range(n + 2)):
+            listed = len(list(partitions(n, max_rows, max_level)))
+            counted = count_partitions(n, max_rows, max_level)
+            assert counted == listed if max_level is None or max_level <= n / 2 or max_level >= n else counted >= listed
+
+
+def test_very_many_shapes_are_counted_at_once():
+    assert count_partitions(10**20, max_rows=5, max_level=4) == 12
+    assert count_partitions(10**20) > 10**12
+    assert count_partitions(10**20, max_rows=2) > 10**5
+    assert count_partitions(10**20, max_rows=1) == 1
+
+
 BAD = {
+    "A partition is written as row lengths in brackets, such as [3,1], got 3.": lambda: Partition.parse(3),
+    "A shape or cycle type must be a Partition, got (2, 2): write": lambda: Partition((3, 1)).dominates((2, 2)),
+    "n must be a whole number of at least 0, got -3.": lambda: count_partitions(-3),
     "The parts of a partition must be positive and stand longest first, got (1, 3): write Partition((3, 1)).": lambda: Partition((1, 3)),
     "The parts of a partition must be positive and stand longest first, got (2, 0): write Partition((3, 1)).": lambda: Partition((2, 0)),
     "The parts of a partition must be whole numbers, got (2.5, 1): write Partition((3, 1)).": lambda: Partition((2.5, 1)),

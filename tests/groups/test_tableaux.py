@@ -160,6 +160,16 @@ def leaves_a_horizontal_strip(shape: Partition, inner: Partition) -> bool:
     return all(0 <= height - inner_height <= 1 for height, inner_height in pairs)
 
 
+@pytest.mark.parametrize("vocab", range(1, 7))
+def test_two_formulas_count_semistandard_tableaux(vocab):
+    """Weyl's formula, which takes over where symbols are few, against the boxes one by one."""
+    for n in range(16):
+        for shape in partitions(n):
+            boxes = [(row, column) for row, part in enumerate(shape.parts) for column in range(part)]
+            hooks = math.prod(itertools.chain.from_iterable(shape.hook_lengths()))
+            assert count_semistandard(shape, vocab) == math.prod(vocab + column - row for row, column in boxes) // hooks
+
+
 BAD = {
     "content adds up to 4, but the shape [2,1] has 3 boxes: make them equal.": lambda: kostka_number(Partition((2, 1)), (3, 1)),
     "each number of content must be a whole number of at least 0, got -1.": lambda: kostka_number(Partition((2, 1)), (4, -1)),

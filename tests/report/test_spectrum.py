@@ -49,11 +49,12 @@ RESULT: dict[str, Any] = {
     "crossover": 64.0,
 }
 NOISE = {"stderr": 0.01, "lower_bound": True}
+QUOTIENT = {"stderr": 0.01, "lower_bound": False}  # a quotient over a source with order bounds nothing
 SAMPLED = RESULT | {
     "source": {"name": "graded", "exchangeable": False},
     "crossover": None,
     "lengths": [
-        entry(length, [top("[L]", f"[{length}]", 1, 5.0, **NOISE)], method="rayleigh", trace_stderr=0.1, gap=gap)
+        entry(length, [top("[L]", f"[{length}]", 1, 5.0, **QUOTIENT)], method="rayleigh", trace_stderr=0.1, gap=gap)
         for length, gap in ((8, {"value": 0.01, "exact": True, "stderr": 0.0}), (16, {"value": 0.25, "exact": False, "stderr": 0.01}))
     ],
 }
@@ -118,7 +119,6 @@ class TestTables:
         rows = top_rows(RESULT | {"lengths": [entry(8, tops)]})
         assert rows[1][2] == "≥ 5 ± 0.01"
         assert rows[2][2:] == ["below 1e-14 E[k]", "1.429", ""]
-        # A quotient over a source with order bounds nothing.
         assert top_rows(SAMPLED)[1][2] == "5 ± 0.01"
         assert top_rows(SAMPLED)[0][1] == "E[k] = 10 ± 0.1, rayleigh"
 
@@ -154,6 +154,7 @@ class TestRemarks:
         assert "permuting 16 positions changes its law by a total variation of 0.25 ± 0.01." in said
         assert "no eigenvalues of the irrep" in said
         assert "lower bounds on" not in said
+        assert "eigenvalues of a kernel of sampled heads" not in said
 
     def test_of_two_methods(self):
         lengths = [entry(8, ENTRIES[0]["top"], method="young"), entry(16, [top("[L]", "[16]", 1, 5.0, **NOISE)], method="rayleigh")]
@@ -168,7 +169,7 @@ class TestRemarks:
         lengths = [entry(8, [top("[L]", "[8]", 1, 5.0, stderr=0.1)], method="two tokens", place="around")]
         said = " ".join(remarks(RESULT | {"lengths": lengths}))
         assert "Method two tokens: sampled, by differences" in said
-        assert "eigenvalues of a kernel of sampled heads, with a standard error." in said
+        assert "eigenvalues of a kernel of sampled heads, with a standard error; where copies of an irrep are nearly equal" in said
 
     @pytest.mark.parametrize(("stderr", "why"), [(None, "below rounding"), (0.1, "below rounding or within three standard errors of zero")])
     def test_of_what_is_left_out(self, stderr, why):

@@ -100,3 +100,18 @@ class TestSampledKernels:
         assert windows.resolved_trace == pytest.approx(windows.trace, rel=1e-9)
         assert 0 < windows.trace_stderr < 0.1 * windows.trace
         assert abs(windows.trace - listed.trace) <= 5 * np.hypot(windows.trace_stderr, listed.trace_stderr)
+
+    def test_noise_pushes_equal_copies_apart_and_leaves_their_mean(self):
+        """Renaming uniform tokens makes the two top copies of [2,1] equal in the limit; sampled, they differ by their errors."""
+        arch, shape = architecture(3, 3, attention="softmax", s_w=1.0, s_p=2.0), Partition((2, 1))
+
+        def pair(heads, seed):
+            rows = [row for row in specht.spectrum(arch, method="young", heads=heads, seed=seed).rows if row.irrep == shape][:2]
+            return np.array([row.eigenvalue for row in rows]), np.hypot(*(row.stderr for row in rows)) / 2
+
+        few, error = zip(*(pair(256, seed) for seed in range(8)), strict=True)
+        many, least = pair(4096, 99)
+        assert abs(np.mean(few) - many.mean()) <= 5 * np.hypot(np.mean(error) / np.sqrt(8), least)
+        splits = np.array([first - second for first, second in few])
+        assert 0.3 * np.mean(error) < splits.mean() < 10 * np.mean(error)
+        assert many[0] - many[1] < splits.mean() / 2

@@ -7,6 +7,7 @@ import math
 
 import numpy as np
 import pytest
+from named_sources import posterior_start
 
 from specht.architecture import Architecture
 from specht.errors import InputError
@@ -143,6 +144,16 @@ class TestCrossover:
     @pytest.mark.parametrize("fields", [{"activation": "erf"}, {"attention": "softmax"}, {"s_p": 0}, {"s_w": 0}, {"s_1": 0}, {"vocab": 1}])
     def test_is_for_linear_models_with_tokens_and_positions(self, fields):
         assert crossover(Architecture(**({"vocab": 4, "length": 8} | fields))) is None
+
+    def test_of_many_tokens_and_of_extreme_variances(self):
+        assert crossover(Architecture(vocab=5000, length=8, s_w=1.0)).length == pytest.approx(5000.0)
+        assert crossover(Architecture(vocab=4, length=8, s_w=1e-200, s_p=1e-200)).length == pytest.approx(4.0)
+
+    def test_of_a_mixture_that_cannot_be_read_off(self):
+        weights, theta = np.array([0.3, 0.7]), np.array([[0.2, 0.8], [0.6, 0.4]])
+        arch, disguised = Architecture(vocab=2, length=8), posterior_start(weights, theta)
+        assert not disguised.is_mixture
+        assert crossover(arch, disguised).length == pytest.approx(crossover(arch, Exchangeable(weights, theta)).length)
 
     def test_is_for_exchangeable_sources(self):
         assert crossover(Architecture(vocab=4, length=8), generic_mixture(4)) is None

@@ -40,6 +40,34 @@ BAD = {
     "give a max_level of at most 6, or a shorter length": lambda: specht.spectrum(
         architecture(2, 100, activation="erf"), max_level=25, method="rayleigh"
     ),
+    "400 sampled heads of all pairs": lambda: specht.spectrum(architecture(2, 200, attention="softmax"), method="two tokens", heads=400),
+    "ask for fewer heads, or use method='rayleigh'": lambda: specht.spectrum(
+        architecture(3, 7, attention="softmax"), method="young", heads=10**4
+    ),
+    "finite differences of 301 levels at length 600 run through": lambda: specht.spectrum(
+        architecture(2, 600, activation="erf"), max_level=300, method="two tokens"
+    ),
+    "would take about 1e+449 kernel evaluations": lambda: specht.spectrum(
+        architecture(2, 10**150, activation="erf"), max_level=1, method="two tokens"
+    ),
+    "its lists of counts need about 5 GiB, at most 4": lambda: specht.spectrum(
+        architecture(3, 27, readout="cls", activation="erf"), max_level=0, method="young"
+    ),
+    "contingency tables of 50000 tokens at length 4 do not fit": lambda: specht.spectrum(
+        architecture(50000, 4, activation="erf"), method="young"
+    ),
+    "factorials up to length 1000000000000 would have to be listed": lambda: specht.spectrum(
+        architecture(1, 10**12, activation="erf"), method="young"
+    ),
+    "at length 1000000000000 there is no room for them: choose a shorter length": lambda: specht.spectrum(
+        architecture(3, 10**12, activation="erf")
+    ),
+    "This kernel exceeds the range of float64": lambda: specht.spectrum(architecture(2, 4, s_w=1e200)),
+    "choose smaller variances": lambda: specht.spectrum(architecture(2, 4, s_1=1e200, s_2=1e200, activation="relu"), method="rayleigh"),
+    "tolerance must be a finite number of at least 0, got '1e-3'.": lambda: specht.spectrum(architecture(2, 4)).merged("1e-3"),
+    "smallest must be a finite number of at least 0, got nan.": lambda: specht.spectrum(architecture(2, 4)).truncated(
+        smallest=float("nan")
+    ),
     "are more than 16777216 tokens": lambda: specht.spectrum(architecture(3, 10**6, activation="erf"), max_level=1),
     "arch must be an Architecture, got 'V=2 L=4'": lambda: specht.spectrum("V=2 L=4"),
     "source must be one of specht.sources, got 'uniform'": lambda: specht.spectrum(architecture(2, 4), "uniform"),
@@ -103,3 +131,26 @@ def test_rows_can_be_merged_truncated_and_printed():
     text = str(spec)
     assert "[5,1]" in text
     assert f"E[k] = {spec.trace:.6g}" in text
+
+
+PROGRESS = {
+    "linear": (architecture(3, 4), {}),
+    "two tokens": (architecture(2, 5, activation="erf"), {}),
+    "two tokens, heads": (architecture(2, 3, attention="softmax"), {"heads": 256}),
+    "two tokens, listed": (architecture(2, 4, attention="softmax", scaling="tied"), {}),
+    "young": (architecture(3, 4, activation="erf"), {}),
+    "young, heads": (architecture(3, 2, attention="softmax"), {"method": "young", "heads": 256}),
+    "rayleigh": (architecture(3, 5, activation="erf"), {"method": "rayleigh", "max_level": 2, "sequences": 8}),
+}
+
+
+@pytest.mark.parametrize(("arch", "options"), PROGRESS.values(), ids=list(PROGRESS))
+def test_progress_covers_the_whole_work(arch, options):
+    calls: list[tuple[int, int]] = []
+    specht.spectrum(arch, progress=lambda done, total: calls.append((done, total)), **options)
+    done = [call[0] for call in calls]
+    assert done == sorted(done)
+    assert {total for _, total in calls} == {done[-1]}
+    if "heads" in options:  # sampling takes most of the time, the eight repeats of the sums the rest
+        assert sum(0 < each < 0.8 * done[-1] for each in done) > 8
+        assert sum(0.8 * done[-1] < each for each in done) > 8

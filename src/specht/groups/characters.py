@@ -17,9 +17,9 @@ from numbers import Rational
 import numpy as np
 
 from specht.errors import InputError, whole_number
-from specht.groups.partitions import Partition, partitions
+from specht.groups.partitions import Partition, about, check_shape, count_partitions, partitions
 
-_LARGEST_TABLE = 26  # 2436 rows and columns; int64 holds every character, as none exceeds sqrt(n!)
+LARGEST_TABLE = 26  # 2436 rows and columns; int64 holds every character, as none exceeds sqrt(n!)
 
 
 def character(shape: Partition, cycle_type: Partition) -> int:
@@ -28,7 +28,7 @@ def character(shape: Partition, cycle_type: Partition) -> int:
     >>> character(Partition((3, 1)), Partition((2, 1, 1)))  # fixed points - 1
     1
     """
-    if shape.n != cycle_type.n:
+    if check_shape(shape).n != check_shape(cycle_type).n:
         raise InputError(f"{shape} is an irrep of S_{shape.n}, but {cycle_type} is a cycle type of S_{cycle_type.n}: make them equal.")
     return _character(shape.parts, tuple(length for length in cycle_type.parts if length > 1))
 
@@ -70,7 +70,7 @@ def class_size(cycle_type: Partition) -> int:
     >>> class_size(Partition((2, 1, 1)))
     6
     """
-    cycles = Counter(cycle_type.parts)
+    cycles = Counter(check_shape(cycle_type).parts)
     moved = cycle_type.n - cycles.pop(1, 0)
     return math.perm(cycle_type.n, moved) // math.prod(length**count * math.factorial(count) for length, count in cycles.items())
 
@@ -84,8 +84,8 @@ def character_table(n: int) -> np.ndarray:
            [ 1, -1,  1]])
     """
     n = whole_number("n", n)
-    if n > _LARGEST_TABLE:
-        raise InputError(f"The character table of S_{n} is too large (n is at most {_LARGEST_TABLE}): use character() for single entries.")
+    if n > LARGEST_TABLE:
+        raise InputError(f"The character table of S_{n} is too large (n is at most {LARGEST_TABLE}): use character() for single entries.")
     tables: list[np.ndarray] = []
     for size in range(n + 1):
         tables.append(_next_table(size, tables))
@@ -126,7 +126,16 @@ def decompose(class_function: Mapping[Partition, int | Fraction]) -> dict[Partit
     >>> decompose(fixed_points)
     {Partition(parts=(5,)): 1, Partition(parts=(4, 1)): 1}
     """
-    n = next(iter(class_function)).n if class_function else 0
+    if not isinstance(class_function, Mapping):
+        raise InputError(f"A class function is a dictionary from cycle types to values, got {class_function!r}.")
+    n = check_shape(next(iter(class_function))).n if class_function else 0
+    if n > LARGEST_TABLE:
+        raise InputError(
+            f"A class function of S_{n} is decomposed with its character table, {about(count_partitions(n))} rows and columns, which stops "
+            f"at n = {LARGEST_TABLE}: choose a smaller group."
+        )
+    for cycles in class_function:
+        check_shape(cycles)
     classes = list(partitions(n))
     if odd := set(classes) ^ set(class_function):
         fault = "is not one of them" if max(odd) in class_function else "has none"

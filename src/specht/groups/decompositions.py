@@ -5,12 +5,21 @@ Every function returns a `Decomposition`, a dictionary from shape to multiplicit
 
 from __future__ import annotations
 
+import functools
+from collections import Counter
 from collections.abc import Sequence
 
 from specht.errors import InputError, whole_number
 from specht.groups.labels import Decomposition
-from specht.groups.partitions import Partition, partitions
-from specht.groups.tableaux import count_semistandard, inner_shapes, kostka_number
+from specht.groups.partitions import Partition, about, count_partitions, count_sums, partitions, whole_numbers
+from specht.groups.tableaux import count_semistandard, inner_shapes, outer_parts
+
+_MOST_IRREPS = 2 * 10**5
+"""Irreps that are listed at most: some seconds."""
+_MOST_PRODUCTS = 5 * 10**4
+"""Irreps that are built up strip by strip at most: ten seconds or twenty."""
+_MOST_STRIPS = 10**6
+"""Horizontal strips that are gone through at most: some seconds."""
 
 
 def permutation_module(content: Sequence[int]) -> Decomposition[Partition]:
@@ -19,10 +28,19 @@ def permutation_module(content: Sequence[int]) -> Decomposition[Partition]:
     >>> print(permutation_module((4, 1, 1)))
     [6] + 2 [5,1] + [4,2] + [4,1,1]
     """
-    counts = [whole_number("each number of content", count) for count in content]
-    length = sum(counts)
-    shapes = partitions(length, max_rows=max(len(counts), 1), max_level=length - max(counts, default=0))
-    return Decomposition({shape: kostka_number(shape, counts) for shape in shapes})
+    counts = whole_numbers("content", content)
+    length, rows = sum(counts), sum(count > 0 for count in counts)
+    irreps = count_partitions(length, max_rows=max(rows, 1), max_level=length - max(counts, default=0))
+    what = f"Functions on arrangements of {rows} symbols in {length} places"
+    refuse_many(what, irreps, "use kostka_number for single ones", _MOST_PRODUCTS)
+    shapes = Counter({(): 1})
+    for count in sorted(counts, reverse=True):  # the most frequent first: shapes then stay long and few
+        larger: Counter[tuple[int, ...]] = Counter()
+        for inner, ways in shapes.items():
+            for outer in outer_parts(inner, count):
+                larger[outer] += ways
+        shapes = larger
+    return Decomposition({Partition(parts): ways for parts, ways in sorted(shapes.items(), reverse=True)})
 
 
 def multilinear(length: int, degree: int) -> Decomposition[Partition]:
@@ -53,6 +71,7 @@ def functions_on_sequences(vocab: int, length: int, max_level: int | None = None
     """
     vocab, length = whole_number("vocab", vocab, 1), whole_number("length", length)
     shapes = partitions(length, max_rows=vocab, max_level=max_level)
+    refuse_many(f"Functions on sequences of {vocab} tokens at length {length}", count_partitions(length, vocab, max_level))
     return Decomposition({shape: count_semistandard(shape, vocab) for shape in shapes})
 
 
@@ -69,8 +88,24 @@ def functions_of_degree(vocab: int, length: int, degree: int) -> Decomposition[P
     """
     vocab, length, degree = whole_number("vocab", vocab, 1), whole_number("length", length), whole_number("degree", degree)
     _check_degree(length, degree)
+    # The rows of a shape and of what a strip leaves of it form one chain, lambda_2 >= mu_2 >= lambda_3 >= ... >= lambda_V. A column of the
+    # chain that is 2h - 1 or 2h high takes h boxes of lambda, at most d in all: sums of parts h in two colours, and of ones to fill up.
+    rows = min(vocab, degree + 2)  # longer columns do not fit
+    strips = count_sums(degree, sorted([1, *range(1, rows - 1), *range(1, rows)]))[-1]
+    if strips > _MOST_STRIPS:
+        raise InputError(
+            f"Functions of exactly {degree} tokens out of {vocab} take about {strips:.1e} horizontal strips to count, more than "
+            f"{_MOST_STRIPS:.0e}: choose a lower degree, or use functions_on_sequences with a max_level."
+        )
+    multiplicity = functools.cache(lambda inner: count_semistandard(inner, vocab - 1))
     shapes = partitions(length, max_rows=vocab, max_level=degree)
-    return Decomposition({shape: sum(count_semistandard(inner, vocab - 1) for inner in inner_shapes(shape, degree)) for shape in shapes})
+    return Decomposition({shape: sum(map(multiplicity, inner_shapes(shape, degree))) for shape in shapes})
+
+
+def refuse_many(what: str, irreps: int, cure: str = "give a smaller max_level", most: int = _MOST_IRREPS) -> None:
+    """Raise where more irreps would have to be listed than anybody waits for."""
+    if irreps > most:
+        raise InputError(f"{what} have about {about(irreps)} irreps, more than the {most:.0e} that are listed in seconds: {cure}.")
 
 
 def _check_degree(length: int, degree: int) -> None:

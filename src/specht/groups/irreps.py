@@ -11,13 +11,13 @@ from __future__ import annotations
 import functools
 import itertools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from specht.errors import InputError, whole_number
 from specht.groups.characters import character
-from specht.groups.partitions import Partition, partitions
+from specht.groups.partitions import Partition, about, check_shape, partitions
 from specht.groups.permutations import Permutation, check_permutation, cycle_type, transposition
 from specht.groups.tableaux import lattice_words
 
@@ -25,6 +25,12 @@ Action = Callable[[Permutation], np.ndarray]
 """How a permutation moves the states of a system: `action(permutation)[state]` is the state that `state` goes to."""
 
 _LARGEST_DIMENSION = 5000
+_LARGEST_FORM = 2 * 10**9
+"""Steps, dimension x n^2, in which tableaux are listed and exchanged at most: a few seconds."""
+_LARGEST_PRODUCT = 3 * 10**9
+"""Entries, exchanges x dimension^2, that the product of adjacent transpositions goes through at most: half a minute."""
+_LARGEST_STACK = 2**27
+"""Entries of all matrices of adjacent transpositions together at most: a gigabyte."""
 _LARGEST_SUM = 8  # 40320 permutations
 _LARGEST_CENTRE = 14  # up to here two sums over contents tell all shapes apart
 
@@ -39,6 +45,13 @@ def adjacent_transpositions(shape: Partition) -> np.ndarray:
            [[-0.5  ,  0.866],
             [ 0.866,  0.5  ]]])
     """
+    _refuse_large(shape)
+    entries = (shape.n - 1) * shape.dimension**2
+    if entries > _LARGEST_STACK:
+        raise InputError(
+            f"The {shape.n - 1} adjacent transpositions of {shape} have {entries:.1e} entries, {entries / 2**27:.0f} GiB, more than "
+            f"{_LARGEST_STACK / 2**27:.0f}: take them one at a time with orthogonal_matrix, or choose a smaller shape."
+        )
     diagonals, partners = _orthogonal_form(shape)
     identity = np.eye(diagonals.shape[1])
     return np.array([_exchange(*form, identity) for form in zip(diagonals, partners, strict=True)]).reshape(-1, *identity.shape)
@@ -54,7 +67,16 @@ def orthogonal_matrix(shape: Partition, permutation: Permutation) -> np.ndarray:
     array([[-0.5  ,  0.866],
            [-0.866, -0.5  ]])
     """
+    _refuse_large(shape)
     images = list(check_permutation(permutation, shape.n))
+    exchanges = _inversions(images)
+    steps = exchanges * shape.dimension**2
+    if steps > _LARGEST_PRODUCT:
+        raise InputError(
+            f"This permutation is a product of {exchanges} adjacent transpositions, and with matrices of {shape.dimension} rows that takes "
+            f"{steps:.1e} steps, more than {_LARGEST_PRODUCT:.0e}: use character(shape, cycle_type(permutation)) for its trace, or choose "
+            "a smaller shape."
+        )
     diagonals, partners = _orthogonal_form(shape)
     matrix = np.eye(diagonals.shape[1])
     # Exchanging neighbours until the images are sorted multiplies the permutation by s_i, s_j, ... from the right: p = ... s_j s_i.
@@ -66,6 +88,25 @@ def orthogonal_matrix(shape: Partition, permutation: Permutation) -> np.ndarray:
     return matrix
 
 
+def _inversions(images: Sequence[int]) -> int:
+    """How many pairs stand in the wrong order: the number of adjacent transpositions that sort them."""
+    array = np.array(images)
+    return sum(int((array[:place] > image).sum()) for place, image in enumerate(images))
+
+
+def _refuse_large(shape: Partition) -> None:
+    """Raise where there are more tableaux, or longer ones, than anybody waits for."""
+    dimension = check_shape(shape).dimension
+    if dimension > _LARGEST_DIMENSION:
+        raise InputError(f"The matrices of {shape} have {dimension} rows, more than {_LARGEST_DIMENSION}: choose a smaller shape.")
+    steps = dimension * shape.n**2
+    if steps > _LARGEST_FORM:
+        raise InputError(
+            f"The standard tableaux of {shape}, {dimension} with {shape.n} entries each, take {about(steps)} steps to list and exchange, "
+            f"more than {_LARGEST_FORM:.0e}: use character() for traces, or choose a smaller shape."
+        )
+
+
 def _exchange(diagonal: np.ndarray, partner: np.ndarray, matrix: np.ndarray) -> np.ndarray:
     """The product of an adjacent transposition and a matrix."""
     return diagonal[:, None] * matrix + np.sqrt(1.0 - diagonal**2)[:, None] * matrix[partner]
@@ -74,18 +115,17 @@ def _exchange(diagonal: np.ndarray, partner: np.ndarray, matrix: np.ndarray) -> 
 @functools.lru_cache(maxsize=256)
 def _orthogonal_form(shape: Partition) -> tuple[np.ndarray, np.ndarray]:
     """For each exchange of i and i + 1 and each tableau: 1/r, and the tableau with i and i + 1 exchanged (itself where r is 1 or -1)."""
-    if shape.dimension > _LARGEST_DIMENSION:
-        raise InputError(f"The matrices of {shape} have {shape.dimension} rows, more than {_LARGEST_DIMENSION}: choose a smaller shape.")
     words = list(lattice_words(shape))
     index = {word: number for number, word in enumerate(words)}
     shifts = max(shape.n - 1, 0)
     diagonals = np.empty((shifts, len(words)))
-    partners = np.empty((shifts, len(words)), dtype=np.intp)
+    partners = np.tile(np.arange(len(words)), (shifts, 1))
     for number, word in enumerate(words):
         contents = _contents(word)
         for i in range(shifts):
             diagonals[i, number] = 1.0 / (contents[i + 1] - contents[i])
-            partners[i, number] = index.get((*word[:i], word[i + 1], word[i], *word[i + 2 :]), number)
+            if word[i] != word[i + 1]:  # neighbours in one row cannot be exchanged, and most are
+                partners[i, number] = index.get((*word[:i], word[i + 1], word[i], *word[i + 2 :]), number)
     diagonals.flags.writeable = partners.flags.writeable = False
     return diagonals, partners
 
@@ -111,7 +151,7 @@ def isotypic_projector(shape: Partition, action: Action) -> np.ndarray:
            [-0.333,  0.667, -0.333],
            [-0.333, -0.333,  0.667]])
     """
-    n = shape.n
+    n = check_shape(shape).n
     if n > _LARGEST_SUM:
         raise InputError(f"The sum over the permutations of {n} points has {n}! terms, more than {_LARGEST_SUM}!: use isotypic_projectors.")
     states = _states(action, n)

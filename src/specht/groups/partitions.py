@@ -11,9 +11,16 @@ import itertools
 import math
 import operator
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+
+import numpy as np
 
 from specht.errors import InputError, whole_number
+
+_LONGEST_COUNT = 10**6
+"""Sizes up to which shapes are counted; beyond, there are at least as many."""
+_MANY = 1e12
+"""So many shapes that nobody asks how many more there are."""
 
 
 @dataclasses.dataclass(frozen=True, order=True)
@@ -53,7 +60,7 @@ class Partition:
         >>> Partition.parse("[2, 1, 1]").parts
         (2, 1, 1)
         """
-        if not re.fullmatch(r"\s*\[\s*(\d+\s*(,\s*\d+\s*)*)?\]\s*", notation):
+        if not isinstance(notation, str) or not re.fullmatch(r"\s*\[\s*(\d+\s*(,\s*\d+\s*)*)?\]\s*", notation):
             raise InputError(f"A partition is written as row lengths in brackets, such as [3,1], got {notation!r}.")
         return cls(tuple(int(part) for part in re.findall(r"\d+", notation)))
 
@@ -119,10 +126,35 @@ class Partition:
         >>> Partition((3, 1)).dominates(Partition((2, 2))), Partition((3, 3)).dominates(Partition((4, 1, 1)))
         (True, False)
         """
-        if self.n != other.n:
+        if self.n != check_shape(other).n:
             raise InputError(f"Dominance compares partitions of one number, got {self} of {self.n} and {other} of {other.n}.")
         pairs = itertools.zip_longest(self.parts, other.parts, fillvalue=0)
         return all(lead >= 0 for lead in itertools.accumulate(mine - theirs for mine, theirs in pairs))
+
+
+def check_shape(shape: Partition) -> Partition:
+    """The shape, or an `InputError` for anything but a `Partition`."""
+    if not isinstance(shape, Partition):
+        raise InputError(f"A shape or cycle type must be a Partition, got {shape!r}: write for example Partition((3, 1)).")
+    return shape
+
+
+def about(number: int) -> str:
+    """A whole number of any size, for a sentence.
+
+    >>> about(12345), about(10**400)
+    ('1.2e+04', '1e+400')
+    """
+    return f"{number:.1e}" if number < 10**300 else f"1e+{math.floor(math.log10(number))}"
+
+
+def whole_numbers(name: str, values: Iterable[int], at_least: int = 0) -> tuple[int, ...]:
+    """The values as whole numbers, or an `InputError` that says which is none."""
+    try:
+        listed = tuple(values)
+    except TypeError:
+        raise InputError(f"{name} must be a list of whole numbers, got {values!r}.") from None
+    return tuple(whole_number(f"each number of {name}", value, at_least) for value in listed)
 
 
 def partitions(n: int, max_rows: int | None = None, max_level: int | None = None) -> Iterator[Partition]:
@@ -147,3 +179,37 @@ def _descending(n: int, longest: int, rows: int, shortest: int = 1) -> Iterator[
     for first in range(min(n, longest), max(shortest, -(-n // rows)) - 1, -1):
         for rest in _descending(n - first, first, rows - 1):
             yield (first, *rest)
+
+
+def count_partitions(n: int, max_rows: int | None = None, max_level: int | None = None) -> int:
+    """How many `partitions(n, max_rows, max_level)` there are, without listing them.
+
+    The number is exact for levels up to n/2 and for all levels together, and no less than the true one in between. Counting stops
+    where there are very many (n beyond a million, or 10^12 shapes): then there are at least as many as this.
+
+    >>> count_partitions(100), count_partitions(100, max_rows=3), count_partitions(10**6, max_level=2)
+    (190569292, 884, 4)
+    """
+    n = whole_number("n", n)
+    rows = n if max_rows is None else min(n, whole_number("max_rows", max_rows, 1))
+    level = n if max_level is None else min(n, whole_number("max_level", max_level))
+    every = count_sums(n, range(1, rows + 1))[-1]
+    return round(min(every, count_sums(level, range(1, rows)).sum()) if level < n else every)
+
+
+def count_sums(size: int, parts: Iterable[int]) -> np.ndarray:
+    """In how many ways 0, 1, ... `size` are sums of parts, each taken as often as one likes; cut off as `count_partitions` is.
+
+    Parts are given in increasing order. One that is given twice comes in two colours.
+
+    >>> count_sums(4, [1, 2])
+    array([1., 1., 2., 2., 3.])
+    """
+    size = min(size, _LONGEST_COUNT)
+    ways = np.eye(1, size + 1)[0]
+    for part in parts:
+        if part > size or ways[-1] > _MANY:
+            break
+        rows = -(-(size + 1) // part)
+        ways = np.pad(ways, (0, rows * part - size - 1)).reshape(rows, part).cumsum(axis=0).ravel()[: size + 1]
+    return ways

@@ -5,6 +5,7 @@ r"""Permutations as tuples of images, counted from 0.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
 
 from specht.errors import InputError, whole_number
@@ -19,9 +20,13 @@ def check_permutation(permutation: Sequence[int], n: int) -> Permutation:
     >>> check_permutation([1, 2, 0], 3)
     (1, 2, 0)
     """
-    if sorted(permutation) != list(range(n)):
+    try:
+        images = tuple(operator.index(image) for image in permutation)
+    except TypeError:
+        images = None
+    if images is None or sorted(images) != list(range(n)):
         raise InputError(f"A permutation of {n} points lists each of 0 to {n - 1} once, got {permutation!r}.")
-    return tuple(int(image) for image in permutation)
+    return images
 
 
 def compose(left: Permutation, right: Permutation) -> Permutation:
@@ -30,8 +35,9 @@ def compose(left: Permutation, right: Permutation) -> Permutation:
     >>> compose((1, 0, 2), (0, 2, 1))
     (1, 2, 0)
     """
+    right = _any_permutation(right)
     left = check_permutation(left, len(right))
-    return tuple(left[image] for image in check_permutation(right, len(right)))
+    return tuple(left[image] for image in right)
 
 
 def transposition(n: int, first: int, second: int) -> Permutation:
@@ -53,7 +59,7 @@ def cycle_type(permutation: Permutation) -> Partition:
     >>> str(cycle_type((1, 2, 0, 3)))
     '[3,1]'
     """
-    permutation = check_permutation(permutation, len(permutation))
+    permutation = _any_permutation(permutation)
     lengths: list[int] = []
     seen: set[int] = set()
     for start in permutation:
@@ -64,3 +70,12 @@ def cycle_type(permutation: Permutation) -> Partition:
         if len(seen) > before:
             lengths.append(len(seen) - before)
     return Partition(tuple(sorted(lengths, reverse=True)))
+
+
+def _any_permutation(permutation: Permutation) -> Permutation:
+    """The permutation, of as many points as it has images."""
+    try:
+        n = len(permutation)
+    except TypeError:
+        raise InputError(f"A permutation is a list of images, got {permutation!r}: write for example (1, 2, 0).") from None
+    return check_permutation(permutation, n)

@@ -17,7 +17,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from specht.errors import InputError, whole_number
-from specht.groups.partitions import Partition
+from specht.groups.partitions import Partition, check_shape, whole_numbers
 
 Tableau = tuple[tuple[int, ...], ...]
 
@@ -28,7 +28,7 @@ def lattice_words(shape: Partition) -> Iterator[tuple[int, ...]]:
     >>> list(lattice_words(Partition((2, 1))))
     [(0, 0, 1), (0, 1, 0)]
     """
-    unfinished: list[tuple[tuple[int, ...], tuple[int, ...]]] = [((), shape.parts)]
+    unfinished: list[tuple[tuple[int, ...], tuple[int, ...]]] = [((), check_shape(shape).parts)]
     while unfinished:
         word, rows = unfinished.pop()
         if not any(rows):
@@ -58,7 +58,7 @@ def inner_shapes(shape: Partition, size: int) -> Iterator[Partition]:
     >>> [str(inner) for inner in inner_shapes(Partition((3, 2)), 3)]
     ['[3]', '[2,1]']
     """
-    return map(Partition, _inner(shape.parts, whole_number("size", size)))
+    return map(Partition, _inner(check_shape(shape).parts, whole_number("size", size)))
 
 
 def _inner(parts: tuple[int, ...], size: int) -> Iterator[tuple[int, ...]]:
@@ -74,6 +74,23 @@ def _inner(parts: tuple[int, ...], size: int) -> Iterator[tuple[int, ...]]:
             yield tuple(part for part in (first, *reversed(tail)) if part)
 
 
+def outer_parts(parts: tuple[int, ...], size: int) -> Iterator[tuple[int, ...]]:
+    """The rows of all shapes that a horizontal strip of `size` boxes makes of a shape (Pieri's rule).
+
+    >>> list(outer_parts((2, 1), 2))
+    [(4, 1), (3, 1, 1), (3, 2), (2, 2, 1)]
+    """
+    if not parts:
+        yield (size,) if size else ()
+        return
+    free = [range(low, min(high, low + size) + 1) for high, low in itertools.pairwise((*parts, 0))]
+    # The first row takes what the others leave, so that its length costs nothing.
+    for tail in itertools.product(*free):
+        first = sum(parts) + size - sum(tail)
+        if first >= parts[0]:
+            yield tuple(part for part in (first, *tail) if part)
+
+
 def semistandard_tableaux(shape: Partition, vocab: int, content: Sequence[int] | None = None) -> Iterator[Tableau]:
     """The semistandard tableaux with entries 0 to vocab - 1; with `content`, those that hold symbol v exactly `content[v]` times.
 
@@ -84,10 +101,11 @@ def semistandard_tableaux(shape: Partition, vocab: int, content: Sequence[int] |
     """
     vocab = whole_number("vocab", vocab)
     if content is None:
-        return _fillings(shape.parts, vocab)
-    if len(content) != vocab:
-        raise InputError(f"content must say how often each of the {vocab} symbols occurs, got {len(content)} numbers.")
-    return _fillings_with_content(shape.parts, _check_content(shape, content))
+        return _fillings(check_shape(shape).parts, vocab)
+    counts = _check_content(shape, content)
+    if len(counts) != vocab:
+        raise InputError(f"content must say how often each of the {vocab} symbols occurs, got {len(counts)} numbers.")
+    return _fillings_with_content(shape.parts, counts)
 
 
 def _fillings(parts: tuple[int, ...], vocab: int) -> Iterator[Tableau]:
@@ -119,9 +137,11 @@ def _complete(tableau: Tableau, parts: tuple[int, ...], symbol: int) -> Tableau:
 
 
 def count_semistandard(shape: Partition, vocab: int) -> int:
-    r"""Number of semistandard tableaux with entries 0 to vocab - 1, by the hook content formula at a cost of O(`level` + min(V, row)):
+    r"""Number of semistandard tableaux with entries 0 to vocab - 1, by Weyl's formula where symbols are few, at a cost of O(V^2), and
+    elsewhere by the hook content formula, at a cost of O(`level` + min(V, row)):
 
-    $$ \prod_{\text{boxes}} \frac{V + \text{column} - \text{row}}{h} . $$
+    $$ \prod_{i < j \le V} \frac{\lambda_i - \lambda_j + j - i}{j - i}
+       = \prod_{\text{boxes}} \frac{V + \text{column} - \text{row}}{h} . $$
 
     It is the multiplicity of $S^\lambda$ in the functions on sequences of V tokens, and zero when the shape has more than V rows.
 
@@ -129,8 +149,14 @@ def count_semistandard(shape: Partition, vocab: int) -> int:
     999999
     """
     vocab = whole_number("vocab", vocab)
-    if not shape.parts:
+    if not check_shape(shape).parts:
         return 1
+    if len(shape.parts) > vocab:
+        return 0
+    if vocab * (vocab - 1) // 2 <= shape.level:
+        ends = [part - row for row, part in enumerate((*shape.parts, *[0] * (vocab - len(shape.parts))))]
+        pairs = list(itertools.combinations(range(vocab), 2))
+        return math.prod(ends[i] - ends[j] for i, j in pairs) // math.prod(j - i for i, j in pairs)
     first, second = shape.parts[0], (*shape.parts, 0)[1]
     first_row = math.comb(vocab + first - 1, first) * math.perm(first, second)  # (V + first - 1)! / ((V - 1)! (first - second)!)
     below = math.prod(vocab + column - row for row, part in enumerate(shape.parts[1:], start=1) for column in range(part))
@@ -170,7 +196,7 @@ def _kostka(parts: tuple[int, ...], repeated: tuple[int, ...]) -> int:
 
 
 def _check_content(shape: Partition, content: Sequence[int]) -> tuple[int, ...]:
-    counts = tuple(whole_number("each number of content", count) for count in content)
-    if sum(counts) != shape.n:
+    counts = whole_numbers("content", content)
+    if sum(counts) != check_shape(shape).n:
         raise InputError(f"content adds up to {sum(counts)}, but the shape {shape} has {shape.n} boxes: make them equal.")
     return counts

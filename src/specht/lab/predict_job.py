@@ -14,7 +14,6 @@ import xarray
 
 from specht.errors import InputError
 from specht.lab.predict_config import PredictConfig
-from specht.lab.progress import Progress, share
 from specht.lab.spectrum_job import spectrum_entry
 from specht.lab.target_config import MODES
 from specht.learning import gp
@@ -25,6 +24,7 @@ from specht.learning.modes import leading_modes
 from specht.sequences.exchangeability import Gap, exchangeability_gap
 from specht.sequences.mixtures import order_broken
 from specht.sequences.tasks import Task, order_forgotten
+from specht.symmetry.progress import Progress, stages
 from specht.symmetry.solve import choose_method, spectrum
 from specht.symmetry.spectrum import Spectrum
 
@@ -180,8 +180,8 @@ def run_predict(config: PredictConfig, progress: Progress | None = None) -> Pred
     cpu, wall = time.process_time(), time.perf_counter()
     arch = config.architecture.architecture()
     source = config.source.build(arch.vocab, config.seed)
-    parts = 1 + len(config.check) + len(config.breaking)
-    found = _spectrum(config, arch, source, share(progress, 0, parts))
+    first, *checks = stages(progress, [1.0] * (1 + len(config.check) + len(config.breaking)))
+    found = _spectrum(config, arch, source, first)
     target = (
         leading_modes(found, range(config.target.number + 1)) if config.target.target == MODES else config.target.build(source, arch.length)
     )
@@ -190,10 +190,9 @@ def run_predict(config: PredictConfig, progress: Progress | None = None) -> Pred
     gap = None if source.is_exchangeable else exchangeability_gap(source, arch.length, readout=arch.readout, seed=config.seed)
     exact = None
     if "gp" in config.check:
-        exact = _exact(config, arch, task, found.trace, share(progress, 1, parts))
+        exact = _exact(config, arch, task, found.trace, checks.pop(0))
     broken = []
-    for number, epsilon in enumerate(config.breaking):
-        part = share(progress, parts - len(config.breaking) + number, parts)
+    for epsilon, part in zip(config.breaking, checks, strict=True):
         broken.append(_breaking(config, arch, source, target, epsilon, part))
     return Prediction(
         config,
@@ -212,7 +211,7 @@ def run_predict(config: PredictConfig, progress: Progress | None = None) -> Pred
     )
 
 
-def _spectrum(config: PredictConfig, arch: Architecture, source: Source, progress: Progress) -> Spectrum:
+def _spectrum(config: PredictConfig, arch: Architecture, source: Source, progress: Progress | None) -> Spectrum:
     """The spectrum over the source, its order forgotten; sampled with several eigenvalues of each irrep where it is not exact."""
     law = order_forgotten(source, arch.columns)
     method = choose_method(arch, law, config.kind, config.max_level)
@@ -229,7 +228,7 @@ def _spectrum(config: PredictConfig, arch: Architecture, source: Source, progres
     )
 
 
-def _exact(config: PredictConfig, arch: Architecture, task: Task, scale: float, progress: Progress) -> gp.MeasuredCurve:
+def _exact(config: PredictConfig, arch: Architecture, task: Task, scale: float, progress: Progress | None) -> gp.MeasuredCurve:
     numbers = [n for n in config.n_train if n <= config.check_n]
     return gp.learning_curve(
         arch,
@@ -245,10 +244,10 @@ def _exact(config: PredictConfig, arch: Architecture, task: Task, scale: float, 
     )
 
 
-def _breaking(config: PredictConfig, arch: Architecture, source: Any, target: Target, epsilon: float, progress: Progress) -> Broken:
+def _breaking(config: PredictConfig, arch: Architecture, source: Any, target: Target, epsilon: float, progress: Progress | None) -> Broken:
     """Theory and exact inference on the source with its order broken; the target stays the same function of the tokens."""
     broken: MixtureOfHMMs = order_broken(source, epsilon)
-    found = _spectrum(config, arch, broken, lambda done, total: None)
+    found = _spectrum(config, arch, broken, None)
     task = Task(broken, target)
     exact = _exact(config, arch, task, found.trace, progress)
     curve = learning_curve(found, task, exact.n_train, config.ridge, config.noise, seed=config.seed)

@@ -13,11 +13,11 @@ import numpy as np
 import xarray
 
 from specht.architecture import Architecture
-from specht.lab.progress import share
 from specht.lab.spectrum_config import SpectrumConfig, without_length
 from specht.sequences.exchangeability import Gap, exchangeability_gap
 from specht.symmetry.crossover import Crossover, crossover
 from specht.symmetry.power_law import Exponent
+from specht.symmetry.progress import report, stages
 from specht.symmetry.scaling import Family, Point, is_resolved, scaling
 from specht.symmetry.spectrum import ROUNDING, Spectrum
 
@@ -124,7 +124,6 @@ def _trace_stderr(spectrum: Spectrum) -> float | None:
 
 def rows(spectrum: Spectrum) -> list[dict[str, Any]]:
     """The rows of a spectrum as plain values, largest eigenvalue first."""
-    lower_bounds = {block.irrep: block.is_bound for block in spectrum.blocks}
     return [
         {
             "irrep": str(row.irrep),
@@ -135,7 +134,7 @@ def rows(spectrum: Spectrum) -> list[dict[str, Any]]:
             "stderr": row.stderr,
             "bound": row.bound,
             "below_rounding": row.below_rounding,
-            "lower_bound": lower_bounds[row.irrep],
+            "lower_bound": row.lower_bound,
             "resolved": is_resolved(row),
         }
         for row in spectrum.rows
@@ -178,10 +177,11 @@ def run_spectrum(config: SpectrumConfig, progress: Callable[[int, int], None] | 
 
     cpu, wall = time.process_time(), time.perf_counter()
     spectra: list[Spectrum] = []
+    ordered = not source.is_exchangeable
+    parts = stages(progress, [1.0] * len(architectures) + [0.1 * ordered] * len(architectures))
     # Longest first: what is too long is refused before anybody has waited for the others.
-    for part, (arch, method) in enumerate(reversed(list(zip(architectures, methods, strict=True)))):
-        report = share(progress, part, len(architectures))
-        report(0, 1)
+    for (arch, method), part in zip(reversed(list(zip(architectures, methods, strict=True))), parts, strict=False):
+        report(part, 0, 1)
         found = spectrum(
             arch,
             source,
@@ -191,18 +191,17 @@ def run_spectrum(config: SpectrumConfig, progress: Callable[[int, int], None] | 
             heads=config.heads,
             sequences=config.sequences,
             seed=config.seed,
-            progress=report,
+            progress=part,
         )
         spectra.insert(0, found)
-    gaps = (
-        None
-        if source.is_exchangeable
-        else tuple(exchangeability_gap(source, a.length, readout=a.readout, seed=config.seed) for a in architectures)
-    )
+    gaps: list[Gap] = []
+    for arch, part in zip(architectures if ordered else [], parts[len(architectures) :], strict=False):
+        gaps.append(exchangeability_gap(source, arch.length, readout=arch.readout, seed=config.seed, progress=part))
+        report(part, 1, 1)
     return SpectrumRun(
         tuple(spectra),
         config.source.source,
-        gaps,
+        tuple(gaps) if ordered else None,
         tuple(scaling(spectra)),
         crossover(architectures[-1], source, config.kind),
         time.process_time() - cpu,

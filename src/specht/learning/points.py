@@ -8,8 +8,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from specht.groups.other.sets import count_vectors
 from specht.sequences.law import Source
-from specht.symmetry.blocks.combinatorics import compositions, log_factorial
+from specht.symmetry.blocks.combinatorics import log_factorial
 
 MOST_CLASSES = 2**17
 """Classes of sequences that are listed at most; beyond, sequences are drawn."""
@@ -46,7 +47,7 @@ def count_classes(vocab: int, length: int, columns: int, reads: int) -> int:
 def _classes(source: Source, length: int, columns: int, reads: int) -> Points:
     vocab, reads = source.vocab, min(reads, length)
     seen = np.array(list(itertools.product(range(vocab), repeat=reads + columns - length)), dtype=np.int32)
-    counts = compositions(length - reads, vocab)
+    counts = count_vectors(vocab, length - reads)
     rest = np.array([np.repeat(np.arange(vocab), count) for count in counts], dtype=np.int32).reshape(len(counts), length - reads)
     first, second = np.repeat(np.arange(len(seen)), len(rest)), np.tile(np.arange(len(rest)), len(seen))
     x = np.concatenate([seen[first, :reads], rest[second], seen[first, reads:]], axis=1)

@@ -38,7 +38,7 @@ def top_rows(result: Mapping[str, Any]) -> list[list[str]]:
 def _eigenvalue(top: Mapping[str, Any], result: Mapping[str, Any]) -> str:
     if top["stderr"] is None and not top["resolved"]:
         return f"below {result['rounding']:.0e} E[k]"
-    at_least = "≥ " if top["lower_bound"] and result["source"]["exchangeable"] else ""
+    at_least = "≥ " if top["lower_bound"] else ""
     return at_least + _with_error(top["eigenvalue"], top["stderr"])
 
 
@@ -84,10 +84,13 @@ def _method_remarks(result: Mapping[str, Any]) -> list[str]:
         sampled = any(row["stderr"] is not None for entry in entries for row in entry["rows"])
         said.append(f"Method {name}{where}: {'sampled' if sampled else 'exact'}, {METHODS[name]}.")
     rows = [row for entry in result["lengths"] for row in entry["rows"]]
-    if result["source"]["exchangeable"] and any(row["lower_bound"] for row in rows):
+    if any(row["lower_bound"] for row in rows):
         said.append("Values with ≥ are sampled lower bounds on the top eigenvalue of their irrep, with a standard error.")
-    if any(row["stderr"] is not None and not row["lower_bound"] for row in rows):
-        said.append("Those with ± alone are eigenvalues of a kernel of sampled heads, with a standard error.")
+    if result["source"]["exchangeable"] and any(row["stderr"] is not None and not row["lower_bound"] for row in rows):
+        said.append(
+            "Those with ± alone are eigenvalues of a kernel of sampled heads, with a standard error; where copies of an irrep are nearly "
+            "equal, noise pushes them apart by one or two such errors, the top one upwards."
+        )
     return said
 
 

@@ -16,7 +16,7 @@ import numpy as np
 from scipy.special import logsumexp
 
 from specht.errors import InputError, whole_number
-from specht.sequences.tokens import check_sequences
+from specht.sequences.tokens import check_sequences, every_sequence
 
 if TYPE_CHECKING:
     from specht.sequences.exchangeable import Exchangeable
@@ -131,9 +131,7 @@ class Source(abc.ABC):
                 f"{self.vocab}^{columns} sequences (about 10^{columns * math.log10(self.vocab):.0f}) are too many to list, "
                 f"at most {ENUMERATION_LIMIT}: use fewer columns, or sample."
             )
-        digits = self.vocab ** np.arange(columns - 1, -1, -1)
-        x = (np.arange(states)[:, None] // digits % self.vocab).astype(np.int32)
-        return x, self._joint(tuple(range(columns)))
+        return every_sequence(self.vocab, columns), self._joint(tuple(range(columns)))
 
     def joint(self, positions: Sequence[int]) -> np.ndarray:
         """Joint law of the tokens at distinct positions, counted from 0: one axis of size V a position, in the order given."""

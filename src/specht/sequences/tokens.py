@@ -54,6 +54,16 @@ def check_sequences(vocab: int, tokens: Any, name: str = "x", cure: str = "give 
     return array.astype(np.int32, copy=False)
 
 
+def every_sequence(vocab: int, columns: int) -> np.ndarray:
+    """All V^columns sequences, in lexicographic order.
+
+    >>> every_sequence(2, 2).tolist()
+    [[0, 0], [0, 1], [1, 0], [1, 1]]
+    """
+    digits = vocab ** np.arange(columns - 1, -1, -1)
+    return (np.arange(vocab**columns)[:, None] // digits % vocab).astype(np.int32)
+
+
 def check_mask(arch: Architecture, mask: Any, tokens: np.ndarray, name: str = "mask") -> np.ndarray:
     """A padding mask (n, columns), True for real tokens; all True when none is given."""
     if mask is None:

@@ -61,5 +61,12 @@ def crossover(arch: Architecture, source: Source | None = None, kind: Kind = "nn
     standard = arch.vocab > 1 and min(s_w, s_p, arch.s_1, arch.s_2) > 0.0  # otherwise [L-1,1] has no eigenvalue
     if not standard or not is_linear_model(arch, kind) or not source.is_exchangeable:
         return None
-    equal = float(source.mixture.moments().p2.trace())
-    return Crossover((s_p**2 if arch.values_see_positions else s_w * s_p) / (s_w**2 * equal))
+    ratio = s_p / s_w  # first, since squares of the variances may be out of range where this is not
+    return Crossover((ratio**2 if arch.values_see_positions else ratio) / _equal(source))
+
+
+def _equal(source: Source) -> float:
+    """Probability that two tokens are equal."""
+    if not source.is_mixture:
+        return float(source.joint((0, 1)).trace())
+    return float(source.mixture.weights @ (source.mixture.probabilities**2).sum(axis=1))  # at any vocabulary

@@ -12,22 +12,22 @@ import numpy as np
 
 from specht.architecture import Architecture
 from specht.errors import InputError
-from specht.groups.partitions import Partition, partitions
+from specht.groups.other.sets import count_vectors
+from specht.groups.partitions import Partition, about, partitions
 from specht.infinite.forms import MAX_POSITIONS, SAMPLED_FORMS, Kind, choose_form
 from specht.infinite.kernel import Kernel
 from specht.sequences.law import Source
 from specht.symmetry.blocks import values
 from specht.symmetry.blocks.block import Block
-from specht.symmetry.blocks.combinatorics import CountIndex, compositions, log_factorial
-from specht.symmetry.blocks.law import CountLaw
+from specht.symmetry.blocks.combinatorics import CountIndex, log_factorial
+from specht.symmetry.blocks.law import CountLaw, count_readouts
 from specht.symmetry.blocks.linear import is_linear_model, linear_blocks
 from specht.symmetry.blocks.rayleigh import BATCHES, FEWEST, count_orders, mean_diagonal, rayleigh_block
 from specht.symmetry.blocks.ritz import ritz_block
 from specht.symmetry.blocks.two_tokens import OverlapKernel, two_token_blocks
-from specht.symmetry.blocks.young import count_terms, young_block
+from specht.symmetry.blocks.young import count_entries, count_terms, young_block
+from specht.symmetry.progress import Progress, stages
 from specht.symmetry.spectrum import Spectrum
-
-Progress = Callable[[int, int], None]
 
 MAX_BLOCK = 2500
 """Rows of a block of the linear model, V^2, at most: half a minute."""
@@ -36,14 +36,16 @@ MAX_ORDERS = 2**10
 MAX_TOKENS = 2**24
 """Tokens of a batch of Rayleigh quotients at most."""
 MAX_BYTES = 2**32
-"""Memory of the blocks of two tokens at most."""
+"""Memory of the blocks of two tokens, or of the lists of counts of "young", at most."""
 MAX_LENGTH = 2048
-"""Longest context of two tokens, at a cost of the third power."""
+"""Longest context of two tokens: with levels up to 3 some twenty minutes, the third power of the 18 s that length 512 takes."""
+MAX_DIFFERENCES = 3 * 10**11
+"""Numbers in the finite differences of two tokens at most: a quarter of an hour."""
 MAX_TABLES = 3 * 10**7
 """Kernel values of contingency tables held at most: a quarter of a gigabyte."""
-MAX_TERMS = 10**10
-"""Terms of sums over tables that method "young" adds up at most: ten minutes."""
-SOON = 10**9
+MAX_TERMS = 2 * 10**10
+"""Terms of sums over tables that method "young" adds up at most: ten minutes at the 15 to 40 ns that one was measured to take."""
+SOON = 2 * 10**9
 """Terms at most where it is chosen by itself: a minute."""
 LISTED_SOON = 100
 """The same for a kernel of sampled heads where the method is chosen by itself: half a minute."""
@@ -51,12 +53,20 @@ LISTED = 2500
 """Contexts of a kernel that is no closed function of counts, of which all are listed, at most."""
 JOINT_POSITIONS = 512
 """Positions of a batch of Rayleigh quotients whose heads are drawn jointly, at a cost of the second power, at most."""
+MAX_PRODUCTS = 2 * 10**12
+"""Products of features of sampled heads that exact methods take at most: half an hour."""
 REPEATS = 8
 """Independent sets of heads whose scatter is the standard error of the eigenvalues of a sampled kernel."""
+DRAWING = 0.8
+"""Fraction of the time that kernels of sampled heads or of listed sequences take, for the report of progress."""
 MAX_SHAPES = 200
 """Shapes of Rayleigh quotients at most."""
 MAX_SEED = 2**31 // BATCHES - 1
 """Every batch has a seed of its own, below 2^31."""
+_MAKING = 8
+"""What it takes to make a term, in the time that it takes to add it up for one pair of readout tokens."""
+_BYTES_A_COUNT = 24
+"""Memory that goes with every number in a list of counts, as measured."""
 _INSTEAD = "use method='rayleigh', which samples low levels at any length"
 
 
@@ -89,17 +99,21 @@ def linear(law: CountLaw, kind: Kind, max_level: int) -> Spectrum:
 
 def two_token_refusal(arch: Architecture, kind: Kind, max_level: int) -> str | None:
     """Why the method "two tokens" cannot be used, or None."""
-    length, readouts = arch.length, 2 if arch.readout == "last" else 1
+    length, readouts = arch.length, count_readouts(arch)
     if arch.vocab != 2:
         return f"it is for vocab=2, and this architecture has {arch.vocab}: use method='young' or 'rayleigh'"
     if length > MAX_LENGTH:
-        evaluations = f"{readouts**2 * length**3 / 6:.0e} kernel evaluations"
+        evaluations = f"{about(readouts**2 * length**3 // 6)} kernel evaluations"
         return f"length {length} would take about {evaluations}, more than length {MAX_LENGTH} does: {_INSTEAD}"
     levels = range(min(max_level, length // 2) + 1)
-    needed = 8 * sum((readouts * (length - 2 * m + 1)) ** 2 for m in levels)
+    needed = 16 * sum((readouts * (length - 2 * m + 1)) ** 2 for m in levels)  # blocks and their eigenvectors
     if needed > MAX_BYTES:
         memory = f"{needed / 2**30:.0f} GiB, at most {MAX_BYTES / 2**30:.0f}"
         return f"{len(levels)} levels at length {length} need {memory}: give a smaller max_level"
+    differences = readouts**2 * sum((m + 1) * (length - 2 * m + 1) ** 2 * (length - 2 * m + 2) // 2 for m in levels)
+    if differences > MAX_DIFFERENCES:
+        work = f"{about(differences)} numbers, at most {MAX_DIFFERENCES:.0e}"
+        return f"finite differences of {len(levels)} levels at length {length} run through {work}: give a smaller max_level"
     windows = readouts * (length + 1) * (length + 4) // 2
     if choose_form(arch, kind) == "joint" and windows * arch.columns > MAX_POSITIONS:
         return f"heads of {windows} sequences would have to be drawn together, at most {MAX_POSITIONS // arch.columns}: {_INSTEAD}"
@@ -112,16 +126,20 @@ def two_tokens(law: CountLaw, kind: Kind, max_level: int, sampling: Sampling, pr
     refusal = two_token_refusal(arch, kind, max_level)
     if refusal is not None:
         raise InputError(f"Method 'two tokens' does not apply: {refusal}.")
+    _refuse_heads(arch, kind, values.ARRANGEMENTS * law.readouts**2 * (arch.length + 1) ** 2 * (arch.length + 2) // 2, sampling)
     levels = range(min(max_level, arch.length // 2) + 1)
-    kernels = [values.overlap_kernel(kernel, kind, law.readouts, sampling.seed) for kernel in _kernels(arch, kind, sampling)]
+    limits = _kernels(arch, kind, sampling)
+    rests = _rests(len(limits))
+    drawing, adding = _two_stages(progress, len(limits), 1 + len(rests), 0.0 if values.is_closed(limits[0], kind) else DRAWING)
+    kernels = [values.overlap_kernel(limit, kind, law.readouts, sampling.seed, part) for limit, part in zip(limits, drawing, strict=True)]
 
     def mean_of(chosen: list[int]) -> OverlapKernel:
         return lambda ones: kernels[chosen[0]](ones) if len(chosen) == 1 else np.mean([kernels[i](ones) for i in chosen], axis=0)
 
     ones = np.arange(arch.length + 1)
     counts = np.stack([arch.length - ones, ones], axis=1)
-    blocks, diagonal = two_token_blocks(law, mean_of(list(range(len(kernels)))), levels, progress)
-    left_out = [two_token_blocks(law, mean_of(rest), levels) for rest in _rests(len(kernels))]
+    blocks, diagonal = two_token_blocks(law, mean_of(list(range(len(kernels)))), levels, adding[0])
+    left_out = [two_token_blocks(law, mean_of(rest), levels, part) for rest, part in zip(rests, adding[1:], strict=True)]
     traces = [_mean(law, counts, without) for _, without in left_out]
     found = _with_errors(blocks, [rest for rest, _ in left_out])
     return Spectrum(arch, kind, "two tokens", found, _mean(law, counts, diagonal), float(_jackknife(traces)))
@@ -130,10 +148,12 @@ def two_tokens(law: CountLaw, kind: Kind, max_level: int, sampling: Sampling, pr
 def young_refusal(arch: Architecture, kind: Kind, max_level: int, limit: int) -> str | None:
     """Why the method "young" would take too long, or None."""
     vocab, length = arch.vocab, arch.length
-    readouts = vocab if arch.readout == "last" else 1
-    tables = math.comb(length + vocab**2 - 1, vocab**2 - 1) * readouts**2
-    if (length + 1) ** (vocab**2 - 1) >= 2**63:
+    readouts = count_readouts(arch)
+    if (vocab**2 - 1) * math.log2(length + 1) >= 63.0:
         return f"contingency tables of {vocab} tokens at length {length} do not fit into 64-bit numbers: {_INSTEAD}"
+    if length > MAX_TABLES:  # of one token, which has a single table
+        return f"factorials up to length {length} would have to be listed, more than {MAX_TABLES:.0e}: {_INSTEAD}"
+    tables = math.comb(length + vocab**2 - 1, vocab**2 - 1) * readouts**2
     if tables > MAX_TABLES:
         return f"{vocab} tokens at length {length} have {tables:.1e} contingency tables, more than {MAX_TABLES:.0e}: {_INSTEAD}"
     form = choose_form(arch, kind)
@@ -143,7 +163,12 @@ def young_refusal(arch: Architecture, kind: Kind, max_level: int, limit: int) ->
     if form != "classes" and vocab**length > listed:
         contexts = f"its {vocab}^{length} contexts would have to be listed, more than {listed}"
         return f"this kernel is no closed function of counts, so {contexts}: {_INSTEAD}"
-    terms = readouts**2 * sum(count_terms(shape, vocab) for shape in partitions(length, max_rows=vocab, max_level=max_level))
+    shapes = list(partitions(length, max_rows=vocab, max_level=max_level))
+    needed = _BYTES_A_COUNT * max(tables // readouts**2 * vocab**2, *(count_entries(shape, vocab) for shape in shapes))
+    if needed > MAX_BYTES:
+        memory = f"{needed / 2**30:.0f} GiB, at most {MAX_BYTES / 2**30:.0f}"
+        return f"its lists of counts need about {memory}: {_INSTEAD}, or a smaller max_level"
+    terms = (readouts**2 + _MAKING) * sum(count_terms(shape, vocab) for shape in shapes)
     if terms > limit:
         return f"the sums over tables have {terms:.1e} terms, more than {limit:.0e}: {_INSTEAD}, or a smaller max_level"
     return None
@@ -155,24 +180,25 @@ def young(law: CountLaw, kind: Kind, max_level: int, sampling: Sampling, progres
     refusal = young_refusal(arch, kind, max_level, MAX_TERMS)
     if refusal is not None:
         raise InputError(f"Method 'young' would take too long: {refusal}.")
+    _refuse_heads(arch, kind, (law.readouts * arch.vocab**arch.length) ** 2, sampling)
     index = CountIndex(arch.length, arch.vocab**2)
-    tables = [values.kernel_of_tables(kernel, kind, law.readouts, index) for kernel in _kernels(arch, kind, sampling)]
+    kernels = _kernels(arch, kind, sampling)
+    rests = _rests(len(kernels))
+    drawing, adding = _two_stages(progress, len(kernels), 1 + len(rests), 0.1 if values.is_closed(kernels[0], kind) else DRAWING)
+    tables = [values.kernel_of_tables(kernel, kind, law.readouts, index, part) for kernel, part in zip(kernels, drawing, strict=True)]
     shapes = list(partitions(arch.length, max_rows=arch.vocab, max_level=max_level))
+    terms = [count_terms(shape, arch.vocab) for shape in shapes]
 
-    def blocks(chosen: list[int], report: Progress | None = None) -> list[Block]:
-        table, found = np.mean([tables[i] for i in chosen], axis=0), []
-        for number, shape in enumerate(shapes):
-            found.append(young_block(law, shape, index, table))
-            if report is not None:
-                report(number + 1, len(shapes))
-        return found
+    def blocks(chosen: list[int], progress: Progress | None) -> list[Block]:
+        table = np.mean([tables[i] for i in chosen], axis=0)
+        return [young_block(law, shape, index, table, part) for shape, part in zip(shapes, stages(progress, terms), strict=True)]
 
-    everything = list(range(len(tables)))
-    counts = compositions(arch.length, arch.vocab)
+    counts = count_vectors(arch.vocab, arch.length)
     own = index.rank(index.encode((counts[:, :, None] * np.eye(arch.vocab, dtype=int)).reshape(len(counts), -1)))
     diagonals = np.array([np.einsum("wwn->wn", table[:, :, own]) for table in tables])
-    traces = [_mean(law, counts, diagonals[rest].mean(axis=0)) for rest in _rests(len(tables))]
-    found = _with_errors(blocks(everything, progress), [blocks(rest) for rest in _rests(len(tables))])
+    traces = [_mean(law, counts, diagonals[rest].mean(axis=0)) for rest in rests]
+    everything = blocks(list(range(len(tables))), adding[0])
+    found = _with_errors(everything, [blocks(rest, part) for rest, part in zip(rests, adding[1:], strict=True)])
     return Spectrum(arch, kind, "young", found, _mean(law, counts, diagonals.mean(axis=0)), float(_jackknife(traces)))
 
 
@@ -200,15 +226,10 @@ def _sampled(
         sampling = sampling._replace(sequences=max(2, min(sampling.sequences, JOINT_POSITIONS // arch.columns)))
     shapes = _shapes(arch, max_level)
     _refuse_large(arch, kind, shapes, sampling)
-    done = itertools.count(1)
-
-    def tick() -> None:
-        if progress is not None:
-            progress(next(done), BATCHES * len(shapes))
-
+    *parts, last = stages(progress, [1.0] * len(shapes) + [0.2])  # a diagonal is quicker than a Gram
     options = {"kind": kind, **sampling._asdict()}
-    blocks = [block(arch, source, shape, progress=tick, **options) for shape in shapes]
-    trace, stderr = mean_diagonal(arch, source, **options)
+    blocks = [block(arch, source, shape, progress=part, **options) for shape, part in zip(shapes, parts, strict=True)]
+    trace, stderr = mean_diagonal(arch, source, progress=last, **options)
     return Spectrum(arch, kind, method, tuple(blocks), trace, stderr, exchangeable=source.is_exchangeable)
 
 
@@ -231,6 +252,11 @@ def _largest(arch: Architecture, kind: Kind, shapes: list[Partition]) -> float:
 
 
 def _refuse_large(arch: Architecture, kind: Kind, shapes: list[Partition], sampling: Sampling) -> None:
+    if _largest(arch, kind, shapes[:1]) > 1.0:
+        raise InputError(
+            f"A batch of Rayleigh quotients has {FEWEST} sequences at least, and at length {arch.length} there is no room for them: "
+            "choose a shorter length, or the linear model, whose spectrum costs the same at any length."
+        )
     if _largest(arch, kind, shapes) > 1.0 or len(shapes) == MAX_SHAPES:
         best = highest_level(arch, kind, 6)
         raise InputError(
@@ -244,10 +270,26 @@ def _refuse_large(arch: Architecture, kind: Kind, shapes: list[Partition], sampl
         )
 
 
+def _refuse_heads(arch: Architecture, kind: Kind, pairs: int, sampling: Sampling) -> None:
+    """Raise where the products of the features of sampled heads on so many pairs of sequences take longer than anybody waits for."""
+    products = REPEATS * pairs * sampling.heads * (arch.columns + arch.symbols)
+    if choose_form(arch, kind) == "heads" and products > MAX_PRODUCTS:
+        raise InputError(
+            f"{sampling.heads} sampled heads of all pairs of sequences that this method needs at length {arch.length} take "
+            f"{about(products)} products, more than {MAX_PRODUCTS:.0e}: ask for fewer heads, or {_INSTEAD}."
+        )
+
+
 def _kernels(arch: Architecture, kind: Kind, sampling: Sampling) -> list[Kernel]:
     """The kernel, or where heads are sampled several of it with heads of their own."""
     sampled = choose_form(arch, kind) in SAMPLED_FORMS
     return [Kernel(arch, heads=sampling.heads, seed=sampling.seed * REPEATS + i) for i in range(REPEATS if sampled else 1)]
+
+
+def _two_stages(progress: Progress | None, kernels: int, passes: int, drawing: float) -> tuple[list, list]:
+    """Callbacks of the kernels, which take a fraction `drawing` of the time, and of passes over all blocks, which take the rest."""
+    parts = stages(progress, [drawing / kernels] * kernels + [(1.0 - drawing) / passes] * passes)
+    return parts[:kernels], parts[kernels:]
 
 
 def _with_errors(blocks: list[Block], left_out: list[list[Block]]) -> tuple[Block, ...]:

@@ -34,7 +34,7 @@ class Point:
     """E[k(x, x)] at this length."""
     trace_stderr: float
     lower_bound: bool
-    """True for a Rayleigh quotient, which the top eigenvalue may exceed."""
+    """True for a Rayleigh quotient over an exchangeable source, which the top eigenvalue may exceed."""
     resolved: bool
     """False where the eigenvalue is below rounding or not significantly above zero: such a point enters no fit."""
 
@@ -144,11 +144,10 @@ def scaling(spectra: Sequence[Spectrum]) -> list[Family]:
 
 def top_points(spectrum: Spectrum) -> list[Point]:
     """The largest eigenvalue of every irrep in a spectrum."""
-    bounds = {block.irrep: block.is_bound for block in spectrum.blocks}
     tops: dict[Partition, Row] = {}
     for row in spectrum.rows:
         tops.setdefault(row.irrep, row)
-    return [_point(spectrum, row, bounds[row.irrep]) for row in tops.values()]
+    return [_point(spectrum, row) for row in tops.values()]
 
 
 def is_resolved(row: Row) -> bool:
@@ -156,7 +155,7 @@ def is_resolved(row: Row) -> bool:
     return not row.below_rounding and row.eigenvalue > SIGNIFICANT * (row.stderr or 0.0)
 
 
-def _point(spectrum: Spectrum, row: Row, lower_bound: bool) -> Point:
+def _point(spectrum: Spectrum, row: Row) -> Point:
     return Point(
         spectrum.arch.length,
         row.irrep,
@@ -164,7 +163,7 @@ def _point(spectrum: Spectrum, row: Row, lower_bound: bool) -> Point:
         row.stderr,
         spectrum.trace,
         spectrum.trace_stderr,
-        lower_bound=lower_bound,
+        lower_bound=row.lower_bound,
         resolved=is_resolved(row),
     )
 

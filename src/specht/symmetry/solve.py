@@ -11,9 +11,10 @@ from specht.sequences.exchangeability import require_exchangeable
 from specht.sequences.law import Source
 from specht.sequences.sources import uniform
 from specht.symmetry import methods
-from specht.symmetry.blocks.law import CountLaw
+from specht.symmetry.blocks.law import CountLaw, count_readouts
 from specht.symmetry.blocks.linear import is_linear_model
-from specht.symmetry.methods import Progress, Sampling
+from specht.symmetry.methods import Sampling
+from specht.symmetry.progress import Progress, report
 from specht.symmetry.spectrum import Spectrum
 
 Method = Literal["auto", "linear", "two tokens", "young", "rayleigh", "ritz"]
@@ -84,7 +85,9 @@ def spectrum(
         return methods.ritz(arch, mixture, kind, min(level, RITZ_LEVEL), sampling, progress)
     law = CountLaw(arch, require_exchangeable(source, arch.length, readout=arch.readout))
     if method == "linear":
-        return methods.linear(law, kind, level)
+        found = methods.linear(law, kind, level)
+        report(progress, 1, 1)
+        return found
     return (methods.two_tokens if method == "two tokens" else methods.young)(law, kind, level, sampling, progress)
 
 
@@ -104,7 +107,7 @@ def choose_method(arch: Architecture, source: Source, kind: Kind = "nngp", max_l
     level = arch.length if max_level is None else max_level
     if not source.is_mixture:
         return "rayleigh"
-    if is_linear_model(arch, kind) and arch.vocab * (arch.vocab if arch.readout == "last" else 1) <= methods.MAX_BLOCK:
+    if is_linear_model(arch, kind) and count_readouts(arch) * arch.vocab <= methods.MAX_BLOCK:
         return "linear"
     if arch.vocab == 2 and (choose_form(arch, kind) not in SAMPLED_FORMS or arch.length <= SAMPLED_LENGTH):
         low = LOW_LEVEL if max_level is None and arch.length > FULL_LENGTH else level

@@ -3,11 +3,17 @@ r"""The spectrum of the kernel operator, irrep by irrep.
 The operator $(T f)(x) = E_y[k(x, y) f(y)]$ over an exchangeable source commutes with permutations of the context, so its eigenfunctions
 come in multiplets, one irrep $\lambda$ of $S_L$ each, and $\sum_\lambda \dim\lambda \sum_i \lambda_i = E[k(x, x)]$ bounds every
 eigenvalue by $E[k(x,x)] / \dim\lambda$.
+
+Eigenvalues of a kernel of sampled heads have standard errors, and a bias that is smaller except where copies of one irrep are nearly equal,
+such as those that renaming uniform tokens exchanges: noise in the block pushes them apart by one or two standard errors, the top one
+upwards, as it does the eigenvalues of any noisy matrix; their mean stays where it is.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import math
+import numbers
 from collections.abc import Sequence
 
 from specht.architecture import Architecture
@@ -35,7 +41,7 @@ class Row:
     copy: int
     """Its number among the copies of the irrep, from the largest eigenvalue."""
     stderr: float | None
-    """Standard error; None for an exact value."""
+    """Standard error; None for an exact value. Noise pushes nearly equal sampled copies apart by one or two of it."""
     below_rounding: bool
     """True if float64 does not resolve it: all that is known is the bound, and that it is at most rounding."""
     lower_bound: bool
@@ -113,7 +119,8 @@ class Spectrum:
 
     def truncated(self, max_rows: int | None = None, *, smallest: float = 0.0) -> list[Row]:
         """The largest rows that float64 resolves: at most `max_rows`, and none below `smallest` times E[k]."""
-        rows = [row for row in self.rows if not row.below_rounding and row.eigenvalue >= smallest * self.trace]
+        least = _not_negative("smallest", smallest) * self.trace
+        rows = [row for row in self.rows if not row.below_rounding and row.eigenvalue >= least]
         return rows if max_rows is None else rows[: whole_number("max_rows", max_rows, 1)]
 
     def merged(self, tolerance: float = 1e-10) -> list[Row]:
@@ -121,6 +128,7 @@ class Spectrum:
 
         They agree within `tolerance`, relative, or both lie below rounding, so that no part of the trace is lost or gained.
         """
+        tolerance = _not_negative("tolerance", tolerance)
         groups: dict[Partition, list[list[Row]]] = {}
         for row in self.rows:  # largest first
             of_irrep = groups.setdefault(row.irrep, [])
@@ -146,6 +154,12 @@ class Spectrum:
         remarks += [f"{hidden} rows lie below rounding, {ROUNDING:g} of E[k]; all that is known of them is their bound"] * (hidden > 0)
         remarks += ["the source is not exchangeable: rows are quotients, and bounds are comparisons"] * (not self.exchangeable)
         return "\n".join(lines + remarks)
+
+
+def _not_negative(name: str, value: float) -> float:
+    if isinstance(value, bool) or not isinstance(value, numbers.Real) or not 0.0 <= float(value) < math.inf:
+        raise InputError(f"{name} must be a finite number of at least 0, got {value!r}.")
+    return float(value)
 
 
 def _mean_row(rows: list[Row]) -> Row:

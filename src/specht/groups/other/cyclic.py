@@ -45,7 +45,8 @@ class Harmonic:
         >>> Harmonic.parse("C8:3")
         Harmonic(length=8, frequency=3)
         """
-        if not (match := re.fullmatch(r"\s*C(\d+):(\d+)\s*", notation)):
+        match = re.fullmatch(r"\s*C(\d+):(\d+)\s*", notation) if isinstance(notation, str) else None
+        if match is None:
             raise InputError(f"A harmonic is written as length and frequency, such as C8:3, got {notation!r}.")
         return cls(int(match[1]), int(match[2]))
 

@@ -13,10 +13,10 @@ from collections import Counter
 import numpy as np
 
 from specht.errors import InputError, whole_number
-from specht.groups.characters import decompose
+from specht.groups.characters import LARGEST_TABLE, decompose
 from specht.groups.decompositions import permutation_module
 from specht.groups.labels import Decomposition
-from specht.groups.partitions import Partition, partitions
+from specht.groups.partitions import Partition, about, count_partitions, partitions
 
 EDGE_RELATIONS = ("equal", "one node in common", "disjoint")
 ARC_RELATIONS = ("equal", "reversed", "same tail", "same head", "head on tail", "tail on head", "disjoint")
@@ -78,6 +78,12 @@ def functions_on_edge_sets(nodes: int, edges: int | None = None, ordered: bool =
     """
     nodes = whole_number("nodes", nodes, 2)
     pairs = math.perm(nodes, 2) // (1 if ordered else 2)
+    if nodes > LARGEST_TABLE:
+        raise InputError(
+            f"Functions of all graphs on {nodes} nodes are decomposed with the character table of S_{nodes}, "
+            f"{about(count_partitions(nodes))} rows and columns, which stops at {LARGEST_TABLE} nodes: use functions_on_pairs({nodes}) for "
+            "functions of one edge, or fewer nodes."
+        )
     edges = None if edges is None else whole_number("edges", edges)
     if edges is not None and edges > pairs:
         raise InputError(f"A graph on {nodes} nodes has at most {pairs} edges, got {edges}.")

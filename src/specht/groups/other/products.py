@@ -11,9 +11,9 @@ import math
 from collections.abc import Sequence
 
 from specht.errors import InputError, whole_number
-from specht.groups.decompositions import functions_on_sequences
+from specht.groups.decompositions import functions_on_sequences, refuse_many
 from specht.groups.labels import Decomposition
-from specht.groups.partitions import Partition
+from specht.groups.partitions import Partition, count_partitions, whole_numbers
 
 
 @dataclasses.dataclass(frozen=True, order=True)
@@ -39,6 +39,8 @@ class ProductIrrep:
     @classmethod
     def parse(cls, notation: str) -> ProductIrrep:
         """The irrep that a notation such as `[3,1]x[2]` describes."""
+        if not isinstance(notation, str):
+            raise InputError(f"A product of irreps is written as partitions with x between them, such as [3,1]x[2], got {notation!r}.")
         return cls(tuple(Partition.parse(factor) for factor in notation.split("x")))
 
     @property
@@ -58,9 +60,12 @@ def functions_on_segments(vocab: int, lengths: Sequence[int], max_level: int | N
     >>> print(functions_on_segments(vocab=2, lengths=(2, 2)))
     9 [2]x[2] + 3 [2]x[1,1] + 3 [1,1]x[2] + [1,1]x[1,1]
     """
-    sizes = [whole_number("each of lengths", length, 1) for length in lengths]
+    sizes = whole_numbers("lengths", lengths, 1)
     if not sizes:
         raise InputError("lengths must name at least one segment, got none.")
+    irreps = math.prod(count_partitions(size, whole_number("vocab", vocab, 1), max_level) for size in sizes)
+    what = f"Functions on segments of {vocab} tokens at lengths {', '.join(map(str, sizes))}"
+    refuse_many(what, irreps, "give a smaller max_level, or decompose one segment at a time with functions_on_sequences")
     segments = [functions_on_sequences(vocab, size, max_level).items() for size in sizes]
     multiplicities: dict[ProductIrrep, int] = {}
     for choice in itertools.product(*segments):

@@ -9,11 +9,16 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
-from specht.errors import whole_number
+import numpy as np
+
+from specht.errors import InputError, whole_number
 from specht.groups.labels import Decomposition
-from specht.groups.partitions import Partition
+from specht.groups.partitions import Partition, about, whole_numbers
+
+_LARGEST_LIST = 2**28
+"""Counts in a list of count vectors at most: two gigabytes."""
 
 
 def functions_of_counts(vocab: int, length: int) -> Decomposition[Partition]:
@@ -26,20 +31,38 @@ def functions_of_counts(vocab: int, length: int) -> Decomposition[Partition]:
     return Decomposition({Partition((length,)): math.comb(length + vocab - 1, vocab - 1)})
 
 
-def count_vectors(vocab: int, length: int) -> Iterator[tuple[int, ...]]:
-    """All ways in which L tokens can be shared out among V symbols: the points that functions of counts live on.
+def count_vectors(vocab: int, length: int) -> np.ndarray:
+    """All ways in which L tokens can be shared out among V symbols, in lexicographic order: the points that functions of counts live on.
 
-    >>> list(count_vectors(vocab=2, length=2))
-    [(0, 2), (1, 1), (2, 0)]
+    One a row, shape (N, V).
+
+    >>> count_vectors(vocab=2, length=2)
+    array([[0, 2],
+           [1, 1],
+           [2, 0]])
     """
     vocab, length = whole_number("vocab", vocab, 1), whole_number("length", length)
-    return _shares(vocab, length)
-
-
-def _shares(vocab: int, length: int) -> Iterator[tuple[int, ...]]:
-    places = length + vocab - 1
-    for bars in itertools.combinations(range(places), vocab - 1):
-        yield tuple(after - before - 1 for before, after in itertools.pairwise((-1, *bars, places)))
+    number = math.comb(length + vocab - 1, vocab - 1)
+    if number * vocab > _LARGEST_LIST:
+        raise InputError(
+            f"{length} tokens can be shared out among {vocab} symbols in {about(number)} ways, a list of more than "
+            f"{_LARGEST_LIST / 2**27:.0f} GiB: choose fewer symbols or a shorter length."
+        )
+    left, choices = np.array([length]), []
+    for _ in range(vocab - 1):
+        parent = np.repeat(np.arange(len(left)), left + 1)
+        ends = np.cumsum(left + 1)
+        chosen = np.arange(len(parent)) - np.repeat(ends - left - 1, left + 1)  # 0, 1, ... up to what is left
+        choices.append((parent, chosen))
+        left = left[parent] - chosen
+    vectors = np.empty((len(left), vocab), dtype=int)
+    vectors[:, -1] = left
+    branch = np.arange(len(left))
+    for symbol in reversed(range(vocab - 1)):  # from the last choice back to those that it followed
+        parent, chosen = choices[symbol]
+        vectors[:, symbol] = chosen[branch]
+        branch = parent[branch]
+    return vectors
 
 
 def sequences_with(counts: Sequence[int]) -> int:
@@ -48,5 +71,5 @@ def sequences_with(counts: Sequence[int]) -> int:
     >>> [sequences_with(counts) for counts in count_vectors(vocab=2, length=4)]
     [1, 4, 6, 4, 1]
     """
-    totals = list(itertools.accumulate(whole_number("each of counts", count) for count in counts))
-    return math.prod(math.comb(total, count) for total, count in zip(totals, counts, strict=True))
+    numbers = whole_numbers("counts", counts)
+    return math.prod(math.comb(total, count) for total, count in zip(itertools.accumulate(numbers), numbers, strict=True))

@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from specht.errors import InputError
 from specht.groups.partitions import Partition
 
 Eigenfunction = Callable[[np.ndarray], np.ndarray]
@@ -38,7 +39,14 @@ class Block:
         return lambda x: self.eigenfunctions(x)[:, copy]
 
 
+def require_finite(values: np.ndarray) -> None:
+    """Raise where a kernel has left the range of float64."""
+    if not np.isfinite(values).all():
+        raise InputError("This kernel exceeds the range of float64, about 1e308: choose smaller variances s_w, s_p, s_1 and s_2.")
+
+
 def diagonalise(matrix: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Eigenvalues of a symmetric matrix, largest first, and their vectors as columns."""
+    require_finite(matrix)
     values, vectors = np.linalg.eigh((matrix + matrix.T) / 2.0)
     return values[::-1], vectors[:, ::-1]

@@ -10,6 +10,11 @@ from specht.architecture import Architecture
 from specht.sequences.exchangeable import Exchangeable
 
 
+def count_readouts(arch: Architecture) -> int:
+    """Number of different readout tokens W: V with readout "last"; one where the readout is a class symbol or a mean."""
+    return arch.vocab if arch.readout == "last" else 1
+
+
 @dataclasses.dataclass(frozen=True)
 class CountLaw:
     """Probabilities of single sequences of an exchangeable source, as an architecture reads them."""
@@ -19,8 +24,8 @@ class CountLaw:
 
     @property
     def readouts(self) -> int:
-        """Number of different readout tokens W: V with readout "last"; one where the readout is a class symbol or a mean."""
-        return self.arch.vocab if self.arch.readout == "last" else 1
+        """Number of different readout tokens W."""
+        return count_readouts(self.arch)
 
     def log_probability(self, context_counts: np.ndarray) -> np.ndarray:
         """Logarithm of the probability of one sequence with given context counts (..., V): shape (W, ...), by readout token."""

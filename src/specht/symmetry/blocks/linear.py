@@ -26,7 +26,7 @@ import numpy as np
 from specht.architecture import Architecture
 from specht.groups.partitions import Partition
 from specht.infinite.forms import Kind
-from specht.symmetry.blocks.block import Block, diagonalise
+from specht.symmetry.blocks.block import Block, diagonalise, require_finite
 from specht.symmetry.blocks.law import CountLaw
 
 
@@ -42,7 +42,8 @@ def is_linear_model(arch: Architecture, kind: Kind) -> bool:
 def linear_blocks(arch: Architecture, law: CountLaw, kind: Kind) -> list[Block]:
     """The blocks of [L] and [L-1,1], at a cost that does not depend on L."""
     moments = _moments(law)
-    forms = _forms(arch, kind)
+    with np.errstate(over="ignore", invalid="ignore"):  # what is out of range is refused with a sentence later
+        forms = _forms(arch, kind)
     shapes = [Partition((arch.length,))] + ([Partition((arch.length - 1, 1))] if arch.length > 1 else [])
     return [
         _block(law, shape, form, gram)
@@ -58,7 +59,7 @@ class _Pair(NamedTuple):
 
 
 def _forms(arch: Architecture, kind: Kind) -> _Pair:
-    s_w, s_p, length, vocab = arch.token_variance, arch.position_variance, arch.length, arch.vocab
+    s_w, s_p, length, vocab = np.float64(arch.token_variance), np.float64(arch.position_variance), arch.length, arch.vocab
     in_values = s_p if arch.values_see_positions else 0.0
     if arch.readout == "last":
         same_readout, readout_is_token = np.eye(vocab), np.eye(vocab)
@@ -90,6 +91,7 @@ def _block(law: CountLaw, shape: Partition, form: np.ndarray, gram: np.ndarray) 
     scaled = vectors * np.sqrt(np.where(cut, values, 0.0))[:, None, :]
     root = scaled @ vectors.transpose(0, 2, 1)
     inverse = (vectors * np.where(cut, 1.0 / np.sqrt(np.where(cut, values, 1.0)), 0.0)[:, None, :]) @ vectors.transpose(0, 2, 1)
+    require_finite(form)
     operator = np.einsum("wvu,wuxy,xyz->wvxz", root, form, root, optimize=True).reshape(readouts * vocab, -1)
     eigenvalues, directions = diagonalise(operator)
     rank = int(cut.sum())  # directions without variance are no functions

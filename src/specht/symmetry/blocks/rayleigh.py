@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable
 
 import numpy as np
 
@@ -28,7 +27,8 @@ from specht.infinite.forms import Kind
 from specht.infinite.kernel import Kernel
 from specht.sequences.exchangeable import Exchangeable
 from specht.sequences.law import Source, cumulative, pick
-from specht.symmetry.blocks.block import Block
+from specht.symmetry.blocks.block import Block, require_finite
+from specht.symmetry.progress import Progress, report, stages
 
 BATCHES = 16
 """Independent batches, each with its own heads: their scatter is the standard error."""
@@ -47,30 +47,30 @@ def rayleigh_block(
     heads: int,
     sequences: int,
     seed: int,
-    progress: Callable[[], None] | None = None,
+    progress: Progress | None = None,
 ) -> Block:
     """The Rayleigh quotient of one shape as a block with a single eigenvalue, a lower bound on the top one.
 
     Arguments:
         heads: sampled heads of each batch; without effect on a closed kernel.
         sequences: sequences of each batch, all orders of their tall columns counted, so that every shape takes as long.
-        progress: called after every batch.
+        progress: called as progress(done, total).
     """
     columns = tall_columns(shape)
     orders, signs = signed_orders(columns, arch.columns)
     sequences = max(FEWEST, sequences // len(orders))
     quotients, weights = np.empty(BATCHES), np.empty(BATCHES)
-    for batch in range(BATCHES):
+    for batch, part in enumerate(stages(progress, [1.0] * BATCHES)):
         rng = np.random.default_rng([seed, batch, *shape.parts])
         x, weights[batch] = _conditioned(source, arch.columns, columns, rng, sequences)
         moved = x[:, orders].reshape(-1, arch.columns)  # every sequence in every order of its tall columns
         shares = _shares(source, moved, len(orders)) * signs
-        kernel = Kernel(arch, heads=heads, seed=seed * BATCHES + batch)
+        kernel = Kernel(arch, heads=heads, seed=seed * BATCHES + batch, progress=part)
         gram = getattr(kernel, kind)(moved).reshape(sequences, len(orders), sequences, len(orders))
+        require_finite(gram)
         products = np.einsum("is,isjt,jt->ij", shares, gram, shares, optimize=True)
         quotients[batch] = weights[batch] * (products.sum() - np.trace(products)) / (sequences * (sequences - 1))
-        if progress is not None:
-            progress()
+        report(part, 1, 1)
     norm = math.sqrt(weights.mean())
 
     def function(x: np.ndarray) -> np.ndarray:
@@ -80,12 +80,16 @@ def rayleigh_block(
     return Block(shape, np.array([quotients.mean()]), function, stderr, is_bound=True)
 
 
-def mean_diagonal(arch: Architecture, source: Source, *, kind: Kind, heads: int, sequences: int, seed: int) -> tuple[float, float]:
+def mean_diagonal(
+    arch: Architecture, source: Source, *, kind: Kind, heads: int, sequences: int, seed: int, progress: Progress | None = None
+) -> tuple[float, float]:
     """E[k(x, x)] over the source, and its standard error."""
     means = np.empty(BATCHES)
     for batch in range(BATCHES):
         x = source.draw(np.random.default_rng([seed, batch]), sequences, arch.columns)
         means[batch] = Kernel(arch, heads=heads, seed=seed * BATCHES + batch).diagonal(x, kind=kind).mean()
+        report(progress, batch + 1, BATCHES)
+    require_finite(means)
     return float(means.mean()), float(means.std(ddof=1) / math.sqrt(BATCHES))
 
 

@@ -17,7 +17,6 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import math
-from collections.abc import Callable
 
 import numpy as np
 
@@ -27,8 +26,9 @@ from specht.groups.tableaux import count_semistandard
 from specht.infinite.forms import Kind
 from specht.infinite.kernel import Kernel
 from specht.sequences.law import Source
-from specht.symmetry.blocks.block import Block, diagonalise
+from specht.symmetry.blocks.block import Block, diagonalise, require_finite
 from specht.symmetry.blocks.rayleigh import BATCHES, FEWEST, signed_orders, tall_columns
+from specht.symmetry.progress import Progress, report, stages
 
 DEGREE = 2
 """Largest degree of trial functions in the tokens: their level, and that of the polynomial in counts."""
@@ -49,14 +49,14 @@ def ritz_block(
     heads: int,
     sequences: int,
     seed: int,
-    progress: Callable[[], None] | None = None,
+    progress: Progress | None = None,
 ) -> Block:
     """The leading eigenvalues of one shape that stand out of the noise, as lower bounds.
 
     Arguments:
         heads: sampled heads of each batch; without effect on a closed kernel.
         sequences: sequences of each batch, all orders of their tall columns counted, so that every shape takes as long.
-        progress: called after every batch.
+        progress: called as progress(done, total).
     """
     trial = _trial(arch, shape)
     rng = np.random.default_rng([seed, BATCHES, *shape.parts])
@@ -64,17 +64,17 @@ def ritz_block(
     orders, signs = signed_orders(trial.columns, arch.columns)
     n = max(FEWEST, sequences // len(orders))
     matrices = []
-    for batch in range(BATCHES):
+    for batch, part in enumerate(stages(progress, [1.0] * BATCHES)):
         x = source.draw(np.random.default_rng([seed, batch, *shape.parts]), n, arch.columns)
         moved = x[:, orders].reshape(-1, arch.columns)  # every sequence in every order of its tall columns
-        kernel = Kernel(arch, heads=heads, seed=seed * BATCHES + batch)
+        kernel = Kernel(arch, heads=heads, seed=seed * BATCHES + batch, progress=part)
         gram = getattr(kernel, kind)(moved).reshape(n, len(orders), n, len(orders))
+        require_finite(gram)
         antisymmetric = np.einsum("s,isjt,t->ij", signs, gram, signs, optimize=True) / len(orders) ** 2
         np.fill_diagonal(antisymmetric, 0.0)
         values = trial(x) @ basis
         matrices.append(values.T @ antisymmetric @ values / (n * (n - 1)))
-        if progress is not None:
-            progress()
+        report(part, 1, 1)
     mean = np.mean(matrices, axis=0)
     eigenvalues, vectors = diagonalise(mean)
     rotated = np.einsum("ic,bij,jc->bc", vectors, np.array(matrices), vectors, optimize=True)  # first-order perturbation of each

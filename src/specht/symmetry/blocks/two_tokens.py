@@ -23,13 +23,14 @@ from specht.symmetry.blocks.block import Block, diagonalise
 from specht.symmetry.blocks.combinatorics import log_factorial
 from specht.symmetry.blocks.law import CountLaw
 from specht.symmetry.blocks.young import eigenfunctions
+from specht.symmetry.progress import Progress, report
 
 OverlapKernel = Callable[[int], np.ndarray]
 """From the number of ones of y to k(w, i, w', t), shape (W, L + 1, W, ones + 1); entries that no pair has may hold anything finite."""
 
 
 def two_token_blocks(
-    law: CountLaw, kernel: OverlapKernel, levels: Iterable[int], progress: Callable[[int, int], None] | None = None
+    law: CountLaw, kernel: OverlapKernel, levels: Iterable[int], progress: Progress | None = None
 ) -> tuple[list[Block], np.ndarray]:
     """The blocks of the given levels m, at a cost of O(L^3), and k(x, x) by readout token and number of ones, shape (W, L + 1)."""
     length, readouts = law.arch.length, law.readouts
@@ -41,8 +42,7 @@ def two_token_blocks(
         for m, block in differences.items():
             if m <= ones <= length - m:
                 block[:, :, :, ones - m] = _expected_difference(values, length, ones, m)
-        if progress is not None:
-            progress(ones + 1, length + 1)
+        report(progress, ones + 1, length + 1)
     return [_block(law, m, differences[m]) for m in differences], diagonal
 
 

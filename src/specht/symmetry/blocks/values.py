@@ -15,8 +15,10 @@ import numpy as np
 from specht.infinite.forms import Kind, choose_form
 from specht.infinite.kernel import Kernel
 from specht.infinite.tables import PairCounts, kernel_of_counts
+from specht.sequences.tokens import every_sequence
 from specht.symmetry.blocks.combinatorics import CountIndex
 from specht.symmetry.blocks.two_tokens import OverlapKernel
+from specht.symmetry.progress import Progress, report, stages
 
 ARRANGEMENTS = 8
 """Random orders of the positions over which representatives of a table are averaged."""
@@ -27,23 +29,23 @@ def is_closed(kernel: Kernel, kind: Kind) -> bool:
     return choose_form(kernel.arch, kind) == "classes"
 
 
-def kernel_of_tables(kernel: Kernel, kind: Kind, readouts: int, index: CountIndex) -> np.ndarray:
+def kernel_of_tables(kernel: Kernel, kind: Kind, readouts: int, index: CountIndex, progress: Progress | None = None) -> np.ndarray:
     """The kernel of every table and every pair of readout tokens, shape (W, W, tables)."""
     if not is_closed(kernel, kind):
-        return _average_of_sequences(kernel, kind, readouts, index)
+        return _average_of_sequences(kernel, kind, readouts, index, progress)
     tables = index.vectors.reshape(len(index), kernel.arch.vocab, kernel.arch.vocab)
     out = np.empty((readouts, readouts, len(index)))
-    for left, right in itertools.product(range(readouts), repeat=2):
+    for number, (left, right) in enumerate(itertools.product(range(readouts), repeat=2), start=1):
         first, second = (np.full(len(index), token) for token in (left, right))
         out[left, right] = kernel_of_counts(kernel.arch, PairCounts.of_tables(kernel.arch, tables, first, second), kind)
+        report(progress, number, readouts**2)
     return out
 
 
-def _average_of_sequences(kernel: Kernel, kind: Kind, readouts: int, index: CountIndex) -> np.ndarray:
+def _average_of_sequences(kernel: Kernel, kind: Kind, readouts: int, index: CountIndex, progress: Progress | None) -> np.ndarray:
     arch = kernel.arch
-    digits = arch.vocab ** np.arange(arch.length - 1, -1, -1)
-    contexts = np.arange(arch.vocab**arch.length)[:, None] // digits % arch.vocab
-    gram = _gram_by_readout(kernel, kind, readouts, contexts, contexts)
+    contexts = every_sequence(arch.vocab, arch.length)
+    gram = _gram_by_readout(kernel, kind, readouts, contexts, contexts, progress)
     weights = index.weights.reshape(arch.vocab, arch.vocab)
     codes = sum(weights[np.ix_(contexts[:, a], contexts[:, a])] for a in range(arch.length))
     place = index.rank(np.asarray(codes)).ravel()
@@ -52,9 +54,11 @@ def _average_of_sequences(kernel: Kernel, kind: Kind, readouts: int, index: Coun
     return np.array([[np.bincount(place, pair, minlength=len(index)) / number for pair in row] for row in flat])
 
 
-def overlap_kernel(kernel: Kernel, kind: Kind, readouts: int, seed: int) -> OverlapKernel:
-    """The kernel of two tokens by numbers of ones and overlap."""
-    return _closed_overlaps(kernel, kind, readouts) if is_closed(kernel, kind) else _sampled_overlaps(kernel, kind, readouts, seed)
+def overlap_kernel(kernel: Kernel, kind: Kind, readouts: int, seed: int, progress: Progress | None = None) -> OverlapKernel:
+    """The kernel of two tokens by numbers of ones and overlap: a closed one when it is asked, any other one at once."""
+    if is_closed(kernel, kind):
+        return _closed_overlaps(kernel, kind, readouts)
+    return _sampled_overlaps(kernel, kind, readouts, seed, progress)
 
 
 def _closed_overlaps(kernel: Kernel, kind: Kind, readouts: int) -> OverlapKernel:
@@ -74,7 +78,7 @@ def _closed_overlaps(kernel: Kernel, kind: Kind, readouts: int) -> OverlapKernel
     return column
 
 
-def _sampled_overlaps(kernel: Kernel, kind: Kind, readouts: int, seed: int) -> OverlapKernel:
+def _sampled_overlaps(kernel: Kernel, kind: Kind, readouts: int, seed: int, progress: Progress | None) -> OverlapKernel:
     """x starts with its ones, y has them in a window that starts at s: the overlap i - s takes every possible value."""
     length = kernel.arch.length
     position = np.arange(length)
@@ -83,7 +87,8 @@ def _sampled_overlaps(kernel: Kernel, kind: Kind, readouts: int, seed: int) -> O
     y = np.array([(position >= start) & (position < start + ones) for ones, start in windows], dtype=int)
     rng = np.random.default_rng(seed)
     orders = [rng.permutation(length) for _ in range(ARRANGEMENTS)]
-    gram = np.mean([_gram_by_readout(kernel, kind, readouts, x[:, order], y[:, order]) for order in orders], axis=0)
+    parts = zip(orders, stages(progress, [1.0] * len(orders)), strict=True)
+    gram = np.mean([_gram_by_readout(kernel, kind, readouts, x[:, order], y[:, order], part) for order, part in parts], axis=0)
     first = {ones: number for number, (ones, start) in enumerate(windows) if start == 0}
 
     def column(ones: int) -> np.ndarray:
@@ -95,11 +100,13 @@ def _sampled_overlaps(kernel: Kernel, kind: Kind, readouts: int, seed: int) -> O
     return column
 
 
-def _gram_by_readout(kernel: Kernel, kind: Kind, readouts: int, x: np.ndarray, y: np.ndarray) -> np.ndarray:
+def _gram_by_readout(kernel: Kernel, kind: Kind, readouts: int, x: np.ndarray, y: np.ndarray, progress: Progress | None) -> np.ndarray:
     """The Gram of contexts with every readout token: shape (W, n, W, m)."""
     left, right = (with_readouts(kernel, readouts, each) for each in (x, y))
     evaluate: Callable[..., np.ndarray] = getattr(kernel, kind)
+    kernel.progress = progress
     gram = evaluate(left) if x is y else evaluate(left, right)
+    report(progress, 1, 1)
     return gram.reshape(readouts, len(x), readouts, len(y))
 
 

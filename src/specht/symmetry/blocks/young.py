@@ -19,11 +19,13 @@ from typing import NamedTuple
 
 import numpy as np
 
+from specht.groups.other.sets import count_vectors
 from specht.groups.partitions import Partition
 from specht.symmetry.blocks.basis import Basis, Columns, basis
 from specht.symmetry.blocks.block import Block, Eigenfunctions, diagonalise
-from specht.symmetry.blocks.combinatorics import CountIndex, compositions, log_factorial
+from specht.symmetry.blocks.combinatorics import CountIndex, log_factorial
 from specht.symmetry.blocks.law import CountLaw
+from specht.symmetry.progress import Progress, report
 
 _RARE = 1e-24
 """Eigenfunctions are set to zero on sequences that are rarer than this, all alike taken together: float64 does not resolve them there."""
@@ -41,10 +43,10 @@ class Terms(NamedTuple):
     coefficients: np.ndarray
 
 
-def young_block(law: CountLaw, shape: Partition, index: CountIndex, kernel: np.ndarray) -> Block:
+def young_block(law: CountLaw, shape: Partition, index: CountIndex, kernel: np.ndarray, progress: Progress | None = None) -> Block:
     """The block of one shape; `kernel` has one entry for each pair of readout tokens and table, shape (W, W, tables)."""
     functions = basis(shape, law.arch.vocab)
-    sums = _sums_over_tables(functions, law.arch.vocab, index, kernel)
+    sums = _sums_over_tables(functions, law.arch.vocab, index, kernel, progress)
     half = np.exp(law.log_probability(functions.copy_counts) / 2.0)  # (W, copies)
     blocks = np.einsum("ia,wxij,jb->waxb", functions.copies, sums, functions.copies, optimize=True)
     matrix = half[:, :, None, None] * blocks * half[None, None]
@@ -84,18 +86,28 @@ class _Functions:
 
 
 def count_terms(shape: Partition, vocab: int) -> int:
-    """How many terms the sum over tables has before equal ones are merged: what a block costs."""
+    """How many terms the sum over tables has before equal ones are merged: what a block costs in time."""
+    return math.prod(powers for powers, _ in _power_lists(shape, vocab))
+
+
+def count_entries(shape: Partition, vocab: int) -> int:
+    """How many numbers the longest list of powers of minors has: what a block costs in memory."""
+    return max((powers * cells for powers, cells in _power_lists(shape, vocab)), default=0)
+
+
+def _power_lists(shape: Partition, vocab: int) -> list[tuple[int, int]]:
+    """For the columns of each height: products of terms of their minors, and terms of all minors."""
     parts = (*shape.parts, *[0] * (vocab + 1 - len(shape.parts)))
-    cells = {height: math.comb(vocab, height) ** 2 * math.factorial(height) for height in range(1, vocab + 1)}
-    return math.prod(math.comb(parts[h - 1] - parts[h] + cells[h] - 1, cells[h] - 1) for h in cells)
+    counts = [(parts[h - 1] - parts[h], math.comb(vocab, h) ** 2 * math.factorial(h)) for h in range(1, vocab + 1)]
+    return [(math.comb(columns + cells - 1, cells - 1), cells) for columns, cells in counts if columns]
 
 
-def _sums_over_tables(functions: Basis, vocab: int, index: CountIndex, kernel: np.ndarray) -> np.ndarray:
+def _sums_over_tables(functions: Basis, vocab: int, index: CountIndex, kernel: np.ndarray, progress: Progress | None) -> np.ndarray:
     """The operator between basis functions, without probabilities: shape (W, W, functions, functions)."""
     size, readouts = len(functions.counts), len(kernel)
     sums = np.zeros((readouts, readouts, size * size))
     weights = index.weights.reshape(vocab, vocab)
-    for terms in _products([_symmetric_power(columns, weights) for columns in functions.columns], functions):
+    for terms in _products([_symmetric_power(columns, weights) for columns in functions.columns], functions, progress):
         values = kernel[:, :, index.rank(terms.tables)] * terms.coefficients
         entry = terms.rows * size + terms.columns
         for left, right in itertools.product(range(readouts), repeat=2):
@@ -103,18 +115,22 @@ def _sums_over_tables(functions: Basis, vocab: int, index: CountIndex, kernel: n
     return sums.reshape(readouts, readouts, size, size)
 
 
-def _products(factors: list[Terms], functions: Basis) -> Iterator[Terms]:
+def _products(factors: list[Terms], functions: Basis, progress: Progress | None) -> Iterator[Terms]:
     """The terms of a product of matrices of polynomials (Kronecker product of rows and columns), some at a time."""
     whole = factors[0]
     for factor, columns in zip(factors[1:], functions.columns[1:], strict=True):
         step = max(1, _STEP // len(factor.rows))
-        parts = (Terms(*(part[start : start + step] for part in whole)) for start in range(0, len(whole.rows), step))
+        starts = range(0, len(whole.rows), step)
+        parts = (Terms(*(part[start : start + step] for part in whole)) for start in starts)
         products = (_product(part, factor, len(columns.fillings)) for part in parts)
         if columns is functions.columns[-1]:
-            yield from products
+            for number, terms in enumerate(products, start=1):
+                yield terms
+                report(progress, number, len(starts))
             return
         whole = _merged(Terms(*(np.concatenate(each) for each in zip(*products, strict=True))))
     yield whole
+    report(progress, 1, 1)
 
 
 def _product(first: Terms, second: Terms, size: int) -> Terms:
@@ -134,7 +150,7 @@ def _symmetric_power(columns: Columns, weights: np.ndarray) -> Terms:
         for order, sign in _signed_terms(letters[right])
     ]
     left, right, tables, signs = (np.array(part) for part in zip(*cells, strict=True))
-    powers = compositions(columns.count, len(cells))
+    powers = count_vectors(len(cells), columns.count)
     in_left, in_right = ((side[:, None] == np.arange(len(letters))).astype(int) for side in (left, right))
     rows, cols = powers @ in_left, powers @ in_right
     # b! / prod(powers!) orders, over the norms sqrt(b! / prod(n!)) of either side
