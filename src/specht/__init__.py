@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from specht.sequences import targets as targets
     from specht.sequences.targets import Target as Target
     from specht.sequences.tasks import Task as Task
+    from specht.symmetry.profile import Profile as Profile
+    from specht.symmetry.profile import profile as profile
     from specht.symmetry.solve import spectrum as spectrum
     from specht.symmetry.spectrum import Spectrum as Spectrum
 
@@ -42,6 +44,7 @@ _HOMES = {
     "Kernel": "specht.infinite.kernel",
     "Network": "specht.finite.network",
     "PRESETS": "specht.presets",
+    "Profile": "specht.symmetry.profile",
     "Size": "specht.finite.network",
     "Spectrum": "specht.symmetry.spectrum",
     "Target": "specht.sequences.targets",
@@ -50,6 +53,7 @@ _HOMES = {
     "empirical_ntk": "specht.finite.empirical",
     "learning_curve": "specht.learning.curves",
     "preset": "specht.presets",
+    "profile": "specht.symmetry.profile",
     "sample_complexity": "specht.learning.complexity",
     "spectrum": "specht.symmetry.solve",
 }
@@ -66,6 +70,7 @@ __all__ = [
     "InputError",
     "Kernel",
     "Network",
+    "Profile",
     "Size",
     "Spectrum",
     "Target",
@@ -76,6 +81,7 @@ __all__ = [
     "gp",
     "learning_curve",
     "preset",
+    "profile",
     "sample_complexity",
     "sources",
     "spectrum",

@@ -13,12 +13,15 @@ import pytest
 
 from specht.lab.predict_config import PredictConfig
 from specht.lab.predict_job import run_predict
+from specht.lab.profile_config import ProfileConfig
+from specht.lab.profile_job import run_profile
 from specht.lab.spectrum_config import SpectrumConfig
 from specht.lab.spectrum_job import run_spectrum
 from specht.lab.target_config import TargetFlags
 from specht.report.figures import eigenvalue_plot, gram_heatmap
 from specht.report.html import Report, Step, Table, render
 from specht.report.predict import predict_report
+from specht.report.profile import profile_report
 from specht.report.spectrum import spectrum_report
 
 CHROMIUM = next((found for name in ("chromium", "chromium-browser", "google-chrome") if (found := shutil.which(name))), None)
@@ -88,6 +91,15 @@ def predict_file(tmp_path_factory) -> Path:
     return path
 
 
+@pytest.fixture(scope="module")
+def profile_file(tmp_path_factory) -> Path:
+    run = run_profile(ProfileConfig(target="and", length=12, samples=400))
+    report = profile_report(run.summary(), reproduce="specht profile and --length 12 --samples 400", made_with={"seed": "0"})
+    path = tmp_path_factory.mktemp("profile") / "report.html"
+    path.write_text(render(report), encoding="utf-8")
+    return path
+
+
 @contextlib.contextmanager
 def quiet_page(browser, path: Path, width: int, scheme: str) -> Iterator[Any]:
     """The report in a window: it must say nothing to the console, ask for nothing outside and be no wider than the window."""
@@ -136,3 +148,13 @@ def test_prediction_draws_theory_and_exact_inference(browser, predict_file, widt
         assert page.locator("#plot-0 .scatterlayer .point").count() == 6  # three losses at two numbers of samples
         assert page.locator("#plot-0 .scatterlayer .errorbar").count() == 6
         assert page.locator("table").count() == 3
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(390, "light"), (1200, "dark")], ids=["phone", "desktop"])
+def test_profile_report_draws_bars_and_curve(browser, profile_file, width, scheme):
+    with quiet_page(browser, profile_file, width, scheme) as page:
+        assert page.locator("#plot-0 .barlayer .point").count() == 7  # five levels, those above, and the constant part
+        assert page.locator("#plot-0 .errorbar").count() == 6
+        assert page.locator("#plot-1 .scatterlayer .js-line").count() == 1
+        assert page.locator("#plot-1 .scatterlayer .point").count() == 6  # 0, four block sizes, 12
+        assert page.locator("table").count() == 2

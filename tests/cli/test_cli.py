@@ -25,6 +25,7 @@ def test_help_teaches(capsys):
         out = capsys.readouterr().out
         assert "specht kernel --preset lecun" in out
         assert "specht spectrum --source graded" in out
+        assert "specht profile parity" in out
         assert "doctor" in out
     assert main(["kernel", "--help"]) == 0
     out = capsys.readouterr().out
@@ -124,7 +125,14 @@ def test_failures_have_their_codes(monkeypatch, capsys, error, code, words):
 
 
 def test_help_does_not_load_jax():
-    for arguments in (["--help"], ["kernel", "--help"], ["kernel", "--list-presets"], ["spectrum", "--help"], ["--version"]):
+    for arguments in (
+        ["--help"],
+        ["kernel", "--help"],
+        ["kernel", "--list-presets"],
+        ["spectrum", "--help"],
+        ["profile", "--help"],
+        ["--version"],
+    ):
         code = (
             f"import sys; from specht.cli import main; code = main({arguments}); print(code, 'jax' in sys.modules, 'xarray' in sys.modules)"
         )
@@ -148,7 +156,7 @@ def test_doctor(capsys):
     assert "devices" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize(("name", "examples"), [("kernel", 4), ("spectrum", 4), ("doctor", 0)])
+@pytest.mark.parametrize(("name", "examples"), [("kernel", 4), ("spectrum", 4), ("profile", 4), ("doctor", 0)])
 def test_every_command_has_help(capsys, name, examples):
     assert name in [*app]
     assert main([name, "--help"]) == 0

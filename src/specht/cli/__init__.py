@@ -13,7 +13,7 @@ import cyclopts
 import pydantic
 
 import specht
-from specht.cli import doctor, forecast, kernel, predict, spectrum
+from specht.cli import doctor, forecast, kernel, predict, profile, spectrum
 from specht.errors import InputError, unknown_choice
 
 DONE, FAILED, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
@@ -29,12 +29,14 @@ For example
 
     specht predict                             learning curve of the default task
     specht predict --check gp                  with exact inference beside it
-    specht predict --data FILE --target COLUMN  your own sequences and labels
+    specht predict --data FILE --target LABEL  your own sequences and labels
+    specht profile parity --support 3          which level a function lies at
+    specht profile mine:score                  the same for a function of yours
+    specht spectrum                            eigenvalues by irrep and length
+    specht spectrum --source graded            with a source whose order matters
     specht kernel --preset lecun --length 32   a Gram matrix, softmax and erf
     specht kernel --arch "V=8 L=64 | relu"     a line of notation
     specht kernel --list-presets               the named architectures
-    specht spectrum                            eigenvalues by irrep and length
-    specht spectrum --source graded            with a source whose order matters
     specht doctor                              versions, devices, caches
 
 Every command writes into `specht-results/`, or where `--out` says, and prints one JSON object with `--json`.""",
@@ -44,8 +46,9 @@ Every command writes into `specht-results/`, or where `--out` says, and prints o
 # A command loads what is heavy when it runs, so that help stays quick.
 app.command(predict.predict, sort_key=1)
 app.command(forecast.forecast, name=OWN_DATA, show=False, usage="Usage: specht predict --data FILE --target COLUMN [OPTIONS]")
-app.command(kernel.kernel, sort_key=2)
+app.command(profile.profile, sort_key=2)
 app.command(spectrum.spectrum, sort_key=3)
+app.command(kernel.kernel, sort_key=4)
 app.command(doctor.doctor, sort_key=9)
 
 

@@ -47,14 +47,14 @@ class SpectrumConfig(Config):
     """Lengths of the context, shortest first; 4 8 16 32 64 unless something says otherwise."""
     kind: Kind = "nngp"
     """Which kernel: nngp for Bayesian inference, ntk for gradient flow."""
-    method: Literal["auto", "linear", "two-tokens", "young", "rayleigh"] = "auto"
-    """Exact for linear models (linear), two tokens, or few tokens and positions (young); sampled lower bounds (rayleigh); or what fits."""
+    method: Literal["auto", "linear", "two-tokens", "young", "rayleigh", "ritz"] = "auto"
+    """Exact for linear models (linear), two tokens, or few tokens and positions (young); sampled lower bounds (rayleigh, ritz)."""
     max_level: Annotated[int, Field(ge=0)] | None = None
     """Largest level, the number of positions that a function singles out; all of them unless that is too much."""
     heads: Annotated[int, Field(gt=0)] = 1024
     """Sampled heads of softmax attention in each of several independent sets."""
     sequences: Annotated[int, Field(gt=1)] = 192
-    """Sequences in each of 16 batches of the method rayleigh, permuted ones counted."""
+    """Sequences in each of 16 batches of the methods rayleigh and ritz, permuted ones counted."""
     seed: Annotated[int, Field(ge=0, lt=2**31)] = 0
     """Seed of whatever is sampled, and of a mixture."""
 
@@ -78,7 +78,7 @@ class SpectrumConfig(Config):
     def identity(self) -> dict[str, Any]:
         architectures, methods = self.architectures(), self.methods()
         heads = any(choose_form(arch, self.kind) in SAMPLED_FORMS for arch in architectures)
-        sequences = "rayleigh" in methods
+        sequences = bool({"rayleigh", "ritz"} & set(methods))
         fields: dict[str, Any] = {"architecture": without_length(architectures[0]), "lengths": [arch.length for arch in architectures]}
         fields |= self.source.identity() | {"kind": self.kind, "methods": methods}
         fields |= {"max_level": self.max_level} if self.max_level is not None else {}

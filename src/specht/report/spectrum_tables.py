@@ -14,6 +14,7 @@ METHODS = {
     "two tokens": "by differences in the overlap of two sequences",
     "young": "by Young symmetrisers",
     "rayleigh": "by Rayleigh quotients of highest weight functions",
+    "ritz": "by the Rayleigh-Ritz method on functions of second degree",
 }
 
 
