@@ -13,7 +13,7 @@ import specht
 from specht.cli import main
 from specht.learning.curves import learning_curve
 from specht.learning.modes import leading_modes
-from specht.sequences.tasks import Task, shifted
+from specht.sequences.tasks import TASKS, Task, shifted
 
 SMALL = ["predict", "--vocab", "3", "--length", "6", "--n-train", "16", "64", "256", "--ridge", "0.5"]
 
@@ -21,7 +21,7 @@ SMALL = ["predict", "--vocab", "3", "--length", "6", "--n-train", "16", "64", "2
 def test_writes_what_it_says(capsys, tmp_path):
     assert main(SMALL) == 0
     out = capsys.readouterr().out
-    for words in ("out of distribution", "[5,1]", "samples N*", "An error of 10 % of the target's mean square needs about", "at level 1"):
+    for words in ("out of distribution", "[5,1]", "samples N*", "An error of 10 % of the target's variance needs about", "at level 1"):
         assert words in out
     (folder,) = (tmp_path / "specht-results").iterdir()
     names = ["config.json", "prediction.csv", "prediction.nc", "report.html", "result.json"]
@@ -125,7 +125,18 @@ def test_report_tells_how_to_get_it_again(run_json):
     assert "specht predict --vocab 3 --length 6 --n-train 16 64 256 --ridge 0.5" in report
 
 
+def test_named_tasks(run_json, capsys):
+    assert main(["predict", "--list-tasks"]) == 0
+    assert [line.split()[0] for line in capsys.readouterr().out.splitlines()] == list(TASKS)
+    found = run_json(*SMALL, "--task", "sparse-and")
+    assert (found["source"]["name"], found["target"]["name"], found["shift"]) == ("sparse-and", "and of 3", "none")
+    assert run_json(*SMALL, "--task", "new-components")["theory"]["ood"] is not None
+
+
 BAD = {
+    "Unknown task 'sparse-xor'": ["--task", "sparse-xor"],
+    "--task counts says what --target says too": ["--task", "counts", "--target", "parity"],
+    "--task sparse-and has none": ["--task", "sparse-and", "--breaking", "0", "1"],
     "--n-train must increase": ["--n-train", "64", "16"],
     "Unknown target 'party': did you mean 'parity'": ["--target", "party"],
     "Module 'nowhere' cannot be imported": ["--target", "nowhere:f"],

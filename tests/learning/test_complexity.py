@@ -79,10 +79,26 @@ def test_a_profile_gives_an_interval_that_holds_the_truth():
     for target in (targets.level(1, 8, source=source), targets.disjunction(2, 8), targets.majority(3, 8)):
         parts = content(spec, Task(source, target))
         levels = [part.total for part in parts.by_level().values()]
-        known = SimpleNamespace(levels=range(5), weights=levels, low=levels, high=levels, total=parts.total)
+        known = SimpleNamespace(
+            levels=range(5),
+            weights=levels,
+            low=levels,
+            high=levels,
+            total=parts.total,
+            mean_square=SimpleNamespace(value=parts.mean_square),
+        )
         found = samples_from_profile(spec, known, 0.3, ridge=0.2)
         assert found.low <= samples_for_error(spec, parts, 0.3, 0.2) <= found.high
         assert found.low <= found.value <= found.high
+
+
+def test_a_measured_profile_is_enough():
+    source = mixture(2)
+    spec = specht.spectrum(architecture(2, 8, activation="erf"), source)
+    target = targets.level(1, 8, source=source)
+    measured = specht.profile(target, source, 8, seed=0)
+    found = samples_from_profile(spec, measured, 0.3, ridge=0.2)
+    assert found.low <= samples_for_error(spec, content(spec, Task(source, target)), 0.3, 0.2) <= found.high < math.inf
 
 
 def test_placements_keep_the_mean_square():

@@ -190,3 +190,14 @@ def test_a_spectrum_of_another_vocabulary_is_refused():
     spec = specht.spectrum(specht.Architecture(vocab=2, length=4))
     with pytest.raises(InputError, match="give both the same vocab"):
         content(spec, Task(uniform(3), targets.counts(4)))
+
+
+@pytest.mark.parametrize("name", ["or", "modes", "constant"])
+def test_variance_is_what_the_best_constant_leaves(name):
+    arch, source, spec = _case("two tokens")
+    made = {"or": targets.disjunction(2, arch.length), "modes": leading_modes(spec), "constant": targets.level(0, arch.length)}[name]
+    found = content(spec, Task(source, made))
+    x, p = source.enumerate(arch.columns)
+    values = made(x)[:, 0]
+    variance = p @ values**2 - (p @ values) ** 2
+    assert found.variance == pytest.approx(1.0 if name == "constant" else variance)

@@ -9,7 +9,7 @@ from specht.errors import InputError
 from specht.sequences import targets
 from specht.sequences.sources import default_mixture, exchangeability_gap, exchangeable, graded_mixture, hmm, uniform
 from specht.sequences.targets import TARGETS, Setting, Target, target
-from specht.sequences.tasks import SHIFTS, Task, order_forgotten, shifted
+from specht.sequences.tasks import SHIFTS, TASKS, Task, order_forgotten, shifted, task
 
 X = np.array([[1, 0, 1, 0, 2], [0, 0, 0, 0, 1], [1, 1, 1, 1, 0], [0, 1, 2, 2, 2]])
 
@@ -93,6 +93,7 @@ BAD = {
     "give both the same vocab": lambda: Task(uniform(2), targets.counts(4), uniform(3)),
     "has no test source": lambda: Task(uniform(2), targets.counts(4)).draw_ood(np.random.default_rng(0), 2, 5),
     "Unknown shift 'redrown': did you mean 'redrawn'": lambda: shifted(default_mixture(), "redrown"),
+    "Unknown task 'sparse-party': did you mean 'sparse-parity'": lambda: task("sparse-party"),
     "single component": lambda: shifted(default_mixture(components=1), "reweighted"),
 }
 
@@ -101,6 +102,16 @@ BAD = {
 def test_bad_input(words):
     with pytest.raises(InputError, match=words):
         BAD[words]()
+
+
+@pytest.mark.parametrize("name", TASKS)
+def test_every_named_task_can_be_drawn(name):
+    made = task(name, vocab=3, length=6)
+    x, y = made.draw(np.random.default_rng(0), 20, 7)
+    assert x.shape == (20, 7)
+    assert np.isfinite(y).all()
+    assert made.source.is_exchangeable == (name not in ("graded", "generic"))
+    assert (made.test_source is None) == (TASKS[name].shift is None)
 
 
 @pytest.mark.parametrize("name", SHIFTS)

@@ -19,6 +19,7 @@ def predict(
     *,
     config: Annotated[PredictConfig, Parameter(name="*")] = PredictConfig(),  # noqa: B008 -- frozen
     output: OutputFlags = OutputFlags(),  # noqa: B008 -- frozen
+    list_tasks: Annotated[bool, Parameter(negative="", show_default=False)] = False,
 ) -> None:
     """The learning curve of a transformer before any training: test, train and out of distribution, and what each irrep costs.
 
@@ -27,12 +28,20 @@ def predict(
         specht predict
         specht predict --check gp
         specht predict --preset softmax --target level --support 1 --length 16
+        specht predict --task sparse-parity --vocab 2 --activation erf
         specht predict --target next-token --ridge 0.2
         specht predict --target mytask:function --vocab 2 --source uniform
         specht predict --breaking 0 0.1 0.3 1
 
     With a table of your own sequences and labels the flags are others: specht predict --data FILE --help.
+
+    Parameters
+    ----------
+    list_tasks
+        Show the named tasks and stop.
     """
+    if list_tasks:
+        return _list_tasks(output.json)
     use_compilation_cache()
     result, folder = find_or_compute("predict", config, config.seed, output, list(FILES.values()), lambda origin: _compute(config, origin))
     paths = {name: str(folder / file) for name, file in FILES.items()}
@@ -57,6 +66,14 @@ def _compute(config: PredictConfig, origin: Origin) -> Outcome:
         "csv": partial(store.save_text, run.csv()),
     }
     return Outcome(result, report, {FILES[name]: write for name, write in writers.items()})
+
+
+def _list_tasks(as_json: bool) -> None:
+    from specht.sequences.tasks import TASKS
+
+    if as_json:
+        return print_json({"command": "predict", "tasks": {name: preset.summary for name, preset in TASKS.items()}})
+    print_table([[name, preset.summary] for name, preset in TASKS.items()])
 
 
 def _print(result: dict[str, Any]) -> None:

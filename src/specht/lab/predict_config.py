@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 from cyclopts import Group, Parameter
 from pydantic import Field, model_validator
 
-from specht.errors import InputError
+from specht.architecture import Architecture
+from specht.errors import InputError, unknown_choice
 from specht.infinite.forms import Kind
 from specht.lab.config import ArchitectureFlags, Config
 from specht.lab.source_config import SourceFlags
-from specht.lab.target_config import TargetFlags
+from specht.lab.target_config import MODES, TargetFlags
 
 if TYPE_CHECKING:
     from specht.sequences.law import Source
+    from specht.sequences.targets import Target
+    from specht.sequences.tasks import Task
 
 DEFAULT_N = tuple(2**power for power in range(3, 15))
 Shift = Literal["none", "reweighted", "redrawn", "order-broken"]
@@ -44,7 +48,7 @@ class ShiftFlags(Config):
 
     def build(self, source: Source, flags: SourceFlags, seed: int) -> Source | None:
         """The test source, if there is one."""
-        from specht.sequences.tasks import shifted
+        from specht.sequences.tasks import shifted  # loads SciPy, which help does not need
 
         kind = self.kind(flags)
         return None if kind == "none" else shifted(source, kind, seed, self.shift_epsilon)
@@ -58,6 +62,8 @@ class PredictConfig(Config):
     """
 
     architecture: Annotated[ArchitectureFlags, Parameter(name="*", group=Group("Architecture", sort_key=1))] = ArchitectureFlags()
+    task: Annotated[str | None, Parameter(group=Group("Task", sort_key=1))] = None
+    """A named task instead of a source, a target and a shift (specht predict --list-tasks shows them)."""
     source: Annotated[MixtureFlags, Parameter(name="*", group=Group("Task", sort_key=1))] = MixtureFlags()
     target: Annotated[TargetFlags, Parameter(name="*", group=Group("Task", sort_key=1))] = TargetFlags()
     shift: Annotated[ShiftFlags, Parameter(name="*", group=Group("Task", sort_key=1))] = ShiftFlags()
@@ -68,7 +74,7 @@ class PredictConfig(Config):
     noise: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 0.0
     """Variance of noise on each output of the labels."""
     error: Annotated[float, Field(gt=0, lt=1)] = 0.1
-    """The error whose number of samples is asked for, as a share of the target's mean square."""
+    """The error whose number of samples is asked for, as a share of the target's variance."""
     kind: Kind = "nngp"
     """Which kernel: nngp for Bayesian inference, ntk for gradient flow with weight decay."""
     max_level: Annotated[int, Field(ge=0)] | None = None
@@ -90,11 +96,47 @@ class PredictConfig(Config):
 
     def identity(self) -> dict[str, Any]:
         plain = ("ridge", "noise", "error", "kind", "heads", "sequences", "seed", "check", "breaking")
-        fields = self.architecture.identity() | self.source.identity() | self.target.identity()
-        fields |= {"shift": self.shift.kind(self.source), "shift_epsilon": self.shift.shift_epsilon, "n_train": list(self.n_train)}
+        fields = self.architecture.identity() | self._task_identity() | {"n_train": list(self.n_train)}
         fields |= self.model_dump(mode="json", include=set(plain))
         fields |= {"max_level": self.max_level} if self.max_level is not None else {}
         return fields | ({"datasets": self.datasets, "check_n": self.check_n} if self.check or self.breaking else {})
+
+    def _task_identity(self) -> dict[str, Any]:
+        if self.task is not None:
+            return {"task": self.task}
+        shift = {"shift": self.shift.kind(self.source), "shift_epsilon": self.shift.shift_epsilon}
+        return self.source.identity() | self.target.identity() | shift
+
+    def build_task(self, arch: Architecture, modes: Callable[[], Target]) -> Task:
+        """The task; `modes` makes the target of eigenfunctions, which needs a spectrum."""
+        from specht.sequences.tasks import Task, task
+
+        if self.task is not None:
+            return task(self.task, arch.vocab, arch.length, self.seed)
+        source = self.build_source(arch)
+        target = modes() if self.target.target == MODES else self.target.build(source, arch.length)
+        return Task(source, target, self.shift.build(source, self.source, self.seed), self.source.source)
+
+    def build_source(self, arch: Architecture) -> Source:
+        """Where the training sequences come from."""
+        from specht.sequences.tasks import TASKS
+
+        return self.source.build(arch.vocab, self.seed) if self.task is None else TASKS[self.task].source(arch.vocab, self.seed)
+
+    @model_validator(mode="after")
+    def _a_task_is_described_once(self) -> Self:
+        if self.task is None:
+            return self
+        from specht.sequences.tasks import TASKS
+
+        if self.task not in TASKS:
+            raise unknown_choice("task", self.task, TASKS)
+        if self.breaking and not TASKS[self.task].has_chains:
+            raise InputError(f"--breaking changes hidden Markov models, and --task {self.task} has none: choose another task.")
+        given = [f"--{name.replace('_', '-')}" for part in (self.source, self.target, self.shift) for name in sorted(part.model_fields_set)]
+        if given:
+            raise InputError(f"--task {self.task} says what {given[0]} says too: give one of them.")
+        return self
 
     @model_validator(mode="after")
     def _fits_together(self) -> Self:
@@ -103,6 +145,10 @@ class PredictConfig(Config):
             raise InputError(f"--n-train must increase, got {given or 'nothing'}: write each number of samples once, fewest first.")
         if any(second <= first for first, second in itertools.pairwise(self.breaking)):
             raise InputError(f"--breaking must increase, got {' '.join(map(str, self.breaking))}: write each degree once, smallest first.")
+        if self.check and self.n_train[0] > self.check_n:
+            raise InputError(f"--check-n {self.check_n} is less than every number of samples in --n-train: raise it.")
+        if self.task is not None:
+            return self
         if self.breaking and not self.source.is_drawn:
             raise InputError("--breaking changes hidden Markov models, and --source uniform has none: choose --source mixture.")
         kind = self.shift.kind(self.source)
@@ -110,6 +156,4 @@ class PredictConfig(Config):
             raise InputError(f"--shift {kind} changes a mixture, and --source uniform is none: choose --source mixture.")
         if "shift_epsilon" in self.shift.model_fields_set and kind != "order-broken":
             raise InputError(f"--shift-epsilon {self.shift.shift_epsilon} says nothing about --shift {kind}: add --shift order-broken.")
-        if self.check and self.n_train[0] > self.check_n:
-            raise InputError(f"--check-n {self.check_n} is less than every number of samples in --n-train: raise it.")
         return self

@@ -15,7 +15,6 @@ import xarray
 from specht.errors import InputError
 from specht.lab.predict_config import PredictConfig
 from specht.lab.spectrum_job import spectrum_entry
-from specht.lab.target_config import MODES
 from specht.learning import gp
 from specht.learning.complexity import Need, sample_complexity, samples_for_error, samples_to_learn
 from specht.learning.content import content
@@ -23,7 +22,7 @@ from specht.learning.curves import Curve, learning_curve
 from specht.learning.modes import leading_modes
 from specht.sequences.exchangeability import Gap, exchangeability_gap
 from specht.sequences.mixtures import order_broken
-from specht.sequences.tasks import Task, order_forgotten
+from specht.sequences.tasks import TASKS, Task, order_forgotten
 from specht.symmetry.progress import Progress, stages
 from specht.symmetry.solve import choose_method, spectrum
 from specht.symmetry.spectrum import Spectrum
@@ -90,7 +89,7 @@ class Prediction:
             "architecture": str(self.arch),
             "kind": self.spectrum.kind,
             "source": {
-                "name": self.config.source.source,
+                "name": self.task.name,
                 "exchangeable": self.gap is None,
                 "gap": None if self.gap is None else dataclasses.asdict(self.gap),
             },
@@ -98,6 +97,7 @@ class Prediction:
                 "name": self.task.target.name,
                 "outputs": self.task.target.outputs,
                 "mean_square": parts.total,
+                "variance": parts.variance,
                 "levels": [
                     {"level": level, "mean_square": part.total, "half_learned": _finite(samples_to_learn(part, self.config.ridge))}
                     for level, part in parts.by_level().items()
@@ -105,7 +105,7 @@ class Prediction:
                 "unresolved": parts.rest,
                 "stderr": float(np.sqrt((parts.weights_stderr**2).sum())),
             },
-            "shift": self.config.shift.kind(self.config.source),
+            "shift": self.shift,
             "ridge": self.config.ridge,
             "noise": curve.noise,
             "n_train": [int(n) for n in curve.n_train],
@@ -121,6 +121,13 @@ class Prediction:
             "cpu_seconds": self.cpu_seconds,
             "wall_seconds": self.wall_seconds,
         }
+
+    @property
+    def shift(self) -> str:
+        """How the test law differs from the training law."""
+        if self.config.task is not None:
+            return TASKS[self.config.task].shift or "none"
+        return self.config.shift.kind(self.config.source)
 
     def _gp(self, exact: gp.MeasuredCurve) -> dict[str, Any]:
         fields: dict[str, Any] = {"n_train": [int(n) for n in exact.n_train], "datasets": exact.datasets}
@@ -179,13 +186,10 @@ def run_predict(config: PredictConfig, progress: Progress | None = None) -> Pred
     """Predict the learning curve of a configuration, and check it where that is asked for."""
     cpu, wall = time.process_time(), time.perf_counter()
     arch = config.architecture.architecture()
-    source = config.source.build(arch.vocab, config.seed)
+    source = config.build_source(arch)
     first, *checks = stages(progress, [1.0] * (1 + len(config.check) + len(config.breaking)))
     found = _spectrum(config, arch, source, first)
-    target = (
-        leading_modes(found, range(config.target.number + 1)) if config.target.target == MODES else config.target.build(source, arch.length)
-    )
-    task = Task(source, target, config.shift.build(source, config.source, config.seed), config.source.source)
+    task = config.build_task(arch, lambda: leading_modes(found, range(config.target.number + 1)))
     curve = learning_curve(found, content(found, task, seed=config.seed), config.n_train, config.ridge, config.noise)
     gap = None if source.is_exchangeable else exchangeability_gap(source, arch.length, readout=arch.readout, seed=config.seed)
     exact = None
@@ -193,7 +197,7 @@ def run_predict(config: PredictConfig, progress: Progress | None = None) -> Pred
         exact = _exact(config, arch, task, found.trace, checks.pop(0))
     broken = []
     for epsilon, part in zip(config.breaking, checks, strict=True):
-        broken.append(_breaking(config, arch, source, target, epsilon, part))
+        broken.append(_breaking(config, arch, source, task.target, epsilon, part))
     return Prediction(
         config,
         arch,

@@ -23,7 +23,7 @@ from scipy.optimize import brentq
 
 from specht.errors import InputError
 from specht.groups.partitions import Partition
-from specht.learning.content import Content
+from specht.learning.content import Content, resolve
 from specht.learning.curves import learning_curve
 from specht.learning.renormalised import learnability, samples_at
 from specht.symmetry.spectrum import Spectrum
@@ -57,7 +57,7 @@ class Samples:
     low: float
     high: float
     error: float
-    """The error, as a share of the target's mean square."""
+    """The error, as a share of the target's variance."""
 
 
 def sample_complexity(spectrum: Spectrum, ridge: float = 1.0) -> list[Need]:
@@ -71,10 +71,7 @@ def sample_complexity(spectrum: Spectrum, ridge: float = 1.0) -> list[Need]:
     Arguments:
         ridge: in units of E[k(x, x)].
     """
-    rows = spectrum.truncated()
-    eigenvalues = np.array([max(row.eigenvalue, 0.0) for row in rows]) / spectrum.trace
-    degeneracies = np.array([float(row.degeneracy) for row in rows])
-    tail = max(0.0, 1.0 - float(eigenvalues @ degeneracies))
+    rows, eigenvalues, degeneracies, tail = resolve(spectrum)
     tops: dict[Partition, int] = {}
     for index, row in enumerate(rows):
         if eigenvalues[index] > 0:
@@ -117,11 +114,11 @@ def samples_to_learn(content: Content, ridge: float = 1.0, share: float = 0.5) -
 
 
 def samples_for_error(spectrum: Spectrum, content: Content, error: float, ridge: float = 1.0, noise: float = 0.0) -> float:
-    """Fewest samples from which on the test error stays below a share `error` of the target's mean square; infinite if it never does."""
+    """Fewest samples from which on the test error stays below a share `error` of the target's variance; infinite if it never does."""
     if not 0.0 < error < 1.0:
-        raise InputError(f"error must be a share of the target's mean square between 0 and 1, got {error!r}.")
+        raise InputError(f"error must be a share of the target's variance between 0 and 1, got {error!r}.")
     grid = np.geomspace(1.0, _MOST, 1501)
-    test = learning_curve(spectrum, content, grid, ridge, noise).test / content.total
+    test = learning_curve(spectrum, content, grid, ridge, noise).test / content.variance
     above = np.flatnonzero(~(test <= error))
     if len(above) == 0:
         return 1.0
@@ -139,31 +136,32 @@ def samples_from_profile(spectrum: Spectrum, profile: Any, error: float, ridge: 
 
     Arguments:
         profile: what `specht.profile` returns: mean squares by level, with their intervals.
-        error: share of the target's mean square.
+        error: share of the target's variance.
         noise: variance of the label noise, in the units of the target.
     """
     levels = [int(level) for level in profile.levels]
 
     def needed(weights: Any, where: Placement) -> float:
-        placed = place(spectrum, dict(zip(levels, map(float, weights), strict=True)), float(profile.total), where)
+        known = dict(zip(levels, map(float, weights), strict=True))
+        placed = place(spectrum, known, float(profile.total), where, mean_square=float(profile.mean_square.value))
         return samples_for_error(spectrum, placed, error, ridge, noise)
 
     value = needed(profile.weights, "kernel")
     return Samples(value, min(value, needed(profile.low, "leading")), max(value, needed(profile.high, "even")), error)
 
 
-def place(spectrum: Spectrum, weights: Mapping[int, float], total: float, where: Placement) -> Content:
+def place(spectrum: Spectrum, weights: Mapping[int, float], total: float, where: Placement, mean_square: float = 0.0) -> Content:
     """The content of a target of which only the mean square at each level is known.
 
     Arguments:
         where: "leading", all on the leading row of its level; "kernel", in proportion to what the kernel holds in each row; "even", in
             equal shares on all rows of the level.
+        mean_square: of which this is the square of the mean.
     """
-    rows = tuple(spectrum.truncated())
-    eigenvalues = np.array([max(row.eigenvalue, 0.0) for row in rows]) / spectrum.trace
-    degeneracies = np.array([float(row.degeneracy) for row in rows])
-    levels = np.array([row.irrep.level for row in rows])
-    shares = np.zeros(len(rows))
+    known = resolve(spectrum)
+    eigenvalues, degeneracies = known.eigenvalues, known.degeneracies
+    levels = np.array([row.irrep.level for row in known.rows])
+    shares = np.zeros(len(known.rows))
     for level, weight in weights.items():
         mine = np.flatnonzero((levels == level) & (eigenvalues > 0))
         if not len(mine):
@@ -175,14 +173,12 @@ def place(spectrum: Spectrum, weights: Mapping[int, float], total: float, where:
             shares[mine] = weight * part / part.sum()
     whole = max(total, float(sum(weights.values())))
     return Content(
-        rows,
-        eigenvalues,
-        degeneracies,
-        shares,
-        np.zeros(len(rows)),
-        whole,
+        **known._asdict(),
+        weights=shares,
+        weights_stderr=np.zeros(len(shares)),
+        total=whole,
+        mean_square=mean_square,
         label_noise=0.0,
-        tail=max(0.0, 1.0 - float(eigenvalues @ degeneracies)),
         parts=(),
         outputs=1,
     )

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 
@@ -34,10 +35,30 @@ FOLDS = 16
 """Independent parts of a sample."""
 SAMPLES = 2**15
 """Sequences drawn where expectations are sampled."""
+_CONSTANT = 1e-12
+"""Share of the mean square below which a variance is rounding."""
 _STEP = 2**22
 """Values of eigenfunctions held at a time."""
 
 Progress = Callable[[int, int], None]
+
+
+class Resolved(NamedTuple):
+    """What is known of a spectrum, in units of E[k]."""
+
+    rows: tuple[Row, ...]
+    eigenvalues: np.ndarray
+    degeneracies: np.ndarray
+    tail: float
+    """Share of E[k] in no row."""
+
+
+def resolve(spectrum: Spectrum) -> Resolved:
+    """The rows of a spectrum that are resolved, and what is left."""
+    rows = tuple(spectrum.truncated())
+    eigenvalues = np.array([max(row.eigenvalue, 0.0) for row in rows]) / spectrum.trace
+    degeneracies = np.array([float(row.degeneracy) for row in rows])
+    return Resolved(rows, eigenvalues, degeneracies, max(0.0, 1.0 - float(eigenvalues @ degeneracies)))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -85,6 +106,8 @@ class Content:
     """Standard errors; zero where they are exact."""
     total: float
     """Mean square of the whole target."""
+    mean_square: float
+    """Square of its mean: what the best constant prediction explains."""
     label_noise: float
     """Variance of the labels around the target, from the task itself."""
     tail: float
@@ -100,6 +123,12 @@ class Content:
         return max(0.0, self.total - float(self.weights.sum()))
 
     @property
+    def variance(self) -> float:
+        """Variance of the target, the error of the best constant prediction; its mean square where it is a constant itself."""
+        left = self.total - self.mean_square
+        return left if left > _CONSTANT * self.total else self.total
+
+    @property
     def levels(self) -> np.ndarray:
         """Level of each row, shape (M,)."""
         return np.array([row.irrep.level for row in self.rows])
@@ -107,7 +136,10 @@ class Content:
     def by_level(self) -> dict[int, Content]:
         """The part of the target at each level of the spectrum, as a target of its own."""
         parts = {int(level): np.where(self.levels == level, self.weights, 0.0) for level in np.unique(self.levels)}
-        return {level: dataclasses.replace(self, weights=weights, total=float(weights.sum())) for level, weights in parts.items()}
+        return {
+            level: dataclasses.replace(self, weights=weights, total=float(weights.sum()), mean_square=0.0 if level else self.mean_square)
+            for level, weights in parts.items()
+        }
 
     def components(self, x: np.ndarray, half: int = 0) -> np.ndarray:
         """The parts of the target in all rows, shape (n, M, outputs)."""
@@ -131,21 +163,17 @@ def content(spectrum: Spectrum, task: Task, *, samples: int = SAMPLES, seed: int
     if task.source.vocab != arch.vocab:
         raise InputError(f"The task has {task.source.vocab} tokens and the architecture {arch.vocab}: give both the same vocab.")
     source = order_forgotten(task.source, arch.columns)
-    rows = tuple(spectrum.truncated())
-    if not rows:
+    known = resolve(spectrum)
+    if not known.rows:
         raise InputError(f"The kernel of {arch} has no eigenvalue above rounding, so nothing is learnt: change its variances.")
-    eigenvalues = np.array([max(row.eigenvalue, 0.0) for row in rows]) / spectrum.trace
-    degeneracies = np.array([float(row.degeneracy) for row in rows])
-    found = _Finder(spectrum, rows, source, samples, np.random.default_rng([seed, 1])).find(task.target, progress)
+    found = _Finder(spectrum, known.rows, source, samples, np.random.default_rng([seed, 1])).find(task.target, progress)
     bare = Content(
-        rows,
-        eigenvalues,
-        degeneracies,
-        found.weights,
-        found.stderr,
-        found.total,
-        found.label_noise,
-        tail=max(0.0, 1.0 - float(eigenvalues @ degeneracies)),
+        **known._asdict(),
+        weights=found.weights,
+        weights_stderr=found.stderr,
+        total=found.total,
+        mean_square=found.mean_square,
+        label_noise=found.label_noise,
         parts=tuple(found.parts),
         outputs=task.target.outputs,
     )
@@ -160,7 +188,7 @@ class _Found:
     def __init__(self, rows: int) -> None:
         self.weights, self.stderr = np.zeros(rows), np.zeros(rows)
         self.parts: list[Part] = []
-        self.total = self.label_noise = 0.0
+        self.total = self.mean_square = self.label_noise = 0.0
 
 
 @dataclasses.dataclass(frozen=True)
@@ -180,6 +208,7 @@ class _Finder:
         at = points(self.source, arch.length, arch.columns, reads, self.samples, self.rng)
         values = target(at.x)
         found.total = float(at.weights @ (values**2).sum(axis=1))
+        found.mean_square = float(((at.weights @ values) ** 2).sum())
         found.label_noise = float(at.weights @ target.label_variance(at.x))
         blocks = [block for block in self.spectrum.blocks if not pure or block.irrep == _two_rows(arch.length, target.level or 0)]
         for number, block in enumerate(blocks):
@@ -197,6 +226,8 @@ class _Finder:
                 identity = np.arange(self.spectrum.arch.length)[None]
                 found.parts.append(Part(block, rows, identity, np.stack([chosen[None, :, None]] * 2)))
         found.total = float(sum(value**2 for value in target.coefficients.values()))
+        at = points(self.source, self.spectrum.arch.length, self.spectrum.arch.columns, 0, self.samples, self.rng)
+        found.mean_square = float(((at.weights @ target.invariant_part(at.x)) ** 2).sum())
         return found
 
     def _rows_of(self, block: Block) -> tuple[np.ndarray, int]:

@@ -21,6 +21,16 @@ class Modes(Target):
     """By irrep and copy."""
     spectrum: Spectrum | None = None
 
+    def invariant_part(self, x: np.ndarray) -> np.ndarray:
+        """The part of the trivial irrep, the only one with a mean, shape (n, 1)."""
+        assert self.spectrum is not None
+        total = np.zeros((len(x), 1))
+        for block in self.spectrum.blocks:
+            chosen = [(copy, value) for (irrep, copy), value in self.coefficients.items() if irrep == block.irrep and not irrep.level]
+            for copy, value in chosen:
+                total[:, 0] += value * block.eigenfunction(copy)(x)
+        return total
+
     def belongs_to(self, spectrum: Spectrum) -> bool:
         """Whether the eigenfunctions are those of this spectrum."""
         return self.spectrum is spectrum

@@ -49,10 +49,10 @@ def answer(result: Mapping[str, Any]) -> list[str]:
     """The answer in two sentences, and a third where exact inference was run."""
     share, needed, half = result["error"]["share"], result["error"]["samples"], result["half_learned"]
     if needed is None:
-        first = f"With a ridge of {result['ridge']:g} E[k] the error never stays below {100 * share:g} % of the target's mean square."
+        first = f"With a ridge of {result['ridge']:g} E[k] the error never stays below {100 * share:g} % of the target's variance."
     else:
         learnt = "" if half is None else f", and half of the target is learnt from {samples(half)}"
-        first = f"An error of {100 * share:g} % of the target's mean square needs about {samples(needed)} samples{learnt}."
+        first = f"An error of {100 * share:g} % of the target's variance needs about {samples(needed)} samples{learnt}."
     return [first, _why(result), *_checked(result)]
 
 
@@ -62,7 +62,7 @@ def _why(result: Mapping[str, Any]) -> str:
     shares = [(part, part["mean_square"] / total) for part in target["levels"] if total and part["mean_square"] >= 0.01 * total]
     if not shares:
         return "None of it lies in functions that the kernel holds and the spectrum resolves, so none of it is predicted to be learnt."
-    told = [f"{100 * share:.0f} % at level {part['level']}, half learnt from {samples(part['half_learned'])}" for part, share in shares]
+    told = [f"{100 * share:.0f} % at level {part['level']} (half learnt from {samples(part['half_learned'])})" for part, share in shares]
     rest = target["unresolved"] / total
     missing = f"; {100 * rest:.0f} % lies in functions that the kernel does not hold or that are not resolved" if rest >= 0.01 else ""
     return f"Of its mean square there is {listed(told)}{missing}."

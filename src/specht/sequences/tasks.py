@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -16,8 +16,8 @@ from specht.errors import InputError, unknown_choice
 from specht.sequences.exchangeable import Exchangeable
 from specht.sequences.hmm import HiddenMarkov, MixtureOfHMMs
 from specht.sequences.law import Source
-from specht.sequences.mixtures import order_broken, redrawn, reweighted
-from specht.sequences.targets import Target
+from specht.sequences.mixtures import default_mixture, generic_mixture, graded_mixture, order_broken, redrawn, reweighted
+from specht.sequences.targets import Setting, Target, target
 
 
 @dataclasses.dataclass(frozen=True)
@@ -87,6 +87,64 @@ def shifted(source: Source, shift: str, seed: int = 0, epsilon: float = 0.2) -> 
     if shift not in SHIFTS:
         raise unknown_choice("shift", shift, SHIFTS)
     return SHIFTS[shift](source, seed, epsilon)
+
+
+class Preset(NamedTuple):
+    """A named task."""
+
+    summary: str
+    source: Callable[[int, int], Source]
+    """From the number of tokens and a seed."""
+    target: str
+    support: int = 2
+    shift: str | None = "reweighted"
+
+    @property
+    def has_chains(self) -> bool:
+        """Whether the source has hidden chains, whose order can be broken."""
+        return self.source is not _uniform
+
+
+def _uniform(vocab: int, seed: int) -> Source:
+    return Exchangeable(np.ones(1), np.full((1, vocab), 1.0 / vocab))
+
+
+def _mixture(vocab: int, seed: int) -> Source:
+    return default_mixture(vocab, seed=seed)
+
+
+TASKS: dict[str, Preset] = {
+    "next-token": Preset("the next token of an exchangeable mixture of hidden Markov models", _mixture, "next-token"),
+    "counts": Preset("how often a token occurs, in the same mixture", _mixture, "counts"),
+    "one-position": Preset("a function that singles out one position, in the same mixture", _mixture, "level", support=1),
+    "two-positions": Preset("one that singles out two", _mixture, "level"),
+    "new-components": Preset("the next token, tested on components that training did not show", _mixture, "next-token", shift="redrawn"),
+    "broken-order": Preset("the next token, tested where order begins to matter", _mixture, "next-token", shift="order-broken"),
+    "graded": Preset(
+        "the next token of a mixture whose order matters a little", lambda v, s: graded_mixture(0.2, v, seed=s), "next-token", shift=None
+    ),
+    "generic": Preset(
+        "the next token of any mixture of hidden Markov models", lambda v, s: generic_mixture(v, seed=s), "next-token", shift=None
+    ),
+    "sparse-and": Preset("AND of three of many independent tokens", _uniform, "and", support=3, shift=None),
+    "sparse-majority": Preset("majority of three of many independent tokens", _uniform, "majority", support=3, shift=None),
+    "sparse-parity": Preset("parity of two of many independent tokens", _uniform, "parity", shift=None),
+}
+"""Named tasks."""
+
+
+def task(name: str, vocab: int = 4, length: int = 16, seed: int = 0) -> Task:
+    """A task by its name.
+
+    >>> task("sparse-parity", vocab=2).target.name
+    'parity of 2'
+    """
+    if name not in TASKS:
+        raise unknown_choice("task", name, TASKS)
+    preset = TASKS[name]
+    source = preset.source(vocab, seed)
+    wanted = target(preset.target, Setting(source, length, preset.support))
+    return Task(source, wanted, None if preset.shift is None else shifted(source, preset.shift, seed), name)
 
 
 def order_forgotten(source: Source, columns: int) -> Exchangeable:
