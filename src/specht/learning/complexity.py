@@ -139,15 +139,26 @@ def samples_from_profile(spectrum: Spectrum, profile: Any, error: float, ridge: 
         error: share of the target's variance.
         noise: variance of the label noise, in the units of the target.
     """
-    levels = [int(level) for level in profile.levels]
+    low, high, total = np.asarray(profile.low, dtype=float), np.asarray(profile.high, dtype=float), float(profile.total)
 
-    def needed(weights: Any, where: Placement) -> float:
-        known = dict(zip(levels, map(float, weights), strict=True))
-        placed = place(spectrum, known, float(profile.total), where, mean_square=float(profile.mean_square.value))
+    def needed(weights: np.ndarray, where: Placement) -> float:
+        known = dict(zip(map(int, profile.levels), weights.tolist(), strict=True))
+        placed = place(spectrum, known, total, where, mean_square=float(profile.mean_square.value))
         return samples_for_error(spectrum, placed, error, ridge, noise)
 
-    value = needed(profile.weights, "kernel")
-    return Samples(value, min(value, needed(profile.low, "leading")), max(value, needed(profile.high, "even")), error)
+    value = needed(np.asarray(profile.weights, dtype=float), "kernel")
+    easiest, hardest = _filled(low, high, total), _filled(low[::-1], high[::-1], total)[::-1]
+    return Samples(value, min(value, needed(easiest, "leading")), max(value, needed(hardest, "even")), error)
+
+
+def _filled(low: np.ndarray, high: np.ndarray, total: float) -> np.ndarray:
+    """Weights between their bounds that add up to the total, the first ones as large as they can be.
+
+    >>> _filled(np.array([0.1, 0.2]), np.array([0.5, 0.9]), 1.0)
+    array([0.5, 0.5])
+    """
+    before = np.cumsum(high - low) - (high - low)
+    return low + np.clip(total - low.sum() - before, 0.0, high - low)
 
 
 def place(spectrum: Spectrum, weights: Mapping[int, float], total: float, where: Placement, mean_square: float = 0.0) -> Content:
