@@ -11,7 +11,6 @@ import xarray
 import specht
 from specht.cli import main
 
-README = Path(__file__).parents[2] / "README.md"
 SMALL = ["kernel", "--n", "8", "--length", "4", "--vocab", "3"]
 
 
@@ -121,13 +120,3 @@ def test_an_architecture_without_a_limit_is_refused_and_leaves_nothing(capsys, t
     assert main([*SMALL, "--positions", "rotary", "--out", "here"]) == 2
     assert "specht: " in capsys.readouterr().err
     assert not (tmp_path / "here").exists()
-
-
-def test_the_readme_shows_what_is_printed(capsys):
-    assert main(["kernel"]) == 0
-    printed = capsys.readouterr().out.splitlines()
-    text = README.read_text(encoding="utf-8")
-    table = text[text.index("NNGP kernel  NTK") :].split("\n\n")[0].splitlines()[1:]
-    assert len(table) == 6
-    for line in table:
-        assert line.removeprefix("    ") in printed

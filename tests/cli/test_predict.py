@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import csv
+import sys
+import types
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +17,7 @@ from specht.learning.curves import learning_curve
 from specht.learning.modes import leading_modes
 from specht.sequences.tasks import TASKS, Task, shifted
 
+README = Path(__file__).parents[2] / "README.md"
 SMALL = ["predict", "--vocab", "3", "--length", "6", "--n-train", "16", "64", "256", "--ridge", "0.5"]
 
 
@@ -28,6 +31,16 @@ def test_writes_what_it_says(capsys, tmp_path):
     assert sorted(path.name for path in folder.iterdir()) == names
     for name in names[1:4]:
         assert str(folder.relative_to(tmp_path) / name) in out
+
+
+def test_the_readme_shows_what_is_printed(capsys):
+    assert main(["predict"]) == 0
+    printed = capsys.readouterr().out.splitlines()
+    text = README.read_text(encoding="utf-8")
+    table = text[text.index("    level  irrep") :].split("\n\n")[0].splitlines()
+    assert len(table) == 3
+    for line in table:
+        assert line.removeprefix("    ") in printed
 
 
 def test_json_is_the_contract_and_the_library(run_json):
@@ -103,6 +116,15 @@ def test_a_function_of_ones_own(run_json, tmp_path):
     assert found["target"]["levels"][1]["mean_square"] > 0.01
 
 
+def test_an_edited_function_is_computed_again(run_json, tmp_path):
+    for token in (1, 2):
+        (tmp_path / "edited.py").write_text(f"def f(x):\n    return (x[:, 0] == {token}) * 1.0\n")
+        sys.modules.pop("edited", None)
+        found = run_json(*SMALL, "--target", "edited:f")
+    assert len(list((tmp_path / "specht-results").iterdir())) == 2
+    assert found["target"]["mean_square"] != pytest.approx(0.0)
+
+
 def test_figures_are_written_on_request(run_json, capsys):
     found = run_json(*SMALL)
     folder = Path(found["report"]).parent
@@ -146,6 +168,12 @@ BAD = {
     "says nothing about --target counts": ["--target", "counts", "--support", "3"],
     "support must be a whole number from 1 to 6": ["--target", "parity", "--support", "9"],
     "token must be from 0 to 2": ["--target", "counts", "--token", "7"],
+    "--check names gp twice": ["--check", "gp", "gp"],
+    "does not turn tokens of shape": ["--target", "broken:late"],
+    "give at least one value for each": ["--target", "broken:empty"],
+    "The target is zero": ["--target", "broken:zero"],
+    "A function of level 4 needs 8 positions": ["--target", "level", "--support", "4"],
+    "--check-n 4 is less than": ["--breaking", "0", "1", "--check-n", "4"],
     "--ridge must": ["--ridge", "-1"],
     "--error must": ["--error", "1.5"],
     "--source uniform has none": ["--source", "uniform", "--breaking", "0", "1"],
@@ -157,7 +185,12 @@ BAD = {
 
 
 @pytest.mark.parametrize("words", BAD)
-def test_bad_input_is_one_sentence_and_leaves_nothing(words, capsys, tmp_path):
+def test_bad_input_is_one_sentence_and_leaves_nothing(words, capsys, tmp_path, monkeypatch):
+    broken = types.ModuleType("broken")
+    broken.late = lambda x: 1 / 0 if len(x) > 4 else x[:, 0]
+    broken.empty = lambda x: np.zeros((len(x), 0))
+    broken.zero = lambda x: np.zeros(len(x))
+    monkeypatch.setitem(sys.modules, "broken", broken)
     flags = [flag for flag in SMALL if words[:9] != "--n-train" or flag not in ("--n-train", "16", "64", "256")]
     flags = flags if words[:7] != "--ridge" else flags[:-2]
     assert main([*flags, *BAD[words]]) == 2

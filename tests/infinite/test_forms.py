@@ -69,6 +69,7 @@ def test_heads_at_the_readout_equal_heads_at_all_positions(fields, kind):
     assert np.linalg.norm(np.hypot(stderr, joint_stderr)) < 0.05 * np.linalg.norm(joint)
 
 
+@pytest.mark.slow
 def test_error_of_joint_heads_is_neither_too_small_nor_too_large():
     arch = specht.Architecture(vocab=2, length=2, attention="softmax", depth=2, activation="erf", s_w=1.5, s_p=1.0)
     x = np.array([[0, 1, 0], [1, 1, 0]])

@@ -140,7 +140,7 @@ SOFTMAX_STACKS = [
     {"activation": "erf"},
     {"activation": "relu", "residual": True, "norm": "pre", "values_see_positions": False},
     {"activation": "relu", "readout": "mean", "causal": True, "norm": "post"},
-    {"activation": "erf", "depth": 2, "positions": "none", "extra_linear": True},
+    pytest.param({"activation": "erf", "depth": 2, "positions": "none", "extra_linear": True}, marks=pytest.mark.slow),
     {"activation": "relu", "depth": 2, "residual": True, "norm": "pre"},
 ]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 
 import numpy as np
 import pytest
@@ -76,7 +77,7 @@ def test_a_pure_target_has_no_other_level(level):
     x, _p = source.enumerate(arch.columns)
     assert exact.total == pytest.approx(1.0)
     assert {m: part.total for m, part in exact.by_level().items()} == pytest.approx({m: float(m == level) for m in range(3)})
-    any_function = content(spec, Task(source, dataclasses.replace(target, level=None)))
+    any_function = content(spec, Task(source, dataclasses.replace(target, pairs=None)))
     np.testing.assert_allclose(any_function.weights, exact.weights, atol=1e-10)
     np.testing.assert_allclose(exact.components(x)[:, :, 0].sum(axis=1), target(x)[:, 0], atol=1e-8)
 
@@ -94,23 +95,52 @@ def test_sampled_contents_agree_with_exact_ones_within_their_errors(monkeypatch)
     assert sampled.total == pytest.approx(exact.total, rel=0.1)
 
 
-def test_random_permutations_stand_for_large_multiplets(monkeypatch):
+@pytest.mark.parametrize("name", ["two tokens", "linear"])
+@pytest.mark.parametrize("made", ["or", "own", "level"])
+def test_the_support_of_a_target_is_enough_in_large_multiplets(name, made, monkeypatch):
+    arch, source, spec = _case(name)
+    own = Target("own", lambda x: (x[:, 3] == 1) + 0.5 * (x[:, :5] == 0).sum(axis=1) ** 2 * (x[:, -1] == 1))
+    level = dataclasses.replace(targets.level(1, arch.length, source=source), pairs=None)
+    task = Task(source, {"or": targets.disjunction(2, arch.length), "own": own, "level": level}[made], source)
+    exact = content(spec, task)
+    monkeypatch.setattr(multiplets, "MOST_TABLEAUX", 3)
+    found = content(spec, task)
+    np.testing.assert_allclose(found.weights, exact.weights, atol=1e-10)
+    # the parts themselves are sampled, in halves whose products have no bias
+    assert np.trace(found.shifted.form[:-1, :-1]) == pytest.approx(exact.weights.sum(), rel=0.5)
+
+
+def test_random_orders_state_their_scatter(monkeypatch):
     arch, source, spec = _case("linear")
     task = Task(source, targets.disjunction(2, arch.length))
     exact = content(spec, task)
-    monkeypatch.setattr(multiplets, "MOST_TABLEAUX", 3)
-    multiplet.cache_clear()
-    estimates = []
-    for seed in range(300):
-        functions = multiplet(Partition((4, 1)), seed)
-        block = next(block for block in spec.blocks if block.irrep.level == 1)
-        at = points(source, arch.length, arch.columns, arch.length, 1, np.random.default_rng(0))
-        inner = content_module._inner_products(block, functions.orders, at, task.target(at.x), 2, 1)
-        estimates.append(content_module._mean_squares(inner, functions.metric)[0])
-    multiplet.cache_clear()
+    block = next(block for block in spec.blocks if block.irrep.level == 1)
     rows = [index for index, row in enumerate(exact.rows) if row.irrep.level == 1][:2]
+    at = points(source, arch.length, arch.columns, arch.length, 1, np.random.default_rng(0))
+    monkeypatch.setattr(multiplets, "MOST_TABLEAUX", 3)
+    deviations, estimates = [], []
+    for seed in range(200):
+        functions = multiplet(Partition((4, 1)), None, seed)
+        assert functions.is_random
+        inner = content_module._inner_products(block, functions.orders, at, task.target(at.x), 2, 1)
+        value, stderr = content_module._mean_squares(inner, functions)
+        estimates.append(value)
+        deviations.append((value - exact.weights[rows]) ** 2 - stderr**2)
     error = np.std(estimates, axis=0) / np.sqrt(len(estimates))
     assert (np.abs(np.mean(estimates, axis=0) - exact.weights[rows]) < 5 * error).all()
+    assert (np.abs(np.mean(deviations, axis=0)) < 5 * np.std(deviations, axis=0) / np.sqrt(len(deviations))).all()
+
+
+def test_long_sequences_hold_what_short_ones_do():
+    """Parity of two fair bits lies at level 2 but for shares of the order of one over the length."""
+    length, source = 64, uniform(2)
+    spec = specht.spectrum(specht.Architecture(vocab=2, length=length, activation="erf", s_w=0.5), source, max_level=2)
+    found = content(spec, Task(source, targets.parity(2, length)), samples=2**13)
+    level = found.by_level()[2]
+    # a product of two different positions: 1 - 1/C(L,2) of it is not symmetric, of which (L-1,1) holds 2/L
+    exact = 1 - 1 / math.comb(length, 2) - 2 * (length - 1) / (length * (length - 1)) * (length - 2) / (length - 2)
+    stderr = np.linalg.norm(found.weights_stderr[found.levels == 2])
+    assert abs(level.total - exact) < 5 * stderr + 0.02
 
 
 def test_out_of_distribution_form_is_the_mean_product_under_the_test_law():

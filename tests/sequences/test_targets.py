@@ -47,8 +47,8 @@ def test_next_token_is_bayes_prediction_and_labels_follow_it():
     x, p = source.enumerate(4)
     _longer, q = source.enumerate(5)
     np.testing.assert_allclose(best(x), q.reshape(-1, 3) / p[:, None], rtol=1e-10)
-    assert best.level is None
-    assert targets.next_token(default_mixture(3)).level == 0
+    assert best.pairs is None
+    assert targets.next_token(default_mixture(3)).pairs == 0
     drawn, labels = best.draw(source, np.random.default_rng(0), 20000, 4)
     residual = labels - best(drawn)
     assert (np.abs(residual.mean(axis=0)) < 5 * residual.std(axis=0) / np.sqrt(len(drawn))).all()
@@ -82,11 +82,12 @@ BAD = {
     "Unknown target 'party': did you mean 'parity'": lambda: target("party", Setting(uniform(2), 4)),
     "token must be from 0 to 1": lambda: target("counts", Setting(uniform(2), 4, token=2)),
     "support must be a whole number from 1 to 4": lambda: targets.parity(5, 4),
-    "level m must be a whole number from 0 to 2": lambda: targets.level(3, 4),
+    "A function of level 3 needs 6 positions, and the context has 4": lambda: targets.level(3, 4),
     "never varies under this source": lambda: targets.level(1, 4, source=exchangeable([1.0], [[1.0, 0.0]])),
     "shape .2, 3. for 4 sequences": lambda: Target("odd", lambda x: np.ones((2, 3)))(X),
     "gave nan for a sequence": lambda: Target("nan", lambda x: np.full(len(x), np.nan))(X),
-    "does not turn tokens into numbers": lambda: Target("text", lambda x: ["a"] * len(x))(X),
+    "does not turn tokens of shape .4, 5. into numbers .TypeError: they are complex": lambda: Target("c", lambda x: x[:, 0] * 1j)(X),
+    "into numbers .ValueError": lambda: Target("text", lambda x: ["a"] * len(x))(X),
     "one label a sequence": lambda: targets.labelled(X, [1.0, 2.0], vocab=3),
     "source must be one of specht.sources": lambda: Task("uniform", targets.counts(4)),
     "wrap a function as Target": lambda: Task(uniform(2), lambda x: x),

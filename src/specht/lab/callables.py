@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import importlib
 import sys
 from collections.abc import Callable, Iterator
@@ -33,6 +34,13 @@ def load_callable(name: str) -> Callable[..., Any]:
     if not callable(found):
         raise InputError(f"{name!r} is a {type(found).__name__} and no function: name one that takes tokens.")
     return found
+
+
+def digest_of_code(name: str) -> str:
+    """Digest of the file that a function comes from: another function under the same name is another configuration."""
+    load_callable(name)
+    file = getattr(sys.modules[name.partition(":")[0]], "__file__", None)
+    return "" if file is None else hashlib.sha256(Path(file).read_bytes()).hexdigest()[:16]
 
 
 @contextmanager

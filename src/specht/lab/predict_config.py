@@ -145,7 +145,9 @@ class PredictConfig(Config):
             raise InputError(f"--n-train must increase, got {given or 'nothing'}: write each number of samples once, fewest first.")
         if any(second <= first for first, second in itertools.pairwise(self.breaking)):
             raise InputError(f"--breaking must increase, got {' '.join(map(str, self.breaking))}: write each degree once, smallest first.")
-        if self.check and self.n_train[0] > self.check_n:
+        if len(set(self.check)) < len(self.check):
+            raise InputError(f"--check names {self.check[0]} twice: write each check once.")
+        if (self.check or self.breaking) and self.n_train[0] > self.check_n:
             raise InputError(f"--check-n {self.check_n} is less than every number of samples in --n-train: raise it.")
         if self.task is not None:
             return self

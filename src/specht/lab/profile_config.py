@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import hashlib
-import sys
 from collections.abc import Callable
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Group, Parameter
 from pydantic import Field
 
 from specht.errors import InputError
-from specht.lab.callables import load_callable
+from specht.lab.callables import digest_of_code, load_callable
 from specht.lab.config import Config
 from specht.lab.source_config import SourceFlags
 from specht.lab.target_config import SUPPORTED, TOKENED
@@ -91,8 +88,7 @@ class ProfileConfig(ProfileFlags):
     def _code(self) -> str:
         """Digest of the file that the function comes from: another function under the same name is another configuration."""
         load_callable(self.target)
-        file = getattr(sys.modules[self.target.partition(":")[0]], "__file__", None)
-        return "" if file is None else hashlib.sha256(Path(file).read_bytes()).hexdigest()[:16]
+        return digest_of_code(self.target)
 
     def _refuse_flags_of_another_target(self) -> None:
         known = self.is_own or self.target in (*TOKENED, "next-token")  # a name that is not gets a sentence of its own

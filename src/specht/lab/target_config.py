@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Self
 from pydantic import Field, model_validator
 
 from specht.errors import InputError, unknown_choice
+from specht.lab.callables import digest_of_code, load_callable
 from specht.lab.config import Config
 
 if TYPE_CHECKING:
@@ -46,7 +47,6 @@ class TargetFlags(Config):
 
     def build(self, source: Source, length: int) -> Target:
         """The target, unless it is made of eigenfunctions, which only a spectrum has."""
-        from specht.lab.callables import load_callable
         from specht.sequences.targets import Setting, target
 
         if self.is_callable:
@@ -56,7 +56,8 @@ class TargetFlags(Config):
     def identity(self) -> dict[str, Any]:
         fields: dict[str, Any] = {"target": self.target}
         fields |= {"support": self.number} if self.target in SUPPORTED else {}
-        return fields | ({"token": self.token} if self.target in TOKENED else {})
+        fields |= {"token": self.token} if self.target in TOKENED else {}
+        return fields | ({"code": digest_of_code(self.target)} if self.is_callable else {})
 
     @model_validator(mode="after")
     def _names_a_target(self) -> Self:
@@ -84,6 +85,8 @@ def _own_target(name: str, function: Any, source: Source, length: int) -> Target
     except Exception as error:  # a user's function may raise anything
         raise InputError(f"{name} failed on tokens of shape {tried.shape} ({type(error).__name__}: {error}): check the function.") from None
     outputs = values.shape[1] if values.ndim == 2 else 1
+    if not outputs:
+        raise InputError(f"{name} gave an array of shape {values.shape} for {len(tried)} sequences: give at least one value for each.")
     found = Target(name, function, outputs)
     found(tried)  # complains about shapes and numbers
     return found

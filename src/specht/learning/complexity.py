@@ -44,7 +44,7 @@ class Need:
     samples: float
     """N*, from which half of it is learnt."""
     bound: float
-    """What N* cannot be less than: ridge / eigenvalue + degeneracy / 2."""
+    """What N* cannot be less than: ridge / eigenvalue + degeneracy / 2, with 1 / degeneracy for an eigenvalue that is not known."""
     lower_bound: bool
     """True where the eigenvalue is only known to be at least as large, so that the samples are at most as many."""
 
@@ -86,7 +86,8 @@ def sample_complexity(spectrum: Spectrum, ridge: float = 1.0) -> list[Need]:
             rows[index].degeneracy,
             float(eigenvalues[index]),
             float(number),
-            float(ridge / eigenvalues[index] + degeneracies[index] / 2.0),
+            # an eigenvalue that is a lower bound itself is replaced by what it cannot exceed, 1 / dim
+            float(ridge * (degeneracies[index] if rows[index].lower_bound else 1.0 / eigenvalues[index]) + degeneracies[index] / 2.0),
             rows[index].lower_bound,
         )
         for index, number in zip(order, samples, strict=True)
@@ -117,6 +118,8 @@ def samples_for_error(spectrum: Spectrum, content: Content, error: float, ridge:
     """Fewest samples from which on the test error stays below a share `error` of the target's variance; infinite if it never does."""
     if not 0.0 < error < 1.0:
         raise InputError(f"error must be a share of the target's variance between 0 and 1, got {error!r}.")
+    if content.variance <= 0.0:
+        raise InputError("The target is zero, so there is nothing to learn: take another target.")
     grid = np.geomspace(1.0, _MOST, 1501)
     test = learning_curve(spectrum, content, grid, ridge, noise).test / content.variance
     above = np.flatnonzero(~(test <= error))

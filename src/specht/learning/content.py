@@ -25,6 +25,7 @@ from specht.groups.partitions import Partition
 from specht.learning.modes import Modes
 from specht.learning.multiplets import Multiplet, multiplet
 from specht.learning.points import Points, points
+from specht.learning.support import find_support
 from specht.sequences.law import Source
 from specht.sequences.targets import Target
 from specht.sequences.tasks import Task, order_forgotten
@@ -36,7 +37,7 @@ FOLDS = 16
 SAMPLES = 2**15
 """Sequences drawn where expectations are sampled."""
 _CONSTANT = 1e-12
-"""Share of the mean square below which a variance is rounding."""
+"""Share of a mean square, or of E[k], below which a difference is rounding."""
 _STEP = 2**22
 """Values of eigenfunctions held at a time."""
 
@@ -58,7 +59,8 @@ def resolve(spectrum: Spectrum) -> Resolved:
     rows = tuple(spectrum.truncated())
     eigenvalues = np.array([max(row.eigenvalue, 0.0) for row in rows]) / spectrum.trace
     degeneracies = np.array([float(row.degeneracy) for row in rows])
-    return Resolved(rows, eigenvalues, degeneracies, max(0.0, 1.0 - float(eigenvalues @ degeneracies)))
+    left = 1.0 - float(eigenvalues @ degeneracies)
+    return Resolved(rows, eigenvalues, degeneracies, left if left > _CONSTANT else 0.0)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -78,16 +80,17 @@ class Part:
     block: Block
     rows: np.ndarray
     """Indices of the rows of this block, one a copy that is used."""
-    orders: np.ndarray
-    """Order in which each function reads the context, shape (functions, L)."""
-    coefficients: np.ndarray
-    """Shape (2, functions, copies, outputs): from either half of the sample, or twice the same."""
+    orders: tuple[np.ndarray, np.ndarray]
+    """Order in which each function reads the context, shape (functions, L), for either half of the sample."""
+    coefficients: tuple[np.ndarray, np.ndarray]
+    """Shape (functions, copies, outputs)."""
 
     def evaluate(self, x: np.ndarray, half: int) -> np.ndarray:
         """The parts of the target in the rows of this block at sequences x, shape (n, copies, outputs)."""
-        length, copies = self.orders.shape[1], self.coefficients.shape[2]
-        total = np.zeros((len(x), copies, self.coefficients.shape[3]))
-        for order, coefficient in zip(self.orders, self.coefficients[half], strict=True):
+        orders, coefficients = self.orders[half], self.coefficients[half]
+        length, copies = orders.shape[1], coefficients.shape[1]
+        total = np.zeros((len(x), copies, coefficients.shape[2]))
+        for order, coefficient in zip(orders, coefficients, strict=True):
             moved = np.concatenate([x[:, order], x[:, length:]], axis=1)
             total += self.block.eigenfunctions(moved)[:, :copies, None] * coefficient
         return total
@@ -203,16 +206,18 @@ class _Finder:
         arch, found = self.spectrum.arch, _Found(len(self.rows))
         if isinstance(target, Modes) and target.belongs_to(self.spectrum):
             return self._modes(target, found)
-        pure = target.level is not None and self.spectrum.exchangeable
-        reads = 2 * (target.level or 0) if pure else arch.length  # a pure target is a product over as many pairs as its level
+        pure = target.pairs is not None and self.spectrum.exchangeable
+        reads = 2 * (target.pairs or 0) if pure else arch.length
         at = points(self.source, arch.length, arch.columns, reads, self.samples, self.rng)
         values = target(at.x)
         found.total = float(at.weights @ (values**2).sum(axis=1))
         found.mean_square = float(((at.weights @ values) ** 2).sum())
         found.label_noise = float(at.weights @ target.label_variance(at.x))
-        blocks = [block for block in self.spectrum.blocks if not pure or block.irrep == _two_rows(arch.length, target.level or 0)]
+        blocks = [block for block in self.spectrum.blocks if not pure or block.irrep == _two_rows(arch.length, target.pairs or 0)]
+        singled = target.reads if pure or target.reads is not None else find_support(target, at.x, arch.length)
         for number, block in enumerate(blocks):
-            self._block(block, at, values, found, alone=pure)
+            identity = Multiplet(np.arange(arch.length)[None], np.eye(1))  # the only function that matters to a pure target
+            self._block(block, at, values, found, identity if pure else multiplet(block.irrep, singled))
             if progress is not None:
                 progress(number + 1, len(blocks))
         return found
@@ -223,8 +228,8 @@ class _Finder:
             chosen = np.array([target.coefficients.get((block.irrep, copy), 0.0) for copy in range(copies)])
             if chosen.any():
                 found.weights[rows] = chosen**2
-                identity = np.arange(self.spectrum.arch.length)[None]
-                found.parts.append(Part(block, rows, identity, np.stack([chosen[None, :, None]] * 2)))
+                identity, coefficients = np.arange(self.spectrum.arch.length)[None], chosen[None, :, None]
+                found.parts.append(Part(block, rows, (identity, identity), (coefficients, coefficients)))
         found.total = float(sum(value**2 for value in target.coefficients.values()))
         at = points(self.source, self.spectrum.arch.length, self.spectrum.arch.columns, 0, self.samples, self.rng)
         found.mean_square = float(((at.weights @ target.invariant_part(at.x)) ** 2).sum())
@@ -235,18 +240,18 @@ class _Finder:
         rows = [index for index, row in enumerate(self.rows) if row.irrep == block.irrep]
         return np.array(rows, dtype=int), len(rows)
 
-    def _block(self, block: Block, at: Points, values: np.ndarray, found: _Found, *, alone: bool) -> None:
-        """Inner products of the target with one block; `alone`: the function for the given order is the only one that matters."""
+    def _block(self, block: Block, at: Points, values: np.ndarray, found: _Found, functions: Multiplet) -> None:
+        """Inner products of the target with the functions of one block."""
         rows, copies = self._rows_of(block)
         if not copies:
             return
-        identity = Multiplet(np.arange(self.spectrum.arch.length)[None], np.eye(1))
-        functions = identity if alone else multiplet(block.irrep)
         folds = 1 if at.exact else FOLDS
         inner = _inner_products(block, functions.orders, at, values, copies, folds)
-        found.weights[rows], found.stderr[rows] = _mean_squares(inner, functions.metric)
-        halves = np.stack([inner[: (folds + 1) // 2].mean(axis=0), inner[folds // 2 :].mean(axis=0)])
-        found.parts.append(Part(block, rows, functions.orders, np.einsum("kl,hlco->hkco", functions.metric, halves)))
+        found.weights[rows], found.stderr[rows] = _mean_squares(inner, functions)
+        halves = (inner[: (folds + 1) // 2].mean(axis=0), inner[folds // 2 :].mean(axis=0))
+        expansions = [functions.expansion(half, number, self.rng) for number, half in enumerate(halves)]
+        orders, coefficients = zip(*expansions, strict=True)
+        found.parts.append(Part(block, rows, orders, coefficients))
 
 
 def _two_rows(length: int, level: int) -> Partition:
@@ -271,25 +276,32 @@ def _inner_products(block: Block, orders: np.ndarray, at: Points, values: np.nda
     return inner
 
 
-def _mean_squares(inner: np.ndarray, metric: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """c G^-1 c for every copy, without the products of a fold with itself, and its standard error by the jackknife over folds."""
-    folds = len(inner)
+def _mean_squares(inner: np.ndarray, functions: Multiplet) -> tuple[np.ndarray, np.ndarray]:
+    """Mean square of the target in every copy, without the products of a fold with itself, and its standard error.
+
+    The error is that of the jackknife over folds, and of the scatter over orders where these are random.
+    """
+    folds, squares = len(inner), functions.squares
     if folds == 1:
-        return _squares(inner[0], metric), np.zeros(inner.shape[2])
-    own = np.array([_squares(each, metric) for each in inner])
+        return squares(inner[0]), _order_scatter(inner, functions)
+    own = np.array([squares(each) for each in inner])
     whole = inner.sum(axis=0)
-    value = (_squares(whole, metric) - own.sum(axis=0)) / (folds * (folds - 1))
-    others = [(_squares(whole - inner[out], metric) - own.sum(axis=0) + own[out]) / ((folds - 1) * (folds - 2)) for out in range(folds)]
-    return value, np.std(others, axis=0) * np.sqrt(folds - 1)
+    value = (squares(whole) - own.sum(axis=0)) / (folds * (folds - 1))
+    others = [(squares(whole - inner[out]) - own.sum(axis=0) + own[out]) / ((folds - 1) * (folds - 2)) for out in range(folds)]
+    return value, np.hypot(np.std(others, axis=0) * np.sqrt(folds - 1), _order_scatter(inner, functions))
 
 
-def _squares(inner: np.ndarray, metric: np.ndarray) -> np.ndarray:
-    return np.einsum("kco,kl,lco->c", inner, metric, inner, optimize=True)
+def _order_scatter(inner: np.ndarray, functions: Multiplet) -> np.ndarray:
+    """Standard error that random orders add: each is an estimate by itself."""
+    if not functions.is_random:
+        return np.zeros(inner.shape[2])
+    each = functions.metric[:, None] * len(functions.orders) * (inner.mean(axis=0) ** 2).sum(axis=2)
+    return each.std(axis=0, ddof=1) / np.sqrt(len(functions.orders))
 
 
 def _shifted(bare: Content, spectrum: Spectrum, target: Target, test_source: Source, samples: int, seed: int) -> Shifted:
     arch, rng = spectrum.arch, np.random.default_rng([seed, 2])
-    pure = target.level is not None or isinstance(target, Modes)
+    pure = target.pairs is not None or isinstance(target, Modes)
     reads = max((2 * row.irrep.level for row, weight in zip(bare.rows, bare.weights, strict=True) if weight), default=0)
     at = points(test_source, arch.length, arch.columns, reads if pure else arch.length, samples, rng)
     size = len(bare.rows) + 1

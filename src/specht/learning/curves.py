@@ -28,6 +28,9 @@ from specht.learning.renormalised import Learnability, equivalent_kernel, renorm
 from specht.sequences.tasks import Task
 from specht.symmetry.spectrum import Spectrum
 
+_SHOWN = 1e-6
+"""Share of a target that a level must hold to count."""
+
 
 @dataclasses.dataclass(frozen=True)
 class Equivalent:
@@ -60,7 +63,12 @@ class Curve:
     def learned_by_level(self) -> dict[int, np.ndarray]:
         """Share of the target's part at each level that is learnt, for the levels that it has."""
         weights, levels, learnt = self.content.weights, self.content.levels, self.learnability.learnability
-        present = [int(level) for level in np.unique(levels) if weights[levels == level].sum() > 0]
+        errors = self.content.weights_stderr
+        present = [
+            int(level)
+            for level in np.unique(levels)
+            if weights[levels == level].sum() > max(_SHOWN * self.content.total, 3.0 * np.linalg.norm(errors[levels == level]))
+        ]
         return {level: learnt[..., levels == level] @ weights[levels == level] / weights[levels == level].sum() for level in present}
 
 
@@ -97,9 +105,10 @@ def learning_curve(
     solved = renormalised(parts.eigenvalues, parts.degeneracies, np.asarray(n_train), np.asarray(ridge) + parts.tail)
     simple = equivalent_kernel(parts.eigenvalues, parts.degeneracies, np.asarray(n_train), ridge)
     bare_ridge, variance = simple.ridge, noise * parts.outputs + parts.label_noise
+    rank = parts.degeneracies[parts.eigenvalues > 0].sum()
     total = solved.overfitting * (_not_learnt(parts, solved) + variance)
     with np.errstate(divide="ignore", invalid="ignore"):  # without ridge and with enough samples, the limit of the first
-        kept = np.where(solved.kappa > 0, bare_ridge / (solved.n_train * solved.kappa), 1.0 - parts.degeneracies.sum() / solved.n_train)
+        kept = np.where(solved.kappa > 0, bare_ridge / (solved.n_train * solved.kappa), 1.0 - rank / solved.n_train)
     return Curve(
         n_train=solved.n_train,
         test=total - variance,

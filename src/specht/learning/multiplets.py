@@ -1,15 +1,23 @@
 r"""The functions of a multiplet, and how much of a target lies in it.
 
 A spectrum knows of each multiplet the function $\varphi$ that is antisymmetric in the columns of a tableau with the positions in their
-given order. Reading the positions in the order of another tableau $T$ gives $\varphi_T$. The standard tableaux give a basis of the
-multiplet, with the inner products of polytabloids, which are whole numbers up to their common norm:
+given order, and symmetric in all positions outside the tall columns. Reading the positions in another order $\pi$ gives $\varphi_\pi$, and
+a target with the inner products $c_\pi = E[g \varphi_\pi]$ has in the multiplet the mean square $\dim \cdot\, E_\pi[c_\pi^2]$, over all
+orders. There are three ways to take this mean.
+
+*Tableaux.* The orders of the standard tableaux give a basis of the multiplet, with the inner products of polytabloids, which are whole
+numbers up to their common norm:
 
 $$ G_{ST} = \frac{\langle e_S, e_T \rangle}{\langle e_T, e_T \rangle} , \qquad
    e_T = \sum_{c} \mathrm{sgn}(c)\, \{ c\, T \} , $$
 
-with c running over the permutations inside the columns and $\{\cdot\}$ forgetting the order inside the rows. So a target with the inner
-products $c_T = E[g \varphi_T]$ has the mean square $c^\top G^{-1} c$ in the multiplet. Where tableaux are too many, random permutations
-$\pi$ take their place, and the mean square is $\dim \cdot\, E_\pi[c_\pi^2]$.
+with c running over the permutations inside the columns and $\{\cdot\}$ forgetting the order inside the rows. The mean square is then
+$c^\top G^{-1} c$.
+
+*Support.* A target that singles out s positions and is symmetric in all others cannot tell two orders apart that put the same ones of the
+s into the same boxes of the tall columns. One order of each such class is enough, with the probability of the class.
+
+*Random orders*, where neither will do: without bias, but with a scatter of its own.
 """
 
 from __future__ import annotations
@@ -17,6 +25,8 @@ from __future__ import annotations
 import dataclasses
 import functools
 import itertools
+import math
+from collections.abc import Sequence
 
 import numpy as np
 import scipy.sparse
@@ -26,6 +36,8 @@ from specht.groups.tableaux import Tableau, standard_tableaux
 
 MOST_TABLEAUX = 600
 """Functions that stand for a multiplet at most."""
+MOST_CLASSES = 5000
+"""Classes of orders at most."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -35,19 +47,85 @@ class Multiplet:
     orders: np.ndarray
     """Order in which each function reads the positions, shape (functions, L)."""
     metric: np.ndarray
-    """A matrix (functions, functions): the mean square of a target with inner products c is c @ metric @ c."""
+    """The mean square of a target with inner products c is c @ metric @ c; one row and column, or one entry, a function."""
+    support: tuple[int, ...] | None = None
+    """Positions of the target whose classes these are."""
+    tall: int = 0
+    """Boxes in the tall columns."""
+    is_random: bool = False
+
+    def squares(self, inner: np.ndarray) -> np.ndarray:
+        """Mean squares (copies,) from inner products (functions, copies, outputs)."""
+        return self.raised(inner, inner)
+
+    def raised(self, left: np.ndarray, right: np.ndarray) -> np.ndarray:
+        """The bilinear form behind `squares`."""
+        if self.metric.ndim == 1:
+            return np.einsum("kco,k,kco->c", left, self.metric, right, optimize=True)
+        return np.einsum("kco,kl,lco->c", left, self.metric, right, optimize=True)
+
+    def expansion(self, inner: np.ndarray, half: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+        """Orders and coefficients whose functions add up to the target's part in the multiplet.
+
+        The two halves are independent where orders are random, so that products of them have no bias.
+        """
+        if self.is_random:
+            chosen = slice(half, None, 2)
+            orders = self.orders[chosen]
+            return orders, self.metric[chosen, None, None] * inner[chosen] * (len(self.orders) / len(orders))
+        if self.support is None:
+            return self.orders, np.einsum("kl,lco->kco", self.metric, inner)
+        members = max(1, MOST_TABLEAUX // len(self.orders))
+        orders = np.concatenate([_members(self.orders, self.tall, self.support, rng) for _ in range(members)])
+        return orders, np.concatenate([self.metric[:, None, None] * inner / members] * members)
+
+
+def multiplet(shape: Partition, support: Sequence[int] | None = None, seed: int = 0) -> Multiplet:
+    """Functions that stand for an irrep; `support` are the positions that the target singles out, where they are known and few."""
+    if shape.dimension <= MOST_TABLEAUX:
+        return _of_tableaux(shape)
+    tall = sum(height for height in shape.conjugate.parts if height > 1)
+    if support is not None and _count_classes(len(support), tall) <= MOST_CLASSES:
+        return _of_support(shape, tuple(support), tall)
+    rng = np.random.default_rng([seed, *shape.parts])
+    orders = np.array([rng.permutation(shape.n) for _ in range(MOST_TABLEAUX)])
+    return Multiplet(orders, np.full(len(orders), shape.dimension / len(orders)), is_random=True)
 
 
 @functools.lru_cache(maxsize=64)
-def multiplet(shape: Partition, seed: int = 0) -> Multiplet:
-    """The functions of an irrep: one for each standard tableau, or random permutations where tableaux are too many."""
-    if shape.dimension > MOST_TABLEAUX:
-        rng = np.random.default_rng([seed, *shape.parts])
-        orders = np.array([rng.permutation(shape.n) for _ in range(MOST_TABLEAUX)])
-        return Multiplet(orders, np.eye(MOST_TABLEAUX) * (shape.dimension / MOST_TABLEAUX))
+def _of_tableaux(shape: Partition) -> Multiplet:
     tableaux = [_columns(tableau) for tableau in standard_tableaux(shape)]
     orders = np.array([list(itertools.chain.from_iterable(columns)) for columns in tableaux])
     return Multiplet(orders, np.linalg.inv(_gram(tableaux)))
+
+
+def _of_support(shape: Partition, support: tuple[int, ...], tall: int) -> Multiplet:
+    """One order for each way to put some of the support into boxes of the tall columns."""
+    length, s = shape.n, len(support)
+    others = [position for position in range(length) if position not in support]
+    orders, probabilities = [], []
+    for k in range(max(0, s + tall - length), min(s, tall) + 1):
+        ways = math.perm(length - tall, s - k) / math.perm(length, s)
+        for chosen, boxes in itertools.product(itertools.combinations(support, k), itertools.permutations(range(tall), k)):
+            filled = dict(zip(boxes, chosen, strict=True))
+            free = iter(others)
+            order = [filled[box] if box in filled else next(free) for box in range(tall)]
+            orders.append(order + [position for position in range(length) if position not in order])
+            probabilities.append(ways)
+    return Multiplet(np.array(orders), shape.dimension * np.array(probabilities), support, tall)
+
+
+def _members(orders: np.ndarray, tall: int, support: tuple[int, ...], rng: np.random.Generator) -> np.ndarray:
+    """Random orders of the same classes: positions outside the support change places."""
+    length = orders.shape[1]
+    others = np.setdiff1d(np.arange(length), support)
+    relabelled = np.tile(np.arange(length), (len(orders), 1))
+    relabelled[:, others] = rng.permuted(np.tile(others, (len(orders), 1)), axis=1)
+    return np.take_along_axis(relabelled, orders, axis=1)
+
+
+def _count_classes(s: int, tall: int) -> int:
+    return sum(math.comb(s, k) * math.perm(tall, k) for k in range(min(s, tall) + 1))
 
 
 def _columns(tableau: Tableau) -> list[list[int]]:

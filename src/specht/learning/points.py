@@ -53,4 +53,5 @@ def _classes(source: Source, length: int, columns: int, reads: int) -> Points:
     x = np.concatenate([seen[first, :reads], rest[second], seen[first, reads:]], axis=1)
     orders = log_factorial(np.array(length - reads)) - log_factorial(counts).sum(axis=1)
     weights = np.exp(source.mixture.log_probability(x) + orders[second])
-    return Points(x, weights / weights.sum(), exact=True)
+    possible = weights > 0.0
+    return Points(x[possible], weights[possible] / weights.sum(), exact=True)

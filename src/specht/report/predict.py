@@ -49,11 +49,19 @@ def answer(result: Mapping[str, Any]) -> list[str]:
     """The answer in two sentences, and a third where exact inference was run."""
     share, needed, half = result["error"]["share"], result["error"]["samples"], result["half_learned"]
     if needed is None:
-        first = f"With a ridge of {result['ridge']:g} E[k] the error never stays below {100 * share:g} % of the target's variance."
+        first = f"{_out_of_reach(result)} the error is not predicted to stay below {100 * share:g} % of the target's variance."
     else:
         learnt = "" if half is None else f", and half of the target is learnt from {samples(half)}"
         first = f"An error of {100 * share:g} % of the target's variance needs about {samples(needed)} samples{learnt}."
     return [first, _why(result), *_checked(result)]
+
+
+def _out_of_reach(result: Mapping[str, Any]) -> str:
+    """Why no number of samples is enough."""
+    target = result["target"]
+    if target["unresolved"] > result["error"]["share"] * target["variance"]:
+        return "Because part of the target lies in functions that the kernel does not hold or that the spectrum does not resolve,"
+    return f"With a ridge of {result['ridge']:g} E[k]"
 
 
 def _why(result: Mapping[str, Any]) -> str:

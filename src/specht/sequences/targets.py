@@ -42,15 +42,24 @@ class Target:
     name: str
     function: Function
     outputs: int = 1
-    level: int | None = None
-    """The only level of the target under an exchangeable source, where it is known."""
+    pairs: int | None = None
+    """The number m of leading pairs of positions, (1, 2) to (2m-1, 2m), in each of which the function is antisymmetric, where it lies in
+    the irrep [L-m,m] alone; 0 for a function that ignores order. None where neither is known: then it is taken apart as any function."""
+    reads: tuple[int, ...] | None = None
+    """Positions that the function singles out, being symmetric in all others of the context; found by trying them unless given."""
 
     def __call__(self, x: np.ndarray) -> np.ndarray:
         """Values without noise, shape (n, outputs), float64."""
         try:
-            values = np.asarray(self.function(x), dtype=np.float64)
-        except (TypeError, ValueError) as error:
-            raise InputError(f"Target {self.name!r} does not turn tokens into numbers: {error}.") from None
+            values = np.asarray(self.function(x))
+            if values.dtype.kind == "c":
+                raise TypeError("they are complex")
+            values = values.astype(np.float64)
+        except InputError:
+            raise
+        except Exception as error:  # a user's function may raise anything
+            fault = f"{type(error).__name__}: {error}"
+            raise InputError(f"Target {self.name!r} does not turn tokens of shape {x.shape} into numbers ({fault}).") from None
         values = values[:, None] if values.ndim == 1 else values
         if values.shape != (len(x), self.outputs):
             raise InputError(
@@ -102,13 +111,13 @@ def next_token(source: Source) -> NextToken:
         weights = np.exp(logs - top)
         return weights / weights.sum(axis=1, keepdims=True)
 
-    return NextToken("next token", probabilities, source.vocab, level=0 if source.is_exchangeable else None)
+    return NextToken("next token", probabilities, source.vocab, pairs=0 if source.is_exchangeable else None)
 
 
 def counts(length: int, token: int = 1) -> Target:
     """Share of the context that shows one token."""
     length, token = whole_number("length", length, 1), whole_number("token", token)
-    return Target("counts", lambda x: (x[:, :length] == token).mean(axis=1), level=0)
+    return Target("counts", lambda x: (x[:, :length] == token).mean(axis=1), pairs=0, reads=())
 
 
 def level(m: int, length: int, token: int = 1, source: Source | None = None) -> Target:
@@ -119,7 +128,9 @@ def level(m: int, length: int, token: int = 1, source: Source | None = None) -> 
     array([[1.4142]])
     """
     length, token = whole_number("length", length, 1), whole_number("token", token)
-    m = whole_number("level m", m, 0, length // 2)
+    m = whole_number("level m", m)
+    if 2 * m > length:
+        raise InputError(f"A function of level {m} needs {2 * m} positions, and the context has {length}: take a lower level (support).")
     norm = 1.0
     if source is not None and source.is_mixture:
         theta = source.mixture.probabilities[:, token]
@@ -133,7 +144,7 @@ def level(m: int, length: int, token: int = 1, source: Source | None = None) -> 
         shown = (x[:, : 2 * m] == token).astype(np.float64)
         return (shown[:, 0::2] - shown[:, 1::2]).prod(axis=1) / norm
 
-    return Target(f"level {m}", product, level=m)
+    return Target(f"level {m}", product, pairs=m, reads=tuple(range(2 * m)))
 
 
 def conjunction(support: int, length: int, token: int = 1) -> Target:
@@ -185,7 +196,7 @@ def _boolean(name: str, support: int, length: int, token: int, holds: Callable[[
     def signs(x: np.ndarray) -> np.ndarray:
         return np.where(holds((x[:, :support] == token).sum(axis=1), support), 1.0, -1.0)
 
-    return Target(f"{name} of {support}", signs, level=0 if support == length else None)
+    return Target(f"{name} of {support}", signs, pairs=0 if support == length else None, reads=tuple(range(support % length)))
 
 
 class Setting(NamedTuple):
