@@ -49,14 +49,13 @@ class Broken:
 
     @property
     def error(self) -> float:
-        """Mean relative difference over the numbers of samples."""
-        return float(np.mean(np.abs(self.theory / self.exact - 1.0)))
+        """Mean relative difference over the numbers of samples, with its sign: positive where theory expects too large a loss."""
+        return float(np.mean(self.theory / self.exact - 1.0))
 
     @property
     def stderr(self) -> float:
-        """Standard error of it, from the scatter of exact inference over data sets."""
-        relative = self.theory / self.exact * self.exact_stderr / self.exact
-        return float(np.sqrt(np.mean(relative**2) / len(relative)))
+        """Standard error of it, from the scatter of exact inference over data sets, which share their samples at different sizes."""
+        return float(np.mean(self.theory / self.exact * self.exact_stderr / self.exact))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -98,6 +97,7 @@ class Prediction:
                 "outputs": self.task.target.outputs,
                 "mean_square": parts.total,
                 "variance": parts.variance,
+                "constant": parts.is_constant,
                 "levels": [
                     {"level": level, "mean_square": part.total, "half_learned": _finite(samples_to_learn(part, self.config.ridge))}
                     for level, part in parts.by_level().items()
@@ -141,7 +141,8 @@ class Prediction:
         measured, theory = getattr(self.exact, loss), getattr(self.curve, loss)
         if measured is None or theory is None:
             return None
-        return float(np.mean(np.abs(theory[: len(measured)] / measured - 1.0)))
+        with np.errstate(divide="ignore", invalid="ignore"):  # a loss of zero has no relative error
+            return _finite(float(np.mean(np.abs(theory[: len(measured)] / measured - 1.0))))
 
     def lines(self) -> list[dict[str, Any]]:
         """One line for each number of samples."""

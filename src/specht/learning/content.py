@@ -128,8 +128,12 @@ class Content:
     @property
     def variance(self) -> float:
         """Variance of the target, the error of the best constant prediction; its mean square where it is a constant itself."""
-        left = self.total - self.mean_square
-        return left if left > _CONSTANT * self.total else self.total
+        return self.total if self.is_constant else self.total - self.mean_square
+
+    @property
+    def is_constant(self) -> bool:
+        """Whether the target takes one value."""
+        return self.total - self.mean_square <= _CONSTANT * self.total
 
     @property
     def levels(self) -> np.ndarray:

@@ -31,7 +31,8 @@ def predict_report(architecture: Architecture, result: Mapping[str, Any], *, rep
         Table(NEED_HEADER, need_rows(result), note=_need_note(result), title="What each irrep costs"),
     ]
     if result["breaking"]:
-        tables.append(Table(BREAKING_HEADER, breaking_rows(result), title="When order begins to matter"))
+        note = "ε adds to whatever order the source has; theory is off by the mean of predicted over exact test loss, minus one."
+        tables.append(Table(BREAKING_HEADER, breaking_rows(result), note=note, title="When order begins to matter"))
     return Report(
         title="What a transformer will learn",
         subtitle=f"{result['architecture']} · {KERNEL_NAMES[result['kind']]}, {source}, target {result['target']['name']}",
@@ -49,11 +50,16 @@ def answer(result: Mapping[str, Any]) -> list[str]:
     """The answer in two sentences, and a third where exact inference was run."""
     share, needed, half = result["error"]["share"], result["error"]["samples"], result["half_learned"]
     if needed is None:
-        first = f"{_out_of_reach(result)} the error is not predicted to stay below {100 * share:g} % of the target's variance."
+        first = f"{_out_of_reach(result)} the error is not predicted to stay below {100 * share:g} % of the target's {_unit(result)}."
     else:
         learnt = "" if half is None else f", and half of the target is learnt from {samples(half)}"
-        first = f"An error of {100 * share:g} % of the target's variance needs about {samples(needed)} samples{learnt}."
+        first = f"An error of {100 * share:g} % of the target's {_unit(result)} needs about {samples(needed)} samples{learnt}."
     return [first, _why(result), *_checked(result)]
+
+
+def _unit(result: Mapping[str, Any]) -> str:
+    """What errors are a share of: a constant has no variance."""
+    return "mean square" if result["target"]["constant"] else "variance"
 
 
 def _out_of_reach(result: Mapping[str, Any]) -> str:
@@ -77,7 +83,7 @@ def _why(result: Mapping[str, Any]) -> str:
 
 
 def _checked(result: Mapping[str, Any]) -> list[str]:
-    if result["gp"] is None:
+    if result["gp"] is None or "test" not in result["gp"]["mean_relative_error"]:
         return []
     errors = result["gp"]["mean_relative_error"]
     return [f"Exact inference on {result['gp']['datasets']} data sets is within {100 * errors['test']:.1f} % of this test loss on average."]

@@ -116,9 +116,9 @@ def breaking_plot(result: Mapping[str, Any], *, title: str, caption: str) -> Plo
         hovertemplate="%{text}<br>gap %{x:.3g}<br>theory off by %{y:.1%}<extra></extra>",
         showlegend=False,
     )
-    style_log_axes(figure, x="exchangeability gap", y="mean relative error of the test loss")
+    style_log_axes(figure, x="exchangeability gap", y="theory over exact test loss, minus one")
     figure.update_xaxes(type="linear", dtick=None, rangemode="tozero")
-    figure.update_yaxes(type="linear", dtick=None, tickformat=".0%", rangemode="tozero")
+    figure.update_yaxes(type="linear", dtick=None, tickformat="+.0%", rangemode="tozero")
     return Plot(figure, title, caption, wide=True)
 
 

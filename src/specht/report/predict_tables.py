@@ -28,7 +28,8 @@ def curve_rows(result: Mapping[str, Any]) -> list[list[str]]:
             if result["gp"] is not None:
                 measured = index < len(result["gp"]["n_train"])
                 row.append(_measured(result["gp"][loss][index], result["gp"][f"{loss}_stderr"][index]) if measured else "")
-        rows.append([*row, f"{100 * result['theory']['learned'][index]:.0f} %"])
+        learnt = result["theory"]["learned"][index]
+        rows.append([*row, "" if learnt is None else f"{100 * learnt:.0f} %"])
     return rows
 
 
@@ -50,7 +51,7 @@ def need_rows(result: Mapping[str, Any]) -> list[list[str]]:
 def breaking_rows(result: Mapping[str, Any]) -> list[list[str]]:
     """One row for each degree to which order was broken."""
     return [
-        [f"{each['epsilon']:g}", f"{each['gap']['value']:.2g}", f"{100 * each['error']:.1f} ± {100 * each['stderr']:.1f} %"]
+        [f"{each['epsilon']:g}", f"{each['gap']['value']:.2g}", f"{100 * each['error']:+.1f} ± {100 * each['stderr']:.1f} %"]
         for each in result["breaking"]
     ]
 
