@@ -112,7 +112,11 @@ def moved_pair(case: architectures.Case, kind: str):
         yield getattr(kernel, kind)(batch), kernel.stderr
 
 
-@every_case
+@pytest.mark.parametrize(
+    "name",
+    # without compilation, a deep stack of sampled heads takes half a minute
+    [pytest.param(name, marks=[pytest.mark.slow] * (name == "softmax, two residual pre-norm blocks")) for name in CASES],
+)
 @every_kind
 def test_compiled_equals_eager(name, kind, monkeypatch):
     monkeypatch.setattr(joint, "GROUPS", 2)  # eager heads are slow
