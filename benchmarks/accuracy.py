@@ -81,7 +81,7 @@ def report_mean_outputs() -> None:
         predicted = theory.content.mean_output(x, theory.learnability.learnability[index])
         shares.append(1.0 - ((exact.mean[index] - predicted) ** 2).sum() / ((exact.mean[index] - exact.mean[index].mean()) ** 2).sum())
     learnt = theory.learnability.learnability[:, theory.content.weights > 0]
-    met = {"R2 >= 0.95": min(shares) >= 0.95, "learnabilities between 0.2 and 0.8": bool(0.2 < learnt.min() < learnt.max() < 0.8)}
+    met = {"R2 >= 0.95": bool(min(shares) >= 0.95), "learnabilities between 0.2 and 0.8": bool(0.2 < learnt.min() < learnt.max() < 0.8)}
     print_line("mean outputs", n_train=n_train, r2=shares, met=met)
 
 
@@ -96,7 +96,7 @@ def report_half_learning(level: int) -> None:
     exact = gp.learning_curve(arch, task, n_train=n_train, ridge=ridge, datasets=DATASETS, scale=spec.trace)
     measured = float(np.exp(np.interp(0.5, exact.learned, np.log(n_train))))
     error = predicted / measured - 1.0
-    print_line("half learnt", level=level, predicted=predicted, measured=measured, error=error, met={"within 15 %": abs(error) <= 0.15})
+    print_line("half learnt", level=level, predicted=predicted, measured=measured, error=error, met={"within 15 %": bool(abs(error) <= 0.15)})
 
 
 def _compare(
