@@ -96,7 +96,8 @@ def report_half_learning(level: int) -> None:
     exact = gp.learning_curve(arch, task, n_train=n_train, ridge=ridge, datasets=DATASETS, scale=spec.trace)
     measured = float(np.exp(np.interp(0.5, exact.learned, np.log(n_train))))
     error = predicted / measured - 1.0
-    print_line("half learnt", level=level, predicted=predicted, measured=measured, error=error, met={"within 15 %": bool(abs(error) <= 0.15)})
+    met = {"within 15 %": bool(abs(error) <= 0.15)}
+    print_line("half learnt", level=level, predicted=predicted, measured=measured, error=error, met=met)
 
 
 def _compare(
