@@ -75,7 +75,7 @@ class Multiplet:
             return orders, self.metric[chosen, None, None] * inner[chosen] * (len(self.orders) / len(orders))
         if self.support is None:
             return self.orders, np.einsum("kl,lco->kco", self.metric, inner)
-        members = max(1, MOST_TABLEAUX // len(self.orders))
+        members = max(1, MOST_TABLEAUX // max(1, len(self.orders)))
         orders = np.concatenate([_members(self.orders, self.tall, self.support, rng) for _ in range(members)])
         return orders, np.concatenate([self.metric[:, None, None] * inner / members] * members)
 
@@ -100,19 +100,26 @@ def _of_tableaux(shape: Partition) -> Multiplet:
 
 
 def _of_support(shape: Partition, support: tuple[int, ...], tall: int) -> Multiplet:
-    """One order for each way to put some of the support into boxes of the tall columns."""
+    """One order for each way to put some of the support into boxes of the tall columns, at most one box of each left to others.
+
+    Two positions outside the support in one column: the target is symmetric in them and the function antisymmetric, so nothing is left.
+    """
     length, s = shape.n, len(support)
+    column = np.repeat(np.arange(shape.parts[1]), shape.conjugate.parts[: shape.parts[1]])  # of each tall box
     others = [position for position in range(length) if position not in support]
     orders, probabilities = [], []
     for k in range(max(0, s + tall - length), min(s, tall) + 1):
         ways = math.perm(length - tall, s - k) / math.perm(length, s)
         for chosen, boxes in itertools.product(itertools.combinations(support, k), itertools.permutations(range(tall), k)):
             filled = dict(zip(boxes, chosen, strict=True))
+            if np.bincount(np.delete(column, list(boxes)), minlength=1).max() > 1:
+                continue
             free = iter(others)
             order = [filled[box] if box in filled else next(free) for box in range(tall)]
             orders.append(order + [position for position in range(length) if position not in order])
             probabilities.append(ways)
-    return Multiplet(np.array(orders), shape.dimension * np.array(probabilities), support, tall)
+    found = np.array(orders, dtype=int).reshape(-1, length)
+    return Multiplet(found, shape.dimension * np.array(probabilities), support, tall)
 
 
 def _members(orders: np.ndarray, tall: int, support: tuple[int, ...], rng: np.random.Generator) -> np.ndarray:
