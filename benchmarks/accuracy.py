@@ -25,6 +25,8 @@ from specht.sequences.tasks import Task, shifted
 
 N_TRAIN = [16, 32, 64, 128, 256, 512, 1024]
 DATASETS = 40
+MANY = 8
+"""Samples below which half learning is shown and not judged: the theory is one of many samples."""
 HEADS = 1024
 """Of the kernel that exact inference samples."""
 
@@ -37,8 +39,8 @@ def report(quick: bool) -> None:
     for (name, fields), ridge in itertools.product(nonlinear.items(), [1.0] if quick else [1.0, 0.2]):
         report_two_tokens(name, fields, ridge)
     report_mean_outputs()
-    for level in (1,) if quick else (0, 1, 2):
-        report_half_learning(level)
+    for level, ridge in [(1, 0.2)] if quick else [(0, 0.2), (0, 1.0), (0, 5.0), (1, 0.2), (2, 0.2)]:
+        report_half_learning(level, ridge)
     for length in (16,) if quick else (16, 64):
         report_truncated(length, [1.0] if quick else [1.0, 0.1])
 
@@ -60,12 +62,15 @@ def report_two_tokens(name: str, fields: dict, ridge: float) -> None:
 
 
 def report_truncated(length: int, ridges: list[float]) -> None:
-    """Softmax attention with four tokens, of whose spectrum only low levels are known: the rest is a ridge."""
+    """Softmax attention with four tokens, of whose spectrum only low levels are known: the rest is a ridge.
+
+    Spectrum and content are sampled, so the last two per cent of a target are shown (`test_mean_all`) and not judged.
+    """
     source, arch = default_mixture(4), specht.preset("softmax", vocab=4, length=length)
     spec = specht.spectrum(arch, source, method="ritz", heads=256, sequences=768)
     chosen = {"modes": leading_modes(spec), "level": targets.level(1, length, source=source), "counts": targets.counts(length)}
     for (name, target), ridge in itertools.product(chosen.items(), ridges):
-        _compare(f"truncated softmax, {name}", arch, spec, Task(source, target), ridge, 0.0, limits={"test": 0.15}, heads=HEADS)
+        _compare(f"truncated softmax, {name}", arch, spec, Task(source, target), ridge, 0.0, limits={"test": 0.15}, heads=HEADS, least=0.02)
 
 
 def report_mean_outputs() -> None:
@@ -85,19 +90,21 @@ def report_mean_outputs() -> None:
     print_line("mean outputs", n_train=n_train, r2=shares, met=met)
 
 
-def report_half_learning(level: int) -> None:
-    """Where half of a function of one level is learnt, by theory and by exact inference."""
-    source, length, ridge = uniform(2), 8, 0.2
+def report_half_learning(level: int, ridge: float) -> None:
+    """Where half of a function of one level is learnt, by theory, which is one of many samples, and by exact inference."""
+    source, length = uniform(2), 8
     arch = specht.Architecture(vocab=2, length=length, activation="erf", s_w=0.5, s_p=1.0)
     spec = specht.spectrum(arch, source)
     task = Task(source, targets.level(level, length, source=source))
     predicted = samples_to_learn(content(spec, task), ridge)
     n_train = sorted({max(1, round(predicted * factor)) for factor in np.geomspace(0.5, 2.0, 9)})
-    exact = gp.learning_curve(arch, task, n_train=n_train, ridge=ridge, datasets=DATASETS, scale=spec.trace)
+    exact = gp.learning_curve(
+        arch, task, n_train=n_train, ridge=ridge, datasets=5 * DATASETS if predicted < 50 else DATASETS, scale=spec.trace
+    )
     measured = float(np.exp(np.interp(0.5, exact.learned, np.log(n_train))))
     error = predicted / measured - 1.0
-    met = {"within 15 %": bool(abs(error) <= 0.15)}
-    print_line("half learnt", level=level, predicted=predicted, measured=measured, error=error, met=met)
+    met = {"within 15 %": bool(abs(error) <= 0.15)} if predicted >= MANY else {}
+    print_line("half learnt", level=level, ridge=ridge, predicted=predicted, measured=measured, error=error, met=met)
 
 
 def _compare(
@@ -111,6 +118,7 @@ def _compare(
     limits: dict[str, float],
     worst: float | None = None,
     heads: int | None = None,
+    least: float = 0.0,
 ) -> None:
     theory = learning_curve(spec, task, N_TRAIN, ridge, noise)
     sampled = {} if heads is None else {"heads": heads, "n_test": 500, "datasets": 20}  # kernels of softmax are dear
@@ -122,6 +130,10 @@ def _compare(
         if getattr(exact, loss) is None:
             continue
         error = np.abs(getattr(theory, loss) / getattr(exact, loss) - 1.0)
+        if loss == "test" and least:
+            judged = exact.test >= least * (theory.content.variance)
+            fields |= {"test_mean_all": float(error.mean()), "sizes_judged": int(judged.sum())}
+            error = error[judged]
         fields |= {f"{loss}_mean": float(error.mean()), f"{loss}_worst": float(error.max())}
         if loss in limits:
             met[f"{loss} within {100 * limits[loss]:g} % on average"] = bool(error.mean() <= limits[loss])

@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from specht.lab.forecast_config import ForecastConfig
+from specht.lab.forecast_job import run_forecast
 from specht.lab.predict_config import PredictConfig
 from specht.lab.predict_job import run_predict
 from specht.lab.profile_config import ProfileConfig
@@ -19,6 +21,7 @@ from specht.lab.spectrum_config import SpectrumConfig
 from specht.lab.spectrum_job import run_spectrum
 from specht.lab.target_config import TargetFlags
 from specht.report.figures import eigenvalue_plot, gram_heatmap
+from specht.report.forecast import forecast_report
 from specht.report.html import Report, Step, Table, render
 from specht.report.predict import predict_report
 from specht.report.profile import profile_report
@@ -100,6 +103,22 @@ def profile_file(tmp_path_factory) -> Path:
     return path
 
 
+@pytest.fixture(scope="module")
+def forecast_file(tmp_path_factory) -> Path:
+    folder = tmp_path_factory.mktemp("forecast")
+    tokens = np.random.default_rng(0).integers(3, size=(200, 6))
+    lines = [" ".join(map(str, row)) + f",{'yes' if row[0] == row[1] else 'no'}" for row in tokens]
+    data = folder / "mine.csv"
+    data.write_text("\n".join(["text,label", *lines, "broken row"]) + "\n", encoding="utf-8")
+    config = ForecastConfig(data=data, target="label", compare=("bag", "positions"), fit_rows=64, repeats=2, sizes=(20, 60, 150))
+    run = run_forecast(config)
+    result = {"config": config.identity()} | run.summary()
+    report = forecast_report(result, reproduce=f"specht predict --data {data} --target label", made_with={"seed": "0"})
+    path = folder / "report.html"
+    path.write_text(render(report), encoding="utf-8")
+    return path
+
+
 @contextlib.contextmanager
 def quiet_page(browser, path: Path, width: int, scheme: str) -> Iterator[Any]:
     """The report in a window: it must say nothing to the console, ask for nothing outside and be no wider than the window."""
@@ -158,3 +177,12 @@ def test_profile_report_draws_bars_and_curve(browser, profile_file, width, schem
         assert page.locator("#plot-1 .scatterlayer .js-line").count() == 1
         assert page.locator("#plot-1 .scatterlayer .point").count() == 6  # 0, four block sizes, 12
         assert page.locator("table").count() == 2
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(390, "dark"), (1200, "light")], ids=["phone", "desktop"])
+def test_forecast_report_draws_measured_points_and_bands(browser, forecast_file, width, scheme):
+    with quiet_page(browser, forecast_file, width, scheme) as page:
+        assert page.locator("#plot-0 .scatterlayer .point").count() >= 3  # the subsets that were measured
+        assert page.locator("#plot-0 .scatterlayer .js-fill").count() >= 1  # the interval of the forecast
+        assert page.locator("table").count() >= 3
+        assert "broken row" in page.locator("body").inner_text() or "line 202" in page.locator("body").inner_text()

@@ -52,7 +52,7 @@ def test_files_json_and_text_agree(data, tmp_path, capsys):
         np.testing.assert_array_equal(stored["forecast_high"].sel(architecture="positions"), one["forecast"]["high"])
         assert stored["measured"].dims == ("architecture", "n_train", "repeat")
         assert stored["problem_line"].values.tolist() == [problem["line"] for problem in found["problems"]]
-    with open(found["problems_csv"], encoding="utf-8") as file:
+    with open(found["rows"], encoding="utf-8") as file:
         assert [int(row["line"]) for row in csv.DictReader(file)] == [problem["line"] for problem in found["problems"]]
     with open(found["csv"], encoding="utf-8") as file:
         rows = [row for row in csv.DictReader(file) if row["what"] == "forecast" and row["architecture"] == "positions"]

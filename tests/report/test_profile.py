@@ -48,6 +48,7 @@ def result_of(weights: list[float], above: float = 0.0, mean_square: float = 0.0
         "samples": 4000,
         "evaluations": 176000,
         "confidence": 0.95,
+        "interval": "likelihood",
     }
     return fields | changes
 

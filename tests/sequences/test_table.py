@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -173,17 +174,25 @@ def test_the_sequence_column_is_guessed_only_when_it_is_clear(tmp_path):
     assert read_table(written(tmp_path, "b.csv", "id,text,y\n1,a b,1\n2,b a,0\n"), "y").facts.sequence == "text"
 
 
-def test_parquet_is_read_or_asks_for_pyarrow(tmp_path):
-    path = written(tmp_path, "a.parquet", "PAR1")
-    try:
-        import pyarrow as arrow
-        from pyarrow import parquet
-    except ImportError:
-        with pytest.raises(InputError, match="pyarrow, which reads these, is not installed"):
-            read_table(path, "y")
-        return
-    parquet.write_table(arrow.table({"s": [["a", "b"], ["b"]], "y": [0.5, 1.5]}), path)
-    assert words_of(read_table(path, "y"), 0) == ["a", "b"]
+def test_parquet_of_lists_and_of_texts(tmp_path):
+    import pyarrow as arrow
+    from pyarrow import parquet
+
+    path = tmp_path / "a.parquet"
+    parquet.write_table(arrow.table({"s": [["a", "b"], ["b"], None], "y": [0.5, 1.5, 2.5]}), path)
+    table = read_table(path, "y")
+    assert words_of(table, 0) == ["a", "b"]
+    assert [(problem.line, problem.kept) for problem in table.problems] == [(3, False)]
+    parquet.write_table(arrow.table({"s": ["a b", "b a a"], "y": ["yes", "no"]}), path)
+    assert words_of(read_table(path, "y"), 1) == ["b", "a", "a"]
+    with pytest.raises(InputError, match="is not a Parquet file"):
+        read_table(written(tmp_path, "b.parquet", "PAR1"), "y")
+
+
+def test_parquet_asks_for_pyarrow(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(InputError, match="pyarrow, which reads these, is not installed"):
+        read_table(written(tmp_path, "a.parquet", "PAR1"), "y")
 
 
 def make_bad(folder: Path, kind: str) -> Path:

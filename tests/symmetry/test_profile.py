@@ -134,16 +134,25 @@ class TestKnownWeights:
 
 
 class TestCoverage:
-    def test_intervals_hold_as_often_as_they_say(self):
+    @pytest.mark.parametrize("interval", ["likelihood", "bootstrap"])
+    def test_intervals_hold_as_often_as_they_say(self, interval):
         length, repeats, confidence = 10, 40, 0.9
         source = iid([0.3, 0.7])
         f = lambda x: x[:, 0] * x[:, 1] + 0.5 * x[:, 2] + 0.2 * x[:, :length].sum(axis=1)  # noqa: E731
         exact = by_level(exact_shapes(f, source, length), (0, 1, 2))[:3]
         inside = np.zeros(3)
         for seed in range(repeats):
-            found = profile(f, source, length, seed, samples=400, max_level=2, confidence=confidence, readout="mean")
+            found = profile(f, source, length, seed, samples=400, max_level=2, confidence=confidence, interval=interval, readout="mean")
             inside += (found.low <= exact) & (exact <= found.high)
         assert (inside >= binom.ppf(0.01 / 3, repeats, confidence)).all(), inside
+
+    def test_bootstrap_and_likelihood_agree_on_a_weight_far_from_zero(self):
+        f = lambda x: signs(x[:, 0]) + signs(x[:, 1]) * signs(x[:, 2])  # noqa: E731
+        one, other = (profile(f, uniform(2), 20, samples=2000, interval=interval) for interval in ("likelihood", "bootstrap"))
+        assert (one.weights == other.weights).all()
+        for level in (1, 2):
+            assert other.high[level] - other.low[level] == pytest.approx(one.high[level] - one.low[level], rel=0.35)
+            assert other.shares[level].low < other.shares[level].value < other.shares[level].high
 
     def test_errors_fall_with_the_root_of_samples(self):
         f = lambda x: signs(x[:, 0]) + signs(x[:, 1]) * signs(x[:, 2])  # noqa: E731
@@ -278,6 +287,7 @@ def test_bad_functions_are_one_sentence(name):
         ({"max_level": 8}, "max_level must be a whole number from 0 to 7, got 8"),
         ({"confidence": 1.0}, "confidence must lie between 0 and 1, got 1.0"),
         ({"length": 0}, "length must be a whole number of at least 1, got 0"),
+        ({"interval": "normal"}, "Unknown interval 'normal'"),
         ({"readout": "first"}, "Unknown readout 'first'"),
         ({"source": 3}, "source must be a source of tokens or a function of a generator and a number, got 3"),
         ({"source": lambda rng, n: np.zeros((n, 4))}, r"so an array of shape \(8, 10, ...\), got shape \(8, 4\)"),

@@ -7,12 +7,11 @@ from typing import Annotated, Any
 
 from cyclopts import Parameter
 
-from specht.cli.cache import use_compilation_cache
-from specht.cli.output import OutputFlags, Progress, print_json, print_paths, print_table
-from specht.cli.run import Origin, Outcome, find_or_compute
+from specht.cli.output import OutputFlags, Progress, print_table
+from specht.cli.run import Origin, Outcome, data_writers, run_command
 from specht.lab.forecast_config import ForecastConfig
 
-FILES = {"report": "report.html", "data": "forecast.nc", "csv": "forecast.csv", "problems_csv": "problems.csv"}
+FILES = {"report": "report.html", "data": "forecast.nc", "csv": "forecast.csv", "rows": "problems.csv"}
 SHOWN_PROBLEMS = 10
 
 
@@ -29,13 +28,7 @@ def forecast(
         specht predict --data reviews.csv --target stars --sequence text --compare bag positions softmax
         specht predict --data reads.jsonl --target class --tokens characters --max-length 128 --horizons 4 16
     """
-    use_compilation_cache()
-    result, folder = find_or_compute("predict", config, config.seed, output, list(FILES.values()), lambda origin: _compute(config, origin))
-    paths = {name: str(folder / file) for name, file in FILES.items()}
-    if output.json:
-        return print_json(result | paths)
-    _print(result)
-    print_paths({name.replace("problems_csv", "rows"): path for name, path in paths.items()})
+    run_command("predict", config, output, FILES, lambda origin: _compute(config, origin), _print)
 
 
 def _compute(config: ForecastConfig, origin: Origin) -> Outcome:
@@ -48,12 +41,7 @@ def _compute(config: ForecastConfig, origin: Origin) -> Outcome:
         run = run_forecast(config, progress)
     result = origin.heading | run.summary()
     report = forecast_report(result, reproduce=origin.reproduce, made_with=origin.made_with)
-    writers = {
-        "data": partial(store.save_dataset, run.dataset(origin.record)),
-        "csv": partial(store.save_text, run.csv()),
-        "problems_csv": partial(store.save_text, run.problems_csv()),
-    }
-    return Outcome(result, report, {FILES[name]: write for name, write in writers.items()})
+    return Outcome(result, report, data_writers(run, origin) | {"rows": partial(store.save_text, run.problems_csv())})
 
 
 def _print(result: dict[str, Any]) -> None:

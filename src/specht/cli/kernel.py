@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Annotated
+from typing import Annotated, Any
 
 from cyclopts import Parameter
 
-from specht.cli.cache import use_compilation_cache
-from specht.cli.output import OutputFlags, Progress, print_json, print_paths, print_table
-from specht.cli.run import Origin, Outcome, find_or_compute
+from specht.cli.output import OutputFlags, Progress, print_json, print_table
+from specht.cli.run import Origin, Outcome, run_command
 from specht.lab.config import KernelConfig
 
 
@@ -38,21 +37,12 @@ def kernel(
     """
     if list_presets:
         return _list_presets(output.json)
-    use_compilation_cache()
-    # Loaded now and not above, so that --help stays quick.
-    from specht.report.architecture import KERNEL_NAMES
-    from specht.report.kernel import summary_rows
-
-    files = ["kernel.nc", "report.html"] + ["kernel.npz"] * npz
-    result, folder = find_or_compute("kernel", config, config.seed, output, files, lambda origin: _compute(config, origin, npz))
-    paths = {"report": str(folder / "report.html"), "data": str(folder / "kernel.nc")}
-    if output.json:
-        return print_json(result | paths)
-    print_table(summary_rows(result), header=["", *(KERNEL_NAMES[kind] for kind in result["kernels"])])
-    print_paths(paths)
+    files = {"report": "report.html", "data": "kernel.nc"} | ({"npz": "kernel.npz"} if npz else {})
+    run_command("kernel", config, output, files, lambda origin: _compute(config, origin, npz), _print)
 
 
 def _compute(config: KernelConfig, origin: Origin, npz: bool) -> Outcome:
+    # Loaded now and not above, so that --help stays quick.
     from specht.lab import store
     from specht.lab.gram_job import run_gram
     from specht.report.kernel import kernel_report
@@ -61,10 +51,15 @@ def _compute(config: KernelConfig, origin: Origin, npz: bool) -> Outcome:
         run = run_gram(config, progress)
     result = origin.heading | run.summary()
     report = kernel_report(run.architecture, result, run.arrays(), reproduce=origin.reproduce, made_with=origin.made_with)
-    files = {
-        "kernel.nc": partial(store.save_dataset, run.dataset(origin.record)),
-    }
-    return Outcome(result, report, files | ({"kernel.npz": partial(store.save_npz, run.arrays())} if npz else {}))
+    writers = {"data": partial(store.save_dataset, run.dataset(origin.record))}
+    return Outcome(result, report, writers | ({"npz": partial(store.save_npz, run.arrays())} if npz else {}))
+
+
+def _print(result: dict[str, Any]) -> None:
+    from specht.report.architecture import KERNEL_NAMES
+    from specht.report.kernel import summary_rows
+
+    print_table(summary_rows(result), header=["", *(KERNEL_NAMES[kind] for kind in result["kernels"])])
 
 
 def _list_presets(as_json: bool) -> None:

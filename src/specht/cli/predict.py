@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Annotated, Any
 
 from cyclopts import Parameter
 
-from specht.cli.cache import use_compilation_cache
-from specht.cli.output import OutputFlags, Progress, print_json, print_paths, print_table
-from specht.cli.run import Origin, Outcome, find_or_compute
+from specht.cli.output import OutputFlags, Progress, print_json, print_table
+from specht.cli.run import Origin, Outcome, data_writers, run_command
 from specht.lab.predict_config import PredictConfig
 
 FILES = {"report": "report.html", "data": "prediction.nc", "csv": "prediction.csv"}
@@ -42,18 +40,11 @@ def predict(
     """
     if list_tasks:
         return _list_tasks(output.json)
-    use_compilation_cache()
-    result, folder = find_or_compute("predict", config, config.seed, output, list(FILES.values()), lambda origin: _compute(config, origin))
-    paths = {name: str(folder / file) for name, file in FILES.items()}
-    if output.json:
-        return print_json(result | paths)
-    _print(result)
-    print_paths(paths)
+    run_command("predict", config, output, FILES, lambda origin: _compute(config, origin), _print)
 
 
 def _compute(config: PredictConfig, origin: Origin) -> Outcome:
     # Loaded now and not above, so that --help stays quick.
-    from specht.lab import store
     from specht.lab.predict_job import run_predict
     from specht.report.predict import predict_report
 
@@ -61,11 +52,7 @@ def _compute(config: PredictConfig, origin: Origin) -> Outcome:
         run = run_predict(config, progress)
     result = origin.heading | run.summary()
     report = predict_report(run.arch, result, reproduce=origin.reproduce, made_with=origin.made_with)
-    writers = {
-        "data": partial(store.save_dataset, run.dataset(origin.record)),
-        "csv": partial(store.save_text, run.csv()),
-    }
-    return Outcome(result, report, {FILES[name]: write for name, write in writers.items()})
+    return Outcome(result, report, data_writers(run, origin))
 
 
 def _list_tasks(as_json: bool) -> None:

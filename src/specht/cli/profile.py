@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Annotated, Any
 
 from cyclopts import Parameter
 
-from specht.cli.cache import use_compilation_cache
-from specht.cli.output import OutputFlags, Progress, print_json, print_paths, print_table
-from specht.cli.run import Origin, Outcome, find_or_compute
+from specht.cli.output import OutputFlags, Progress, print_table
+from specht.cli.run import Origin, Outcome, data_writers, run_command
 from specht.errors import InputError
 from specht.lab.profile_config import ProfileConfig, ProfileFlags
 
@@ -43,18 +41,11 @@ def profile(
 
         raise InputError(f"specht profile needs a function: one of {', '.join(sorted(TARGETS))}, or your own as module:function.")
     config = ProfileConfig(target=target, **{name: getattr(flags, name) for name in flags.model_fields_set})
-    use_compilation_cache()
-    result, folder = find_or_compute("profile", config, config.seed, output, list(FILES.values()), lambda origin: _compute(config, origin))
-    paths = {name: str(folder / file) for name, file in FILES.items()}
-    if output.json:
-        return print_json(result | paths)
-    _print(result)
-    print_paths(paths)
+    run_command("profile", config, output, FILES, lambda origin: _compute(config, origin), _print)
 
 
 def _compute(config: ProfileConfig, origin: Origin) -> Outcome:
     # Loaded now and not above, so that --help stays quick.
-    from specht.lab import store
     from specht.lab.profile_job import run_profile
     from specht.report.profile import profile_report
 
@@ -62,11 +53,7 @@ def _compute(config: ProfileConfig, origin: Origin) -> Outcome:
         run = run_profile(config, progress)
     result = origin.heading | run.summary()
     report = profile_report(result, reproduce=origin.reproduce, made_with=origin.made_with)
-    writers = {
-        "data": partial(store.save_dataset, run.dataset(origin.record)),
-        "csv": partial(store.save_text, run.csv()),
-    }
-    return Outcome(result, report, {FILES[name]: write for name, write in writers.items()})
+    return Outcome(result, report, data_writers(run, origin))
 
 
 def _print(result: dict[str, Any]) -> None:

@@ -7,15 +7,17 @@ import shlex
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
-from specht.cli.output import OutputFlags
+from specht.cli.cache import use_compilation_cache
+from specht.cli.output import OutputFlags, print_json, print_paths
 from specht.lab.config import Config
 
 if TYPE_CHECKING:
+    import xarray
+
     from specht.report.html import Report
 
-REPORT = "report.html"
 MADE_WITH = ("seed", "version", "python", "jax", "numpy", "platform", "time")
 
 
@@ -37,17 +39,51 @@ class Origin:
 
 @dataclasses.dataclass(frozen=True)
 class Outcome:
-    """What a command computed: the JSON object, the report, and how each of the other files is written."""
+    """What a command computed: the JSON object, the report, and how each of the other files is written, by the name it goes by."""
 
     result: dict[str, Any]
     report: Report
-    files: Mapping[str, Callable[[Path], None]]
+    writers: Mapping[str, Callable[[Path], None]]
 
 
-def find_or_compute(
-    command: str, config: Config, seed: int, output: OutputFlags, files: list[str], compute: Callable[[Origin], Outcome]
+class Tabular(Protocol):
+    """A run whose numbers are a dataset and a table."""
+
+    def dataset(self, attributes: dict[str, Any], /) -> xarray.Dataset: ...
+    def csv(self) -> str: ...
+
+
+def data_writers(run: Tabular, origin: Origin) -> dict[str, Callable[[Path], None]]:
+    """How the numbers of a run are written as netCDF and as CSV."""
+    from specht.lab import store
+
+    return {"data": partial(store.save_dataset, run.dataset(origin.record)), "csv": partial(store.save_text, run.csv())}
+
+
+def run_command(
+    command: str,
+    config: Config,
+    output: OutputFlags,
+    files: Mapping[str, str],
+    compute: Callable[[Origin], Outcome],
+    show: Callable[[dict[str, Any]], None],
+) -> None:
+    """Find or compute the result of a configuration, then show it and where its files are.
+
+    `files` are those without which a run is not complete, by the names they go by; "report" is one of them.
+    """
+    use_compilation_cache()
+    result, folder = _find_or_compute(command, config, output, files, compute)
+    paths = {name: str(folder / file) for name, file in files.items()}
+    if output.json:
+        return print_json(result | paths)
+    show(result)
+    print_paths(paths)
+
+
+def _find_or_compute(
+    command: str, config: Config, output: OutputFlags, files: Mapping[str, str], compute: Callable[[Origin], Outcome]
 ) -> tuple[dict[str, Any], Path]:
-    """The result of a configuration and the folder of its files; `files` are those without which a run is not complete."""
     from specht.lab import store  # loads xarray, which help does not need
     from specht.report.html import render
     from specht.report.static import require_matplotlib
@@ -55,14 +91,16 @@ def find_or_compute(
     if output.figures:
         require_matplotlib()
     with store.results_folder(command, config, output.out) as folder:
-        result = store.finished_result(folder, files)
+        result = store.finished_result(folder, files.values())
         if result is not None and all(any(folder.glob(f"figure-*.{kind}")) for kind in output.figures):
             output.say("computed before; remove the folder to compute it again")
             return result, folder
+        seed = config.model_dump(include={"seed"})["seed"]
         record = store.provenance(command, config, seed)
         heading = {"command": command, "config": config.identity(), "seed": seed, "version": record["version"]}
         outcome = compute(Origin(heading, record, shlex.join(["specht", command, *config.flags()])))
-        written = {**outcome.files, REPORT: partial(store.save_text, render(outcome.report)), **_figures(outcome.report, output)}
+        writers = {**outcome.writers, "report": partial(store.save_text, render(outcome.report))}
+        written = {files[name]: write for name, write in writers.items()} | _figures(outcome.report, output)
         store.save_config(command, config, folder)
         for name, write in written.items():
             write(folder / name)

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Annotated, Any
 
 from cyclopts import Parameter
 
-from specht.cli.cache import use_compilation_cache
-from specht.cli.output import OutputFlags, Progress, print_json, print_paths, print_table
-from specht.cli.run import Origin, Outcome, find_or_compute
+from specht.cli.output import OutputFlags, Progress, print_table
+from specht.cli.run import Origin, Outcome, data_writers, run_command
 from specht.lab.spectrum_config import SpectrumConfig
 
 FILES = {"report": "report.html", "data": "spectrum.nc", "csv": "spectrum.csv"}
@@ -30,18 +28,11 @@ def spectrum(
         specht spectrum --source graded --epsilon 0.2 --method rayleigh
         specht spectrum --vocab 2 --length 8 --activation erf --json
     """
-    use_compilation_cache()
-    result, folder = find_or_compute("spectrum", config, config.seed, output, list(FILES.values()), lambda origin: _compute(config, origin))
-    paths = {name: str(folder / file) for name, file in FILES.items()}
-    if output.json:
-        return print_json(result | paths)
-    _print(result)
-    print_paths(paths)
+    run_command("spectrum", config, output, FILES, lambda origin: _compute(config, origin), _print)
 
 
 def _compute(config: SpectrumConfig, origin: Origin) -> Outcome:
     # Loaded now and not above, so that --help stays quick.
-    from specht.lab import store
     from specht.lab.spectrum_job import run_spectrum
     from specht.report.spectrum import spectrum_report
 
@@ -49,11 +40,7 @@ def _compute(config: SpectrumConfig, origin: Origin) -> Outcome:
         run = run_spectrum(config, progress)
     result = origin.heading | run.summary()
     report = spectrum_report(run.longest, result, reproduce=origin.reproduce, made_with=origin.made_with)
-    writers = {
-        "data": partial(store.save_dataset, run.dataset(origin.record)),
-        "csv": partial(store.save_text, run.csv()),
-    }
-    return Outcome(result, report, {FILES[name]: write for name, write in writers.items()})
+    return Outcome(result, report, data_writers(run, origin))
 
 
 def _print(result: dict[str, Any]) -> None:

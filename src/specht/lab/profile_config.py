@@ -38,6 +38,8 @@ class ProfileFlags(Config):
     """Levels up to here are told apart, higher ones are pooled; one more doubles the work."""
     confidence: Annotated[float, Field(gt=0, lt=1)] = 0.95
     """Of the intervals."""
+    interval: Literal["likelihood", "bootstrap"] = "likelihood"
+    """All weights that fit (likelihood), or percentiles over sequences drawn again (bootstrap), narrower and somewhat less reliable."""
     seed: Annotated[int, Field(ge=0, lt=2**31)] = 0
     """Seed of sequences and shuffles, and of a mixture."""
 
@@ -71,6 +73,7 @@ class ProfileConfig(ProfileFlags):
         fields = {
             name: getattr(self, name) for name in ("target", "vocab", "length", "readout", "samples", "max_level", "confidence", "seed")
         }
+        fields |= {} if self.interval == "likelihood" else {"interval": self.interval}  # added later: old results keep their names
         fields |= {"support": self.number} if self.target in SUPPORTED else {}
         fields |= {"token": self.token} if self.target in TOKENED else {}
         return self.source.identity() | fields | ({"code": self._code()} if self.is_own else {})

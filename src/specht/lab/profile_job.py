@@ -62,6 +62,7 @@ class ProfileRun:
             "samples": found.samples,
             "evaluations": found.evaluations,
             "confidence": found.confidence,
+            "interval": self.config.interval,
             "cpu_seconds": self.cpu_seconds,
             "wall_seconds": self.wall_seconds,
         }
@@ -127,6 +128,7 @@ def run_profile(config: ProfileConfig, progress: Callable[[int, int], None] | No
         samples=config.samples,
         max_level=config.max_level,
         confidence=config.confidence,
+        interval=config.interval,
         readout=config.readout,
         progress=progress,
     )

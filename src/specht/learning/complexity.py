@@ -95,7 +95,10 @@ def sample_complexity(spectrum: Spectrum, ridge: float = 1.0) -> list[Need]:
 
 
 def samples_to_learn(content: Content, ridge: float = 1.0, share: float = 0.5) -> float:
-    """Number of samples at which a share of the target is in the mean prediction; infinite where the rows do not hold so much of it."""
+    """Number of samples at which a share of the target is in the mean prediction; infinite where the rows do not hold so much of it.
+
+    The theory is one of many samples: against exact inference it is a few per cent off from ten samples on, and a third for one or two.
+    """
     if not 0.0 < share < 1.0:
         raise InputError(f"share must be between 0 and 1, got {share!r}.")
     if content.total <= 0.0 or float(content.weights[content.eigenvalues > 0].sum()) <= share * content.total:

@@ -131,7 +131,8 @@ def learning_curve(
         squares[i] = _mean_square(fresh[0].y)
         if progress is not None:
             progress(i + 1, datasets)
-    (test, test_stderr), (train, train_stderr), ood = (_average(each) for each in errors)
+    (test, test_stderr), (train, train_stderr) = _average(errors[0]), _average(errors[1])
+    ood, ood_stderr = _average(errors[2]) if shifted else (None, None)
     learned, learned_stderr = _ratio(overlaps, squares)
     return MeasuredCurve(
         n_train=np.array(sizes),
@@ -139,8 +140,8 @@ def learning_curve(
         test_stderr=test_stderr,
         train=train,
         train_stderr=train_stderr,
-        ood=ood[0] if shifted else None,
-        ood_stderr=ood[1] if shifted else None,
+        ood=ood,
+        ood_stderr=ood_stderr,
         learned=learned,
         learned_stderr=learned_stderr,
         datasets=datasets,

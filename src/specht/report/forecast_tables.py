@@ -182,7 +182,7 @@ def share(value: float) -> str:
 
 
 def _signed(value: float) -> str:
-    return f"{100 * value:.1f} %".replace("-", "−")
+    return f"{100 * value:z.1f} %".replace("-", "−")
 
 
 def _percent(value: float) -> str:

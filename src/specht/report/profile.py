@@ -13,6 +13,16 @@ NOTABLE = 0.05
 """Share of the variance from which on the answer speaks of a level."""
 
 
+_INTERVALS = {
+    "likelihood": Step(
+        "The interval of a level holds every value that some weights have which fit almost as well, q being the quantile of a squared "
+        "normal variable:",
+        ["interval of W_m: all values with χ² ≤ χ²_{min} + q"],
+    ),
+    "bootstrap": Step("Intervals are percentiles of the weights fitted to 1000 samples of the same size, drawn again from the sequences."),
+}
+
+
 def profile_report(result: Mapping[str, Any], *, reproduce: str, made_with: Mapping[str, str]) -> Report:
     """The report on the result of one run."""
     confidence = f"{100 * result['confidence']:g} %"
@@ -115,11 +125,10 @@ def _method(result: Mapping[str, Any]) -> list[Step]:
             ],
         ),
         Step(
-            "Weights are non-negative and fit these mean squares y by least squares, with their covariance Σ over sequences. The interval "
-            "of a level holds every value that some weights have which fit almost as well, q being the quantile of a squared normal "
-            "variable:",
-            ["χ²(w) = (y − A w)^T Σ^{−1} (y − A w),   w ≥ 0", "interval of W_m: all values with χ² ≤ χ²_{min} + q"],
+            "Weights are non-negative and fit these mean squares y by least squares, with their covariance Σ over sequences:",
+            ["χ²(w) = (y − A w)^T Σ^{−1} (y − A w),   w ≥ 0"],
         ),
+        _INTERVALS[result["interval"]],
     ]
     if result["shuffled"]:
         steps.append(Step("Order matters in the source, so sequences were shuffled first: weights are those under the shuffled law."))

@@ -58,7 +58,7 @@ def percent(value: float) -> str:
     >>> percent(0.1234), percent(-1e-9)
     ('12.3 %', '0.0 %')
     """
-    return f"{100 * value + 0.0:.1f} %".replace("-0.0 %", "0.0 %")
+    return f"{100 * value:z.1f} %"
 
 
 def between(low: float, high: float, write=number) -> str:

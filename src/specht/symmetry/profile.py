@@ -22,7 +22,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
@@ -31,11 +31,13 @@ from specht.errors import InputError, unknown_choice, whole_number
 from specht.groups.partitions import Partition
 from specht.sequences.law import Source
 from specht.symmetry.cubes import Batch, Sample, sample_cubes
-from specht.symmetry.profile_fit import Column, WeightFit, columns, top_level
+from specht.symmetry.profile_fit import Bootstrap, Column, WeightFit, columns, top_level
 from specht.symmetry.shuffles import MOST_BLOCKS, Cube, designs, shuffle_factor
 
 Sampler = Callable[[np.random.Generator, int], Any]
 """From a generator and a number n to n sequences (n, L, ...), or to a pair of them and what stays fixed."""
+
+Interval = Literal["likelihood", "bootstrap"]
 
 LEAST_SAMPLES = 100
 """Sequences below which the covariance of so many correlations is not known well enough."""
@@ -148,6 +150,7 @@ def profile(
     samples: int = 2000,
     max_level: int = 4,
     confidence: float = 0.95,
+    interval: Interval = "likelihood",
     readout: Readout = "last",
     progress: Callable[[int, int], None] | None = None,
 ) -> Profile:
@@ -163,6 +166,8 @@ def profile(
         samples: sequences drawn. Errors fall as one over the root of it.
         max_level: levels up to here are told apart, 7 at most; higher ones are pooled. One more level doubles the number of evaluations.
         confidence: of the intervals, each by itself.
+        interval: "likelihood": all values that fit the data, wherever weights lie; "bootstrap": percentiles over sequences drawn again,
+            narrower, above all for weights near zero, but held in 82 to 100 % of trials at 95 % where the former held in 85 to 100 %.
         readout: of a source of tokens: "last": one more column, drawn; "cls": one more column, zero; "mean": none.
         progress: called as progress(done, samples).
 
@@ -176,8 +181,9 @@ def profile(
     max_level = whole_number("max_level", max_level, 0, HIGHEST_LEVEL)
     if not 0.0 < confidence < 1.0:
         raise InputError(f"confidence must lie between 0 and 1, got {confidence!r}: 0.95 is usual.")
-    if readout not in get_args(Readout):
-        raise unknown_choice("readout", readout, get_args(Readout))
+    for name, choice, choices in (("readout", readout, get_args(Readout)), ("interval", interval, get_args(Interval))):
+        if choice not in choices:
+            raise unknown_choice(name, choice, choices)
     if not callable(f):
         raise InputError(f"f must be a function of sequences, got {f!r}.")
     max_rows = min(length, source.vocab) if isinstance(source, Source) else length
@@ -185,7 +191,7 @@ def profile(
     cubes = [Cube(blocks) for blocks in designs(length, max_level + 1)]
     draws, shuffles = np.random.default_rng(seed).spawn(2)
     sample = sample_cubes(f, _drawing(source, draws, length, readout), cubes, length, samples, shuffles, progress)
-    weighing = _Weighing(sample, cubes, length, max_level, max_rows, confidence)
+    weighing = _Weighing(sample, cubes, length, max_level, max_rows, confidence, interval)
     shuffled = not (isinstance(source, Source) and source.is_exchangeable)
     return weighing.profile(shuffled)
 
@@ -220,7 +226,9 @@ def _drawn(batch: Any, n: int, length: int) -> Batch:
 class _Weighing:
     """From a sample to the weights of levels, of irreps and of the mean."""
 
-    def __init__(self, sample: Sample, cubes: list[Cube], length: int, max_level: int, max_rows: int, confidence: float) -> None:
+    def __init__(
+        self, sample: Sample, cubes: list[Cube], length: int, max_level: int, max_rows: int, confidence: float, interval: Interval
+    ) -> None:
         self.sample, self.cubes, self.length, self.max_level, self.confidence = sample, cubes, length, max_level, confidence
         self.unknowns = columns(cubes, length, max_level, max_rows)
         self.level = np.array([column.level for column in self.unknowns])
@@ -236,6 +244,7 @@ class _Weighing:
             shown = float((squares**2).sum() / squares.sum()) / self.scale
             sizes = [shown * 2.0 ** -len(kind) * bool(kind) for cube in cubes for kind in cube.kinds]
             self.fit = WeightFit(sample, self.unknowns, np.array([*sizes, shown, 0.0]), self.scale, confidence)
+            self.intervals = self.fit if interval == "likelihood" else Bootstrap(self.fit, confidence)
 
     def _require_many(self) -> None:
         """Refuse to read a profile off a handful of sequences, however many were drawn."""
@@ -257,7 +266,7 @@ class _Weighing:
         value = float(self.weights[chosen].sum())
         if self.is_constant or not chosen.any():
             return Estimate(value, value, value)
-        low, high = self.fit.weight_bounds(chosen)
+        low, high = self.intervals.weight_bounds(chosen)
         return Estimate(value, min(self.scale * low, value), max(self.scale * high, value))
 
     def share(self, chosen: np.ndarray, among: np.ndarray) -> Estimate:
@@ -265,7 +274,7 @@ class _Weighing:
         value = float(self.weights[chosen].sum()) / whole if whole > 0.0 else 0.0
         if self.is_constant or not chosen.any():
             return Estimate(value, value, value)
-        low, high = self.fit.share_bounds(chosen, among)
+        low, high = self.intervals.share_bounds(chosen, among)
         return Estimate(value, min(low, value), max(high, value))
 
     def profile(self, shuffled: bool) -> Profile:

@@ -8,7 +8,7 @@ $$ \chi^2_{\min} = \min_{w \ge 0} (y - A w)^T \Sigma^{-1} (y - A w) . $$
 The interval of a level, $h \cdot w$, holds every value that some $w \ge 0$ has with $\chi^2(w) \le \chi^2_{\min} + q$, where $q$ is the
 quantile of a squared normal variable. This is the interval of the likelihood ratio. Unlike a bootstrap of $w$ it stays right where weights
 lie at zero, which pulls the others, and where different weights fit alike: it then holds all of them (one-at-a-time strict bounds, after
-Rust and Burrus 1972).
+Rust and Burrus 1972). The bootstrap is there for comparison: `Bootstrap` draws sequences again and fits again.
 
 $\Sigma$ is sampled too, and three things are done about that. Sequences are cut into four folds and each is weighed by the covariance of
 the other three, because a mean that came out low by chance would otherwise seem precise as well. A row to which only few sequences add
@@ -49,6 +49,8 @@ _REWEIGHTINGS = 4
 """Rounds of the fit, with the variance of rare rows taken from the round before."""
 _FINE = 1e-5
 """Error of the ends of intervals, in units of the variance of f."""
+REPLICATES = 1000
+"""Samples of a bootstrap."""
 _FIRM = 1e5
 """Weight of the equation that holds a level at a value, in units of the variance of f."""
 
@@ -117,13 +119,20 @@ class WeightFit:
         self.weights, _ = _least_squares(matrix, sample.values / scale)
         folds = [_Fold(sample, scale, fold) for fold in range(_FOLDS)]
         for _ in range(_REWEIGHTINGS):
-            white = np.concatenate([fold.whitened(matrix, sizes, matrix @ self.weights) for fold in folds])
-            self._matrix, self._values = white[:, :-1], white[:, -1]
+            whiteners = [fold.whitener(sizes, matrix @ self.weights) for fold in folds]
+            self._matrix = np.concatenate([whitener @ matrix for whitener in whiteners])
+            self._values = np.concatenate([whitener @ fold.values for fold, whitener in zip(folds, whiteners, strict=True)])
             self.weights, residual = _least_squares(self._matrix, self._values)
+        self._folds, self._whiteners = folds, whiteners
         self.misfit = residual**2
         """The least chi squared."""
         known = n - n // _FOLDS  # sequences behind each covariance
         self._allowed = chi2.ppf(confidence, 1) * ((known - 1) / (known - rows - 2)) ** 2
+
+    def refit(self, rng: np.random.Generator) -> np.ndarray:
+        """Weights that fit sequences drawn again, with replacement, from those of each fold."""
+        values = [whitener @ fold.redrawn(rng) for fold, whitener in zip(self._folds, self._whiteners, strict=True)]
+        return _least_squares(self._matrix, np.concatenate(values))[0]
 
     def _excess(self, row: np.ndarray, value: float) -> float:
         """How much worse than allowed the best fit is among weights with row . w = value; not more than zero inside the interval."""
@@ -154,6 +163,28 @@ class WeightFit:
         return low, float(root_scalar(excess, bracket=(best, high), xtol=_FINE).root)
 
 
+class Bootstrap:
+    """Percentile intervals of weights that are fitted again and again to sequences drawn anew from the sampled ones."""
+
+    def __init__(self, fit: WeightFit, confidence: float, seed: int = 0, replicates: int = REPLICATES) -> None:
+        rng = np.random.default_rng(seed)
+        self._weights = np.array([fit.refit(rng) for _ in range(replicates)])
+        self._ends = [50.0 * (1.0 - confidence), 50.0 * (1.0 + confidence)]
+
+    def weight_bounds(self, chosen: np.ndarray) -> tuple[float, float]:
+        """Interval of the sum of the chosen weights."""
+        return self._percentiles(self._weights[:, chosen].sum(axis=1))
+
+    def share_bounds(self, chosen: np.ndarray, among: np.ndarray) -> tuple[float, float]:
+        """Interval of the sum of the chosen weights, as a share of the sum of others among which they are."""
+        whole = self._weights[:, among].sum(axis=1)
+        return self._percentiles(self._weights[:, chosen].sum(axis=1) / np.where(whole > 0.0, whole, 1.0))
+
+    def _percentiles(self, values: np.ndarray) -> tuple[float, float]:
+        low, high = np.percentile(values, self._ends)
+        return float(low), float(high)
+
+
 def _least_squares(matrix: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, float]:
     """Non-negative weights and the norm of what they leave."""
     # Columns of unit length: rows that are zero for a function of low level make those of high ones very long.
@@ -167,14 +198,17 @@ class _Fold:
 
     def __init__(self, sample: Sample, scale: float, fold: int) -> None:
         here, others = sample.rows[fold::_FOLDS] / scale, np.delete(sample.rows, np.s_[fold::_FOLDS], axis=0) / scale
-        self.n, self.values = len(here), here.mean(axis=0)
+        self.rows, self.n, self.values = here, len(here), here.mean(axis=0)
         self.covariance = np.cov(others, rowvar=False) / self.n
         self.covariance[-1, -1] += 2.0 * _FOLDS * (sample.excess / scale) ** 2  # as in the sample, but shared by the folds
         self.sums, self.squares = np.abs(others).sum(axis=0), (others**2).sum(axis=0)
 
-    def whitened(self, matrix: np.ndarray, sizes: np.ndarray, expected: np.ndarray) -> np.ndarray:
-        """Matrix and, as a last column, values, with rows combined so that they are independent and have variance one if their true means
-        are `expected`."""
+    def redrawn(self, rng: np.random.Generator) -> np.ndarray:
+        """Means over as many sequences, drawn again with replacement."""
+        return rng.multinomial(self.n, np.full(self.n, 1.0 / self.n)) @ self.rows / self.n
+
+    def whitener(self, sizes: np.ndarray, expected: np.ndarray) -> np.ndarray:
+        """The matrix that combines rows so that they are independent and have variance one if their true means are `expected`."""
         # What a sequence adds to a row if it adds anything: the mean of it weighted by itself, with `sizes` counted as one more sequence.
         size = (self.squares + sizes**2) / np.maximum(self.sums + sizes, _ROUNDING)
         # As often as expected and once more in all folds together, so that a row to which none has added does not seem to be exactly zero.
@@ -184,4 +218,4 @@ class _Fold:
         covariance = self.covariance + np.diag(np.maximum(rare - np.diag(self.covariance), 0.0) + _ROUNDING**2)
         deviations = np.sqrt(np.diag(covariance))
         correlation = covariance / np.outer(deviations, deviations) + _INDEPENDENT * np.eye(len(deviations))
-        return np.linalg.solve(np.linalg.cholesky(correlation), np.column_stack([matrix, self.values]) / deviations[:, None])
+        return np.linalg.solve(np.linalg.cholesky(correlation), np.diag(1.0 / deviations))

@@ -7,9 +7,12 @@ Rayleigh quotients know one function of an irrep. Learning curves need the leadi
 - the readout token, $[x_c = w]$,
 - a polynomial in the token counts of the context, which permutations leave as they are.
 
-On the span of such functions $h_i$, with $S_{ij} = E[h_i h_j]$ and $T_{ij} = E_{xy}[h_i(x) k(x, y) h_j(y)]$, the eigenvalues of
-$S^{-1} T$ are lower bounds on the leading eigenvalues of the irrep, one by one. Both are sampled, with the alternating sum over orders of
-the columns taken exactly and pairs of a sequence with itself left out. Eigenvalues that do not stand out of the noise are dropped.
+On the span of such functions $h_i$, made orthonormal over many sequences, the eigenvalues of $T_{ij} = E_{xy}[h_i(x) k(x, y) h_j(y)]$ are
+lower bounds on the leading eigenvalues of the irrep, one by one. $T$ is sampled, with the alternating sum over orders of the columns taken
+exactly and pairs of a sequence with itself left out. Sampled functions are not quite orthogonal, and so the largest eigenvalue would drown
+the small ones: what the estimate $C$ itself contributes to sampled pairs is therefore known and taken out of them, $T = C + E_{xy}[h_i(x)
+(k(x, y) - h(x) \cdot C h(y)) h_j(y)]$, with $C = T$ by conjugate gradients: the least-squares fit of $k$ by $h(x) \cdot C h(y)$. Eigenvalues that do not stand out of the noise one by one share
+their mean, which does so much sooner; if not even that stands out, they are dropped.
 """
 
 from __future__ import annotations
@@ -19,6 +22,7 @@ import itertools
 import math
 
 import numpy as np
+from scipy.sparse.linalg import LinearOperator, cg
 
 from specht.architecture import Architecture
 from specht.groups.partitions import Partition
@@ -36,6 +40,8 @@ SIGNIFICANT = 3.0
 """Eigenvalues are kept that are larger than so many standard errors."""
 _NORM_SAMPLES = 2**16
 """Sequences over which the mean products S are taken."""
+_ROUNDS, _CONVERGED = 50, 1e-6
+"""Of the fit: most steps, and the relative residual at which it ends."""
 _DEPENDENT = 1e-7
 """Combinations of trial functions whose mean square is below this share of the largest count as dependent."""
 
@@ -60,10 +66,11 @@ def ritz_block(
     """
     trial = _trial(arch, shape)
     rng = np.random.default_rng([seed, BATCHES, *shape.parts])
-    basis = _orthonormal(trial, source.draw(rng, _NORM_SAMPLES, arch.columns))
+    many = source.draw(rng, _NORM_SAMPLES, arch.columns)
+    basis = _orthonormal(trial, many)
     orders, signs = signed_orders(trial.columns, arch.columns)
     n = max(FEWEST, sequences // len(orders))
-    matrices = []
+    matrices, sampled = [], []
     for batch, part in enumerate(stages(progress, [1.0] * BATCHES)):
         x = source.draw(np.random.default_rng([seed, batch, *shape.parts]), n, arch.columns)
         moved = x[:, orders].reshape(-1, arch.columns)  # every sequence in every order of its tall columns
@@ -74,14 +81,42 @@ def ritz_block(
         np.fill_diagonal(antisymmetric, 0.0)
         values = trial(x) @ basis
         matrices.append(values.T @ antisymmetric @ values / (n * (n - 1)))
+        sampled.append(values)
         report(part, 1, 1)
-    mean = np.mean(matrices, axis=0)
-    eigenvalues, vectors = diagonalise(mean)
-    rotated = np.einsum("ic,bij,jc->bc", vectors, np.array(matrices), vectors, optimize=True)  # first-order perturbation of each
+    fitted = _fit(np.array(matrices), sampled)
+    eigenvalues, vectors = diagonalise(fitted.mean(axis=0))
+    rotated = np.einsum("ic,bij,jc->bc", vectors, fitted, vectors, optimize=True)  # first-order perturbation of each
     stderr = rotated.std(axis=0, ddof=1) / math.sqrt(BATCHES)
     kept = int(np.argmin(np.append(eigenvalues > SIGNIFICANT * stderr, False)))  # up to the first that does not stand out
+    rest = rotated[:, kept:].mean(axis=1) if kept < len(eigenvalues) else np.zeros(BATCHES)
+    mean_rest, stderr_rest = float(rest.mean()), float(rest.std(ddof=1)) / math.sqrt(BATCHES)
+    if mean_rest > SIGNIFICANT * stderr_rest:
+        eigenvalues[kept:], stderr[kept:] = min(mean_rest, eigenvalues[:kept].min(initial=math.inf)), stderr_rest
+        kept = len(eigenvalues)
     combined = basis @ vectors[:, :kept]
-    return Block(shape, eigenvalues[:kept], lambda x: trial(x) @ combined, stderr[:kept], is_bound=True)
+    # An eigenvalue is in proportion to the mean square of its function, which is sampled too.
+    normalisation = eigenvalues[:kept] * ((trial(many) @ combined) ** 2).std(axis=0) / math.sqrt(_NORM_SAMPLES)
+    return Block(shape, eigenvalues[:kept], lambda x: trial(x) @ combined, np.hypot(stderr[:kept], normalisation), is_bound=True)
+
+
+def _fit(matrices: np.ndarray, sampled: list[np.ndarray]) -> np.ndarray:
+    """The matrix T of each batch, from its sampled products and the values (n, functions) that they are products of."""
+    mean, size = matrices.mean(axis=0), matrices.shape[1]
+
+    def mean_products(entries: np.ndarray) -> np.ndarray:
+        return np.mean([_products(values, entries.reshape(size, size)) for values in sampled], axis=0).ravel()
+
+    operator = LinearOperator((size**2, size**2), matvec=mean_products, dtype=np.float64)
+    solution, _ = cg(operator, mean.ravel(), x0=mean.ravel(), rtol=_CONVERGED, maxiter=_ROUNDS)
+    found = (solution.reshape(size, size) + solution.reshape(size, size).T) / 2.0
+    return found + matrices - np.array([_products(values, found) for values in sampled])
+
+
+def _products(values: np.ndarray, matrix: np.ndarray) -> np.ndarray:
+    """Mean over pairs of different sequences of h(x) (h(x) . C h(y)) h(y)."""
+    n, squares = len(values), values.T @ values
+    own = np.einsum("ni,ij,nj->n", values, matrix, values, optimize=True)
+    return (squares @ matrix @ squares - (values.T * own) @ values) / (n * (n - 1))
 
 
 @dataclasses.dataclass(frozen=True)
