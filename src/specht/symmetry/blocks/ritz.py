@@ -9,10 +9,12 @@ Rayleigh quotients know one function of an irrep. Learning curves need the leadi
 
 On the span of such functions $h_i$, made orthonormal over many sequences, the eigenvalues of $T_{ij} = E_{xy}[h_i(x) k(x, y) h_j(y)]$ are
 lower bounds on the leading eigenvalues of the irrep, one by one. $T$ is sampled, with the alternating sum over orders of the columns taken
-exactly and pairs of a sequence with itself left out. Sampled functions are not quite orthogonal, and so the largest eigenvalue would drown
-the small ones: what the estimate $C$ itself contributes to sampled pairs is therefore known and taken out of them, $T = C + E_{xy}[h_i(x)
-(k(x, y) - h(x) \cdot C h(y)) h_j(y)]$, with $C = T$ by conjugate gradients: the least-squares fit of $k$ by $h(x) \cdot C h(y)$. Eigenvalues that do not stand out of the noise one by one share
-their mean, which does so much sooner; if not even that stands out, they are dropped.
+exactly and pairs of a sequence with itself left out. Sampled functions are not quite orthogonal, so the largest eigenvalue would drown the
+small ones. Therefore $T$ is the least-squares fit of $k(x, y)$ by $h(x) \cdot T h(y)$ over the sampled pairs, which has the same limit and
+in which only the part of the kernel outside the span is noise.
+
+Eigenvalues that do not stand out of the noise one by one share their mean, which does so much sooner; if not even that stands out, they
+are dropped.
 """
 
 from __future__ import annotations
@@ -106,7 +108,7 @@ def _fit(matrices: np.ndarray, sampled: list[np.ndarray]) -> np.ndarray:
     def mean_products(entries: np.ndarray) -> np.ndarray:
         return np.mean([_products(values, entries.reshape(size, size)) for values in sampled], axis=0).ravel()
 
-    operator = LinearOperator((size**2, size**2), matvec=mean_products, dtype=np.float64)
+    operator = LinearOperator((size**2, size**2), matvec=mean_products, dtype=np.float64)  # pyright: ignore[reportCallIssue]
     solution, _ = cg(operator, mean.ravel(), x0=mean.ravel(), rtol=_CONVERGED, maxiter=_ROUNDS)
     found = (solution.reshape(size, size) + solution.reshape(size, size).T) / 2.0
     return found + matrices - np.array([_products(values, found) for values in sampled])
