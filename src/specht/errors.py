@@ -16,6 +16,10 @@ class NoLimitError(InputError):
     """An architecture whose infinite-width limit does not exist or is not known."""
 
 
+class StorageError(Exception):
+    """A disk that does not take a file; the command line says so and ends with code 1."""
+
+
 def unknown_choice(what: str, given: object, choices: Iterable[str]) -> InputError:
     """The error for a name outside a list, with the nearest name suggested.
 

@@ -13,15 +13,15 @@ from specht.errors import InputError
 from specht.groups.partitions import Partition
 from specht.learning import content as content_module
 from specht.learning import multiplets
-from specht.learning import points as points_module
 from specht.learning.content import content
 from specht.learning.modes import leading_modes, modes
 from specht.learning.multiplets import multiplet
-from specht.learning.points import count_classes, points
 from specht.sequences import targets
 from specht.sequences.sources import default_mixture, reweighted, uniform
 from specht.sequences.targets import Target
 from specht.sequences.tasks import Task
+from specht.symmetry import points as points_module
+from specht.symmetry.points import count_classes, points
 
 CASES = {"two tokens": (2, 5, "erf"), "three tokens": (3, 4, "erf"), "linear": (3, 5, "linear"), "mean": (2, 5, "relu")}
 

@@ -13,8 +13,8 @@ import cyclopts
 import pydantic
 
 import specht
-from specht.cli import doctor, forecast, kernel, predict, profile, spectrum
-from specht.errors import InputError, unknown_choice
+from specht.cli import doctor, forecast, kernel, predict, profile, reproduce, runs, spectrum
+from specht.errors import InputError, StorageError, unknown_choice
 
 DONE, FAILED, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
 OWN_DATA = "predict-data"
@@ -37,6 +37,9 @@ For example
     specht kernel --preset lecun --length 32   a Gram matrix, softmax and erf
     specht kernel --arch "V=8 L=64 | relu"     a line of notation
     specht kernel --list-presets               the named architectures
+    specht reproduce --list                    what the papers claim
+    specht reproduce                           whether it holds: a scorecard
+    specht runs                                what has been computed
     specht doctor                              versions, devices, caches
 
 Every command writes into `specht-results/`, or where `--out` says, and prints one JSON object with `--json`.""",
@@ -49,6 +52,8 @@ app.command(forecast.forecast, name=OWN_DATA, show=False, usage="Usage: specht p
 app.command(profile.profile, sort_key=2)
 app.command(spectrum.spectrum, sort_key=3)
 app.command(kernel.kernel, sort_key=4)
+app.command(reproduce.reproduce, sort_key=5)
+app.command(runs.app)
 app.command(doctor.doctor, sort_key=9)
 
 
@@ -58,7 +63,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if words[:1] == ["predict"] and any(word.split("=")[0] == "--data" for word in words):
         words = [OWN_DATA, *words[1:]]  # the same question, but other flags
     try:
-        app(
+        code = app(
             words,
             exit_on_error=False,
             print_error=False,
@@ -68,6 +73,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _refuse(_sentence(error))
     except InputError as error:
         return _refuse(str(error))
+    except StorageError as error:
+        print(f"specht: {error}", file=sys.stderr)
+        return FAILED
     except KeyboardInterrupt:
         print("specht: interrupted; files that were finished are kept.", file=sys.stderr)
         return INTERRUPTED
@@ -76,7 +84,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except Exception:
         traceback.print_exc()
         return FAILED
-    return DONE
+    return code if isinstance(code, int) else DONE
 
 
 def _refuse(sentence: str) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import shlex
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -16,6 +16,7 @@ from specht.lab.config import Config
 if TYPE_CHECKING:
     import xarray
 
+    from specht.report.figures import Plot
     from specht.report.html import Report
 
 MADE_WITH = ("seed", "version", "python", "jax", "numpy", "platform", "time")
@@ -100,7 +101,7 @@ def _find_or_compute(
         heading = {"command": command, "config": config.identity(), "seed": seed, "version": record["version"]}
         outcome = compute(Origin(heading, record, shlex.join(["specht", command, *config.flags()])))
         writers = {**outcome.writers, "report": partial(store.save_text, render(outcome.report))}
-        written = {files[name]: write for name, write in writers.items()} | _figures(outcome.report, output)
+        written = {files[name]: write for name, write in writers.items()} | figure_writers(outcome.report.plots, output)
         store.save_config(command, config, folder)
         for name, write in written.items():
             write(folder / name)
@@ -108,13 +109,13 @@ def _find_or_compute(
     return outcome.result, folder
 
 
-def _figures(report: Report, output: OutputFlags) -> dict[str, Callable[[Path], None]]:
-    """How the figures of a report are written as files of the kinds that are asked for."""
+def figure_writers(plots: Sequence[Plot], output: OutputFlags) -> dict[str, Callable[[Path], None]]:
+    """How figures are written as files of the kinds that are asked for."""
     from specht.lab import store
     from specht.report.static import draw, figure_names
 
     return {
         name: partial(store.save_bytes, draw(plot, kind))
         for kind in output.figures
-        for name, plot in zip(figure_names(list(report.plots), kind), report.plots, strict=True)
+        for name, plot in zip(figure_names(list(plots), kind), plots, strict=True)
     }

@@ -18,7 +18,7 @@ import numpy as np
 import xarray
 
 import specht
-from specht.errors import InputError
+from specht.errors import InputError, StorageError
 from specht.lab.config import Config
 
 CONFIG_FILE, RESULT_FILE = "config.json", "result.json"
@@ -28,19 +28,27 @@ CONFIG_FILE, RESULT_FILE = "config.json", "result.json"
 def write_atomically(path: str | os.PathLike[str]) -> Iterator[Path]:
     """A temporary path beside `path`, renamed to it when the block ends well; otherwise the old file stays as it was."""
     target = Path(path)
-    target.parent.mkdir(parents=True, exist_ok=True)
-    # The suffix stays, because writers such as numpy.savez choose the name by it.
-    handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.stem}-", suffix=target.suffix)
-    os.close(handle)
-    temporary = Path(name)
+    temporary = None
     try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        # The suffix stays, because writers such as numpy.savez choose the name by it.
+        handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.stem}-", suffix=target.suffix)
+        os.close(handle)
+        temporary = Path(name)
         yield temporary
         _make_durable(temporary)
         temporary.chmod(0o666 & ~_umask())  # mkstemp makes files that only their owner can read
         temporary.replace(target)
         _make_durable(target.parent)
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise StorageError(
+            f"{target} could not be written ({reason}): what was complete before is kept; make room, then run it again."
+        ) from error
     finally:
-        temporary.unlink(missing_ok=True)
+        if temporary is not None:
+            with contextlib.suppress(OSError):
+                temporary.unlink(missing_ok=True)
 
 
 def _make_durable(path: Path) -> None:

@@ -24,12 +24,12 @@ from specht.errors import InputError
 from specht.groups.partitions import Partition
 from specht.learning.modes import Modes
 from specht.learning.multiplets import Multiplet, multiplet
-from specht.learning.points import Points, points
 from specht.learning.support import find_support
 from specht.sequences.law import Source
 from specht.sequences.targets import Target
 from specht.sequences.tasks import Task, order_forgotten
 from specht.symmetry.blocks.block import Block
+from specht.symmetry.points import Points, points
 from specht.symmetry.spectrum import Row, Spectrum
 
 FOLDS = 16

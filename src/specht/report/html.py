@@ -51,22 +51,40 @@ class Report:
 
 def render(report: Report) -> str:
     """The report as the text of one HTML file that opens without a network."""
-    drawn = []
-    for index, plot in enumerate(report.plots):
-        # The plotting program is 5 MB: the first figure carries it for all.
-        script = plot.figure.to_html(
-            full_html=False,
-            include_plotlyjs=index == 0,
-            include_mathjax=False,
-            div_id=f"plot-{index}",
-            config={"responsive": True, "displaylogo": False, "displayModeBar": False},
+    return fill("report.html.jinja", title=report.title, report=report, plots=Drawing().draw(report.plots))
+
+
+class Drawing:
+    """Figures of one page, numbered; the first carries the plotting program, which is 5 MB, for all."""
+
+    def __init__(self) -> None:
+        self._drawn = 0
+
+    def draw(self, plots: Sequence[Plot]) -> list[tuple[Plot, Markup]]:
+        """Figures with the text that draws them."""
+        return [(plot, self._script(plot)) for plot in plots]
+
+    def _script(self, plot: Plot) -> Markup:
+        number = self._drawn
+        self._drawn += 1
+        return Markup(
+            plot.figure.to_html(
+                full_html=False,
+                include_plotlyjs=number == 0,
+                include_mathjax=False,
+                div_id=f"plot-{number}",
+                config={"responsive": True, "displaylogo": False, "displayModeBar": False},
+            )
         )
-        drawn.append((plot, Markup(script)))
-    return _template().render(report=report, plots=drawn)
+
+
+def fill(template: str, **values: object) -> str:
+    """The text of a page."""
+    return _environment().get_template(template).render(**values)
 
 
 @functools.cache
-def _template() -> jinja2.Template:
+def _environment() -> jinja2.Environment:
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("specht.report"),
         autoescape=True,
@@ -75,4 +93,4 @@ def _template() -> jinja2.Template:
         lstrip_blocks=True,
     )
     environment.filters["formula"] = formula
-    return environment.get_template("report.html.jinja")
+    return environment

@@ -34,14 +34,15 @@ from specht.infinite.kernel import Kernel
 from specht.sequences.law import Source
 from specht.symmetry.blocks.block import Block, diagonalise, require_finite
 from specht.symmetry.blocks.rayleigh import BATCHES, FEWEST, signed_orders, tall_columns
+from specht.symmetry.points import Points, points
 from specht.symmetry.progress import Progress, report, stages
 
 DEGREE = 2
 """Largest degree of trial functions in the tokens: their level, and that of the polynomial in counts."""
 SIGNIFICANT = 3.0
 """Eigenvalues are kept that are larger than so many standard errors."""
-_NORM_SAMPLES = 2**16
-"""Sequences over which the mean products S are taken."""
+_NORM_SAMPLES = 2**18
+"""Sequences over which mean products of trial functions are taken, where there are too many classes of sequences to list."""
 _ROUNDS, _CONVERGED = 50, 1e-6
 """Of the fit: most steps, and the relative residual at which it ends."""
 _DEPENDENT = 1e-7
@@ -68,8 +69,8 @@ def ritz_block(
     """
     trial = _trial(arch, shape)
     rng = np.random.default_rng([seed, BATCHES, *shape.parts])
-    many = source.draw(rng, _NORM_SAMPLES, arch.columns)
-    basis = _orthonormal(trial, many)
+    at = points(source, arch.length, arch.columns, sum(map(len, trial.columns)), _NORM_SAMPLES, rng)
+    basis = _orthonormal(trial, at)
     orders, signs = signed_orders(trial.columns, arch.columns)
     n = max(FEWEST, sequences // len(orders))
     matrices, sampled = [], []
@@ -96,9 +97,10 @@ def ritz_block(
         eigenvalues[kept:], stderr[kept:] = min(mean_rest, eigenvalues[:kept].min(initial=math.inf)), stderr_rest
         kept = len(eigenvalues)
     combined = basis @ vectors[:, :kept]
-    # An eigenvalue is in proportion to the mean square of its function, which is sampled too.
-    normalisation = eigenvalues[:kept] * ((trial(many) @ combined) ** 2).std(axis=0) / math.sqrt(_NORM_SAMPLES)
-    return Block(shape, eigenvalues[:kept], lambda x: trial(x) @ combined, np.hypot(stderr[:kept], normalisation), is_bound=True)
+    errors = stderr[:kept]
+    if not at.exact:  # an eigenvalue is in proportion to the mean square of its function, which is then sampled too
+        errors = np.hypot(errors, eigenvalues[:kept] * ((trial(at.x) @ combined) ** 2).std(axis=0) / math.sqrt(_NORM_SAMPLES))
+    return Block(shape, eigenvalues[:kept], lambda x: trial(x) @ combined, errors, is_bound=True)
 
 
 def _fit(matrices: np.ndarray, sampled: list[np.ndarray]) -> np.ndarray:
@@ -167,12 +169,12 @@ def _trial(arch: Architecture, shape: Partition) -> _Trial:
     return _Trial(arch, columns, flags, max(0, DEGREE - shape.level))
 
 
-def _orthonormal(trial: _Trial, x: np.ndarray) -> np.ndarray:
-    """Combinations of the trial functions, as columns, whose mean products over the sequences are those of an orthonormal system."""
-    values = trial(x)
-    scale = np.sqrt((values**2).mean(axis=0))
+def _orthonormal(trial: _Trial, at: Points) -> np.ndarray:
+    """Combinations of the trial functions, as columns, whose mean products are those of an orthonormal system."""
+    values = trial(at.x)
+    scale = np.sqrt(at.weights @ values**2)
     scale = np.where(scale > 0, scale, 1.0)
     values = values / scale
-    squares, vectors = np.linalg.eigh(values.T @ values / len(x))
+    squares, vectors = np.linalg.eigh((values.T * at.weights) @ values)
     kept = squares > _DEPENDENT * squares.max()
     return vectors[:, kept] / np.sqrt(squares[kept]) / scale[:, None]

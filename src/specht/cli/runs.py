@@ -1,0 +1,168 @@
+"""specht runs: what has been computed, where, and how."""
+
+from __future__ import annotations
+
+import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import cyclopts
+from cyclopts import Parameter
+
+from specht.cli.output import print_json, print_table
+
+if TYPE_CHECKING:
+    from specht.lab.runs import Run
+
+ROOT = Path("specht-results")
+
+app = cyclopts.App(
+    name="runs",
+    sort_key=6,
+    help="""What has been computed, where, and how.
+
+For example
+
+    specht runs                               the results in specht-results/
+    specht runs show predict-3f2a             one of them, and its files
+    specht runs export predict-3f2a mine.zip  as one file
+    specht runs prune                         what is damaged or unfinished
+    specht runs prune --older-than 30 --yes   remove that, and what is old""",
+    help_format="plaintext",
+)
+Root = Annotated[Path, Parameter(name="--root")]
+Json = Annotated[bool, Parameter(name="--json", negative="", show_default=False)]
+
+
+@app.default
+def list_runs(*, root: Root = ROOT, as_json: Json = False) -> None:
+    """What has been computed, the newest first.
+
+    Parameters
+    ----------
+    root
+        Folder of the results.
+    as_json
+        Print one JSON object on standard output and nothing else there.
+    """
+    from specht.lab.archive import Archive
+    from specht.lab.runs import find_archives, find_runs
+
+    runs = find_runs(root)
+    archives = []
+    for folder in find_archives(root):
+        states = [entry.state for entry in Archive(folder).entries()]
+        archives.append({"folder": str(folder), "jobs": len(states), "complete": states.count("complete")})
+    if as_json:
+        return print_json({"command": "runs", "runs": [_fields(run) for run in runs], "archives": archives})
+    if not runs and not archives:
+        print(f"Nothing has been computed in {root} yet: `specht predict` is a beginning.")
+        return None
+    if runs:
+        print_table(
+            [[run.name, run.state, _when(run.changed), _size(run.bytes), _settings(run.config)] for run in runs],
+            header=["run", "state", "changed", "size", "configuration"],
+        )
+    for archive in archives:
+        print(f"\n{archive['folder']}: results of {archive['jobs']} jobs, {archive['complete']} of them complete")
+    return None
+
+
+@app.command
+def show(name: str, *, root: Root = ROOT, as_json: Json = False) -> None:
+    """One run: what it was asked, and its files.
+
+    Parameters
+    ----------
+    name
+        Of the run, or how it begins.
+    root
+        Folder of the results.
+    as_json
+        Print one JSON object, with what the command itself printed.
+    """
+    from specht.lab.runs import files_of, find_run
+
+    run = find_run(root, name)
+    if as_json:
+        return print_json(_fields(run) | {"command": "runs", "result": run.result, "files": [str(path) for path in files_of(run)]})
+    facts = [["run", run.name], ["command", run.command], ["state", run.state], ["changed", _when(run.changed)], ["size", _size(run.bytes)]]
+    print_table(facts)
+    print("\nconfiguration")
+    print_table([[f"  {key}", str(value)] for key, value in run.config.items()])
+    print("\nfiles", *(f"  {path}" for path in files_of(run)), sep="\n")
+    return None
+
+
+@app.command
+def export(name: str, target: Path, *, root: Root = ROOT) -> None:
+    """A run as one zip file.
+
+    Parameters
+    ----------
+    name
+        Of the run, or how it begins.
+    target
+        The file to write; one that exists is left alone.
+    root
+        Folder of the results.
+    """
+    from specht.lab.runs import export as write
+    from specht.lab.runs import find_run
+
+    run = find_run(root, name)
+    write(run, target)
+    print(f"{run.name} is in {target}")
+
+
+@app.command
+def prune(
+    *,
+    root: Root = ROOT,
+    older_than: float | None = None,
+    yes: Annotated[bool, Parameter(negative="", show_default=False)] = False,
+) -> None:
+    """Remove runs that are unfinished, damaged or of another version, and results of jobs like that.
+
+    Parameters
+    ----------
+    root
+        Folder of the results.
+    older_than
+        Days after which complete runs go as well; never unless given.
+    yes
+        Remove them; without it they are only listed.
+    """
+    from specht.lab.runs import prunable, remove
+
+    found = list(prunable(root, older_than))
+    if not found:
+        print(f"Nothing to remove in {root}.")
+        return
+    print_table([[str(path), reason] for path, reason in found])
+    if yes:
+        for path, _ in found:
+            remove(path)
+    print(f"\n{len(found)} removed." if yes else f"\n{len(found)} would be removed: say --yes.")
+
+
+def _fields(run: Run) -> dict[str, Any]:
+    facts = {"run": run.name, "of": run.command, "state": run.state, "changed": run.changed.isoformat(timespec="seconds")}
+    return facts | {"bytes": run.bytes, "config": run.config, "folder": str(run.folder)}
+
+
+def _settings(config: dict[str, Any]) -> str:
+    text = " ".join(f"{name}={value}" for name, value in config.items() if value not in (None, [], ""))
+    return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+def _when(time: datetime.datetime) -> str:
+    return time.astimezone().strftime("%Y-%m-%d %H:%M")
+
+
+def _size(number: float) -> str:
+    for unit in ("B", "KB", "MB"):
+        if number < 1000:
+            return f"{number:.0f} {unit}"
+        number /= 1000
+    return f"{number:.1f} GB"

@@ -1,0 +1,173 @@
+"""Results of jobs in a folder: one netCDF file each, named by the job, believed only if its checksum says so.
+
+Beside `NAME.nc`, which holds the numbers, stands `NAME.json`, which says what made them and what the checksum of the first is; the second
+also holds a checksum of itself and is written last. So a result is there as a whole or not at all: whatever is cut off, changed, missing or
+of another version is computed again. Nothing is ever unpickled.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import datetime
+import hashlib
+import importlib.metadata
+import io
+import json
+import platform
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import xarray
+
+import specht
+from specht.errors import InputError
+from specht.lab.jobs import Job
+from specht.lab.locks import Locks
+from specht.lab.store import save_bytes, save_text
+
+SCHEMA = 1
+"""Of the two files. Results of another one are computed again."""
+LOCKS = ".locks"
+
+
+@dataclasses.dataclass(frozen=True)
+class Entry:
+    """A result in an archive as its record describes it."""
+
+    name: str
+    job: Job | None
+    """None if the record cannot be read."""
+    state: str
+    """`complete`, `other version`, or what is wrong with it."""
+    bytes: int
+    made: dict[str, Any]
+    """Versions, machine, time and seconds: outside any comparison of numbers."""
+
+
+class Archive:
+    """A folder of results, which several processes may use at once."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    @contextlib.contextmanager
+    def open(self) -> Iterator[Locks]:
+        """Make the folder ready to be written to, and take part in its locks while the block lasts."""
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            tempfile.TemporaryFile(dir=self.folder).close()
+            locks = Locks(self.folder / LOCKS)
+        except OSError as error:
+            raise InputError(f"{self.folder} cannot be written to ({error.strerror}): choose another folder with --store.") from None
+        try:
+            yield locks
+        finally:
+            locks.close()
+
+    def holds(self, job: Job) -> bool:
+        """Whether the result of a job is there, whole and of this version."""
+        return self._content(job) is not None
+
+    def load(self, job: Job) -> xarray.Dataset | None:
+        """The result of a job; None if it is not there, or not as it was written."""
+        content = self._content(job)
+        return None if content is None else decode(content)
+
+    def save(self, job: Job, content: bytes, seconds: float) -> None:
+        """Keep the encoded result of a job."""
+        save_bytes(content, self._data(job.digest))
+        body = {
+            "schema": SCHEMA,
+            "function": job.function,
+            "arguments": job.arguments,
+            "version": specht.__version__,
+            "data": hashlib.sha256(content).hexdigest(),
+            "made": {
+                "seconds": seconds,
+                "time": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+                "python": platform.python_version(),
+                "jax": importlib.metadata.version("jax"),
+                "numpy": np.__version__,
+                "platform": platform.platform(),
+            },
+        }
+        save_text(json.dumps({"checksum": _checksum(body)} | body, indent=1) + "\n", self._record(job.digest))
+
+    def entries(self) -> Iterator[Entry]:
+        """Every result in the folder, in the order of names."""
+        names = {path.stem for kind in ("nc", "json") for path in self.folder.glob(f"[0-9a-f]*.{kind}")}
+        return (self._entry(name) for name in sorted(names))
+
+    def remove(self, name: str) -> None:
+        """Take a result away, its record first: without that the rest counts for nothing."""
+        self._record(name).unlink(missing_ok=True)
+        self._data(name).unlink(missing_ok=True)
+
+    def _data(self, name: str) -> Path:
+        return self.folder / f"{name}.nc"
+
+    def _record(self, name: str) -> Path:
+        return self.folder / f"{name}.json"
+
+    def _content(self, job: Job) -> bytes | None:
+        body = _read_record(self._record(job.digest))
+        if body is None or _made_elsewhere(body) or Job.of(body["function"], **body["arguments"]) != job:
+            return None
+        return self._data_of(job.digest, body)
+
+    def _data_of(self, name: str, body: dict[str, Any]) -> bytes | None:
+        """The file of numbers, if it is the one that the record speaks of."""
+        try:
+            content = self._data(name).read_bytes()
+        except OSError:
+            return None
+        return content if hashlib.sha256(content).hexdigest() == body["data"] else None
+
+    def _entry(self, name: str) -> Entry:
+        data = self._data(name)
+        size = data.stat().st_size if data.exists() else 0
+        body = _read_record(self._record(name))
+        if body is None:
+            return Entry(name, None, "damaged: no readable record", size, {})
+        job = Job.of(body["function"], **body["arguments"])
+        state = "complete"
+        if _made_elsewhere(body):
+            state = "other version"
+        elif self._data_of(name, body) is None or job.digest != name:
+            state = "damaged: not the numbers that were written"
+        return Entry(name, job, state, size, body["made"])
+
+
+def encode(dataset: xarray.Dataset) -> bytes:
+    """A dataset as the content of a netCDF 4 file; equal datasets give equal bytes."""
+    # On a worker of a cluster xarray would ask all the others for a lock, although this file is in memory.
+    dask = sys.modules.get("dask")
+    with dask.config.set(scheduler="synchronous") if dask else contextlib.nullcontext():
+        return bytes(dataset.to_netcdf(engine="h5netcdf"))
+
+
+def decode(content: bytes) -> xarray.Dataset:
+    """The dataset in the content of a netCDF 4 file."""
+    return xarray.load_dataset(io.BytesIO(content), engine="h5netcdf")
+
+
+def _read_record(path: Path) -> dict[str, Any] | None:
+    """What a record says, if it says what was written."""
+    try:
+        body = json.loads(path.read_text(encoding="utf-8"))
+        return body if body.pop("checksum") == _checksum(body) else None
+    except (OSError, ValueError, KeyError, AttributeError, TypeError, RecursionError):
+        return None
+
+
+def _made_elsewhere(body: dict[str, Any]) -> bool:
+    return (body["schema"], body["version"]) != (SCHEMA, specht.__version__)
+
+
+def _checksum(body: dict[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(body, sort_keys=True).encode()).hexdigest()

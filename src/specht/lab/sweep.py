@@ -1,0 +1,172 @@
+"""Many jobs: what is complete is skipped, the rest is done wherever there is room, and one that fails does not take others with it.
+
+Killing a sweep at any moment loses the jobs in flight and nothing else; the same call goes on. Several sweeps may share an archive: a job
+that one of them is at is left to it.
+"""
+
+from __future__ import annotations
+
+import collections
+import dataclasses
+import time
+from collections.abc import Callable, Iterable
+from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, CancelledError, Future, wait
+
+from specht.lab.archive import Archive
+from specht.lab.executors import Computed, Place, Places, compute
+from specht.lab.jobs import Job
+from specht.lab.locks import Locks
+
+ATTEMPTS = 3
+"""How often a job is tried."""
+_AHEAD = 2
+"""Jobs handed to an executor for each of its workers, so that none of them waits; more would be kept from other sweeps."""
+_POLL = 0.2
+"""Seconds between looks at jobs that another process has."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Failure:
+    """A job that was given up."""
+
+    job: Job
+    error: str
+    """What was raised, in one line."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Sweep:
+    """What came of a number of jobs."""
+
+    skipped: int
+    """Complete before."""
+    computed: int
+    """Done now, by this sweep."""
+    elsewhere: int
+    """Done meanwhile by another process."""
+    failures: tuple[Failure, ...]
+
+
+def sweep(
+    jobs: Iterable[Job],
+    archive: Archive,
+    places: Places,
+    *,
+    attempts: int = ATTEMPTS,
+    progress: Callable[[int, int], None] | None = None,
+) -> Sweep:
+    """Have every job in the archive.
+
+    Arguments:
+        places: opens what the jobs run on, only if there is anything to run.
+        attempts: how often a job is tried before it is given up.
+        progress: called as progress(done, total), with jobs that were complete before counted as done.
+    """
+    every = list(dict.fromkeys(jobs))
+    missing = [job for job in every if not archive.holds(job)]
+    with archive.open() as locks:
+        running = _Running(archive, locks, missing, attempts, lambda open_: progress and progress(len(every) - open_, len(every)))
+        running.report()
+        while running.open:
+            with places() as place:
+                running.go_on(place)  # comes back early when the place breaks
+    return Sweep(len(every) - len(missing), running.computed, running.elsewhere, tuple(running.failures))
+
+
+class _Running:
+    """The state of a sweep."""
+
+    def __init__(self, archive: Archive, locks: Locks, jobs: Iterable[Job], attempts: int, report: Callable[[int], object]) -> None:
+        self.archive, self.locks, self.attempts, self._report = archive, locks, attempts, report
+        self.pending = collections.deque(jobs)
+        self.away: list[Job] = []  # another process is at these
+        self.flying: dict[Future[Computed], Job] = {}
+        self.tried: collections.Counter[Job] = collections.Counter()
+        self.suspects: set[Job] = set()  # in flight when a place broke; done one by one, so that the guilty one is found
+        self.computed = self.elsewhere = 0
+        self.failures: list[Failure] = []
+
+    @property
+    def open(self) -> int:
+        """Jobs without a result, and not given up."""
+        return len(self.pending) + len(self.away) + len(self.flying)
+
+    def report(self) -> None:
+        self._report(self.open)
+
+    def go_on(self, place: Place) -> None:
+        """Work until nothing is open, or the place is broken."""
+        while self.open:
+            try:
+                self._fill(place)
+                if not self._land():
+                    return
+            except BrokenExecutor as error:  # from submitting: nothing more goes in
+                self._crash(error)
+                return
+
+    def _fill(self, place: Place) -> None:
+        """Hand out as many jobs as there is room for."""
+        while self.pending and len(self.flying) < (1 if self.suspects else _AHEAD * place.workers):
+            job = self.pending.popleft()
+            if not self.locks.acquire(job.digest):
+                self.away.append(job)
+            elif self.archive.holds(job):  # done by another process since we looked
+                self.locks.release(job.digest)
+                self.suspects.discard(job)
+                self.elsewhere += 1
+                self.report()
+            else:
+                try:
+                    future = place.executor.submit(compute, job)
+                except BrokenExecutor:
+                    self.locks.release(job.digest)
+                    self.pending.appendleft(job)
+                    raise
+                self.flying[future] = job
+
+    def _land(self) -> bool:
+        """Keep what has come back; False if the place is broken."""
+        if not self.flying:
+            time.sleep(_POLL)
+        else:
+            done, _ = wait(self.flying, timeout=_POLL if self.away else None, return_when=FIRST_COMPLETED)
+            for future in done:
+                error = CancelledError("the cluster went away") if future.cancelled() else future.exception()
+                if isinstance(error, BrokenExecutor):
+                    self._crash(error)
+                    return False
+                self._keep(self.flying.pop(future), future, error)
+        self.pending.extend(self.away)
+        self.away.clear()
+        return True
+
+    def _keep(self, job: Job, future: Future[Computed], error: BaseException | None) -> None:
+        self.suspects.discard(job)
+        try:
+            if error is None:
+                self.archive.save(job, *future.result())
+                self.computed += 1
+            else:
+                self._try_again(job, error)
+        finally:
+            self.locks.release(job.digest)
+        self.report()
+
+    def _try_again(self, job: Job, error: BaseException) -> None:
+        self.tried[job] += 1
+        if self.tried[job] < self.attempts:
+            self.pending.append(job)
+        else:
+            self.suspects.discard(job)
+            self.failures.append(Failure(job, f"{type(error).__name__}: {' '.join(str(error).split())}"))
+
+    def _crash(self, error: BaseException) -> None:
+        """A worker died and took the place with it: any job in flight may have been the cause."""
+        suspects = list(self.flying.values())
+        self.flying.clear()
+        self.suspects.update(suspects)
+        for job in suspects:
+            self.locks.release(job.digest)
+            self._try_again(job, error)
+        self.pending.rotate(len(suspects))  # they come first

@@ -1,0 +1,1 @@
+"""The papers that Specht rests on: each a module with its experiments, figures and claims."""

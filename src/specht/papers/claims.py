@@ -1,0 +1,99 @@
+"""What a paper claims, how it is tested, and what came out.
+
+A paper is a module of this package with a `PAPER`. It is a sequence of experiments in the order of the paper: a figure, a theorem or a
+statement each, with the claims that it makes, the jobs that test them, and the pictures and tables that stand beside what the paper shows.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Literal, NamedTuple
+
+import xarray
+
+from specht.lab.jobs import Job
+from specht.report.figures import Plot
+from specht.report.html import Step, Table
+
+Scale = Literal["smoke", "quick", "full"]
+"""Smoke checks the machinery, quick takes minutes on two cores, full is the scale of the papers."""
+Outcome = Literal["holds", "fails", "not tested"]
+
+
+class Result(NamedTuple):
+    """What one job was asked and what it found."""
+
+    arguments: Mapping[str, Any]
+    data: xarray.Dataset
+
+
+Results = Sequence[Result]
+"""Of all jobs of an experiment, in their order."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Verdict:
+    """What came of testing a claim."""
+
+    outcome: Outcome
+    measured: float | None = None
+    """The number that the criterion speaks of."""
+    stderr: float | None = None
+    """Its standard error, where it was sampled."""
+    regime: str = ""
+    """Where it was measured, and where it holds if it does not hold everywhere; why it was not tested, if it was not."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Claim:
+    """A statement that numbers can bear out or not."""
+
+    id: str
+    """Short and stable, `paper.claim`: what people cite and type."""
+    sentence: str
+    """In our words."""
+    citation: str
+    """Where the paper says it."""
+    criterion: str
+    """What must be measured for it to hold, with its tolerance."""
+    judge: Callable[[Results], Verdict] | None = None
+    """From the results of the experiment to a verdict; None for a claim that the package cannot test yet."""
+    untested: str = ""
+    """Why it cannot be tested yet, if so."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Experiment:
+    """One figure, theorem or statement of a paper: what is run for it, what is drawn, what is claimed."""
+
+    name: str
+    title: str
+    shown: str
+    """What the paper shows there, in words."""
+    claims: Sequence[Claim]
+    jobs: Callable[[Scale], Sequence[Job]] = lambda scale: ()
+    plots: Callable[[Results], Sequence[Plot]] = lambda results: ()
+    tables: Callable[[Results], Sequence[Table]] = lambda results: ()
+    method: Sequence[Step] = ()
+
+
+@dataclasses.dataclass(frozen=True)
+class Paper:
+    """A paper and what is tested of it."""
+
+    id: str
+    title: str
+    citation: str
+    summary: str
+    """What it says, in two sentences of ours."""
+    experiments: Sequence[Experiment]
+
+    @property
+    def claims(self) -> list[Claim]:
+        return [claim for experiment in self.experiments for claim in experiment.claims]
+
+
+def holds_if(condition: bool, measured: float, stderr: float | None = None, regime: str = "") -> Verdict:
+    """The verdict on a claim that was tested."""
+    return Verdict("holds" if condition else "fails", float(measured), None if stderr is None else float(stderr), regime)

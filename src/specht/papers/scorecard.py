@@ -1,0 +1,91 @@
+"""From claims to a scorecard: which jobs test them, what they found, and whether that is what this repository expects."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Mapping, Sequence
+from importlib import resources
+from typing import Any
+
+from specht.lab.archive import Archive
+from specht.lab.jobs import Job
+from specht.lab.sweep import Failure
+from specht.papers.claims import Claim, Result, Results, Scale, Verdict
+from specht.papers.registry import Part
+
+EXPECTED = "expected.json"
+"""The outcomes that this repository records, by scale and claim."""
+_SEEDS_APART = 100_000
+"""Between the seeds of one run and those of the next."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Line:
+    """A claim with its verdict."""
+
+    claim: Claim
+    verdict: Verdict
+    expected: str | None
+    """The outcome on record; None if there is none."""
+
+    def as_json(self, paper: str) -> dict[str, Any]:
+        fields = {name: getattr(self.claim, name) for name in ("id", "sentence", "citation", "criterion")}
+        verdict = {name: getattr(self.verdict, name) for name in ("measured", "stderr", "regime")}
+        return fields | {"paper": paper, "verdict": self.verdict.outcome, "expected": self.expected} | verdict
+
+
+@dataclasses.dataclass(frozen=True)
+class Judged:
+    """An experiment with its results, and the verdicts on its claims."""
+
+    part: Part
+    results: Results
+    lines: tuple[Line, ...]
+
+
+def jobs_of(part: Part, scale: Scale, seed: int = 0) -> list[Job]:
+    """The jobs that test the claims of an experiment; none if no claim of it can be tested."""
+    if not any(claim.judge for claim in part.claims):
+        return []
+    return [_seeded(job, seed) for job in part.experiment.jobs(scale)]
+
+
+def _seeded(job: Job, seed: int) -> Job:
+    arguments = job.arguments
+    if not seed or "seed" not in arguments:
+        return job
+    return Job.of(job.function, **(arguments | {"seed": arguments["seed"] + _SEEDS_APART * seed}))
+
+
+def judge(part: Part, jobs: Sequence[Job], archive: Archive, failures: Sequence[Failure], expected: Mapping[str, str]) -> Judged:
+    """The verdicts on an experiment whose jobs have been done, or given up."""
+    failed = [failure for failure in failures if failure.job in set(jobs)]
+    loaded = {} if failed else {job: archive.load(job) for job in jobs}
+    lost = [job for job, data in loaded.items() if data is None]
+    reason = ""
+    if failed:
+        reason = f"{len(failed)} of {len(jobs)} jobs failed; {failed[0].job}: {failed[0].error}"
+    elif lost:
+        reason = f"The result of {lost[0]} was damaged after it was computed: run it again."
+    results = [] if reason else [Result(job.arguments, data) for job, data in loaded.items() if data is not None]
+    lines = [Line(claim, _verdict(claim, results, reason), expected.get(claim.id)) for claim in part.claims]
+    return Judged(part, results, tuple(lines))
+
+
+def _verdict(claim: Claim, results: Results, reason: str) -> Verdict:
+    if claim.judge is None:
+        return Verdict("not tested", regime=claim.untested)
+    if reason:
+        return Verdict("not tested", regime=reason)
+    return claim.judge(results)
+
+
+def expected_outcomes(scale: Scale) -> dict[str, str]:
+    """What this repository records for a scale."""
+    return json.loads(resources.files("specht.papers").joinpath(EXPECTED).read_text(encoding="utf-8")).get(scale, {})
+
+
+def as_json(judged: Sequence[Judged]) -> list[dict[str, Any]]:
+    """The claims of a scorecard, for machines; the same numbers give the same text."""
+    return [line.as_json(each.part.paper.id) for each in judged for line in each.lines]

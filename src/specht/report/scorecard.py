@@ -1,0 +1,100 @@
+"""The report of `specht reproduce`: every claim with its verdict, and each experiment beside what the paper shows."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from specht.report.figures import Plot
+from specht.report.html import Drawing, Step, Table, fill
+
+QUESTION = "What do the papers claim, and does it hold when it is computed again?"
+
+
+@dataclasses.dataclass(frozen=True)
+class Section:
+    """One experiment as a page shows it."""
+
+    name: str
+    title: str
+    shown: str
+    claims: Sequence[Mapping[str, Any]]
+    """As in scorecard.json."""
+    plots: Sequence[Plot]
+    tables: Sequence[Table]
+    method: Sequence[Step]
+
+
+@dataclasses.dataclass(frozen=True)
+class PaperSection:
+    """One paper as a page shows it."""
+
+    title: str
+    citation: str
+    summary: str
+    sections: Sequence[Section]
+
+
+def measured(claim: Mapping[str, Any]) -> str:
+    """The number that was measured, with its error.
+
+    >>> measured({"measured": 0.98765, "stderr": 0.0123})
+    '0.988 ± 0.012'
+    """
+    if claim["measured"] is None:
+        return ""
+    value = f"{claim['measured']:.3g}".replace("-", "−")
+    return value if claim["stderr"] is None else f"{value} ± {claim['stderr']:.2g}"
+
+
+def is_unexpected(claim: Mapping[str, Any]) -> bool:
+    """Whether a claim was tested and came out otherwise than on record."""
+    return claim["verdict"] != "not tested" and claim["verdict"] != claim["expected"]
+
+
+def answer(claims: Sequence[Mapping[str, Any]]) -> str:
+    """The scorecard in two sentences."""
+    number = {outcome: sum(claim["verdict"] == outcome for claim in claims) for outcome in ("holds", "fails", "not tested")}
+    tested = number["holds"] + number["fails"]
+    first = f"Of {len(claims)} claims {tested} were tested: {number['holds']} hold and {number['fails']} fail."
+    unexpected = [claim["id"] for claim in claims if is_unexpected(claim)]
+    if unexpected:
+        return f"{first} Other than on record came out: {', '.join(unexpected)}."
+    return f"{first} All verdicts are those on record." if tested else first
+
+
+def scorecard_page(papers: Sequence[PaperSection], *, subtitle: str, reproduce: str, made_with: Mapping[str, str]) -> str:
+    """The text of the page."""
+    drawing = Drawing()
+    claims = [claim for paper in papers for section in paper.sections for claim in section.claims]
+    shown = [
+        {
+            "title": paper.title,
+            "citation": paper.citation,
+            "summary": paper.summary,
+            "parts": [
+                {
+                    "name": section.name,
+                    "title": section.title,
+                    "shown": section.shown,
+                    "claims": [dict(claim) | {"shown": measured(claim), "unexpected": is_unexpected(claim)} for claim in section.claims],
+                    "plots": drawing.draw(section.plots),
+                    "tables": section.tables,
+                    "method": section.method,
+                }
+                for section in paper.sections
+            ],
+        }
+        for paper in papers
+    ]
+    return fill(
+        "scorecard.html.jinja",
+        title="What the papers claim, computed again",
+        subtitle=subtitle,
+        question=QUESTION,
+        answer=answer(claims),
+        papers=shown,
+        reproduce=reproduce,
+        made_with=made_with,
+    )

@@ -1,0 +1,188 @@
+"""Sweeps: what is complete is skipped, what fails fails alone, and the numbers do not depend on where or how often it was tried."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+import sample_jobs
+from sample_jobs import some
+
+from specht.errors import InputError
+from specht.lab.archive import Archive
+from specht.lab.executors import dask_cluster, local_processes, slurm, this_process
+from specht.lab.jobs import Job
+from specht.lab.sweep import sweep
+
+
+def contents(archive: Archive) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in archive.folder.glob("*.nc")}
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory) -> dict[str, bytes]:
+    archive = Archive(tmp_path_factory.mktemp("undisturbed"))
+    sweep(some(12), archive, this_process)
+    return contents(archive)
+
+
+def test_complete_jobs_are_skipped_and_counted(tmp_path):
+    archive, calls = Archive(tmp_path), []
+    assert sweep(some(3), archive, this_process).computed == 3
+    done = sweep([*some(5), *some(5)], archive, this_process, progress=lambda done, total: calls.append((done, total)))
+    assert (done.skipped, done.computed, done.elsewhere, done.failures) == (3, 2, 0, ())
+    assert calls == [(3, 5), (4, 5), (5, 5)]
+
+
+def test_nothing_is_opened_for_nothing():
+    def never():
+        raise AssertionError("there is nothing to do")
+
+    assert sweep([], Archive(Path("/tmp") / f"specht-{os.getpid()}"), never).computed == 0
+
+
+def test_one_failing_job_does_not_lose_the_others(tmp_path):
+    bad = Job.of("sample_jobs:fails", seed=7)
+    done = sweep([*some(2), bad, *some(4)], Archive(tmp_path), this_process)
+    assert done.computed == 4
+    assert [(failure.job, failure.error) for failure in done.failures] == [(bad, "ValueError: seed 7 is a bad seed")]
+
+
+def test_a_job_is_tried_again_up_to_a_limit(tmp_path):
+    job = Job.of("sample_jobs:fails_until", path=str(tmp_path / "log"), times=2)
+    assert sweep([job], Archive(tmp_path / "a"), this_process, attempts=2).failures[0].error == "OSError: not yet"
+    assert sweep([job], Archive(tmp_path / "a"), this_process, attempts=2).computed == 1
+    missing = Job.of("no_such_module:f")
+    assert "ModuleNotFoundError" in sweep([missing], Archive(tmp_path / "a"), this_process).failures[0].error
+
+
+def test_processes_give_the_same_bytes_and_survive_a_job_that_kills_them(tmp_path, undisturbed):
+    archive, killer = Archive(tmp_path), Job.of("sample_jobs:dies", seed=0)
+    done = sweep([*some(3), killer, *some(12)], archive, lambda: local_processes(2))
+    assert [failure.job for failure in done.failures] == [killer]
+    assert "BrokenProcessPool" in done.failures[0].error
+    assert contents(archive) == undisturbed
+    assert not multiprocessing.active_children() or not any(p.is_alive() for p in _settled(multiprocessing.active_children()))
+
+
+def _settled(processes):
+    for process in processes:
+        process.join(5)
+    return processes
+
+
+def run_apart(store: Path, workers: int, count: int, pause: float, log: Path) -> subprocess.Popen[str]:
+    command = [sys.executable, sample_jobs.__file__, str(store), str(workers), str(count), str(pause), str(log)]
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(Path(sample_jobs.__file__).parent), *sys.path])}
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment)
+
+
+def test_killed_again_and_again_it_ends_with_the_same_bytes(tmp_path):
+    jobs = some(12, pause=0.1, log=str(tmp_path / "log"))
+    chance, kills = random.Random(0), 0
+    while True:
+        process = run_apart(tmp_path / "jobs", 2, 12, 0.1, tmp_path / "log")
+        try:
+            process.wait(2.5 + chance.random() if kills < 2 else None)
+            break
+        except subprocess.TimeoutExpired:
+            process.send_signal(signal.SIGKILL)
+            process.communicate()
+            kills += 1
+    assert process.communicate()[0].split()[-1] == "0"
+    whole = Archive(tmp_path / "whole")
+    sweep(jobs, whole, this_process)
+    assert contents(Archive(tmp_path / "jobs")) == contents(whole)
+    assert kills >= 1
+    _no_orphans(str(tmp_path / "jobs"))
+
+
+def _no_orphans(word: str) -> None:
+    """Workers end when the process that they work for is gone."""
+    for _ in range(50):
+        left = [pid for pid in Path("/proc").glob("[0-9]*") if word in _command(pid)]
+        if not left:
+            return
+        time.sleep(0.1)
+    raise AssertionError(left)
+
+
+def _command(pid: Path) -> str:
+    try:
+        return (pid / "cmdline").read_text().replace("\0", " ")
+    except OSError:
+        return ""
+
+
+def test_two_processes_share_the_work(tmp_path):
+    log = tmp_path / "log"
+    both = [run_apart(tmp_path / "jobs", 0, 12, 0.2, log) for _ in range(2)]
+    counts = []
+    for process in both:
+        out, errors = process.communicate(timeout=60)
+        assert process.returncode == 0, errors
+        counts.append([int(word) for word in out.split()])
+    assert sorted(map(int, log.read_text().split())) == list(range(12))  # each job began once
+    assert sum(count[0] for count in counts) == 12
+    assert all(sum(count) == 12 and count[3] == 0 for count in counts)
+
+
+def test_an_interrupt_leaves_what_is_complete(tmp_path):
+    process = run_apart(tmp_path / "jobs", 2, 12, 0.3, tmp_path / "log")
+    archive, jobs = Archive(tmp_path / "jobs"), some(12, pause=0.3, log=str(tmp_path / "log"))
+    while not any(map(archive.holds, jobs)):
+        time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=30)
+    assert process.returncode != 0
+    assert errors.count("KeyboardInterrupt") == 1  # of the process itself, and of none of its workers
+    complete = sum(map(archive.holds, jobs))
+    assert sweep(jobs, archive, this_process).skipped == complete
+
+
+def test_a_dask_cluster_that_loses_a_worker_gives_the_same_bytes(tmp_path, undisturbed):
+    from distributed import Client, LocalCluster, WorkerPlugin
+
+    class SearchPath(WorkerPlugin):
+        def setup(self, worker):
+            sys.path.append(folder)
+
+    folder = str(Path(sample_jobs.__file__).parent)
+    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None, host="127.0.0.1") as cluster:
+        killed = []
+
+        def kill_one(done, total):
+            if done >= 3 and not killed:
+                killed.append(cluster.workers[0].process.pid)
+                os.kill(killed[0], signal.SIGKILL)
+
+        archive = Archive(tmp_path)
+        with Client(cluster, set_as_default=False) as client:
+            client.register_plugin(SearchPath())
+        done = sweep(some(12), archive, lambda: dask_cluster(cluster.scheduler_address), progress=kill_one)
+    assert killed
+    assert (done.computed, done.failures) == (12, ())
+    assert contents(archive) == undisturbed
+
+
+def test_submitit_gives_the_same_bytes(tmp_path, undisturbed, monkeypatch):
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(Path(sample_jobs.__file__).parent), *sys.path]))
+    archive = Archive(tmp_path / "jobs")
+    done = sweep(some(2), archive, lambda: slurm({"timeout_min": "5"}, tmp_path / "slurm", 2, cluster="local"))
+    assert (done.computed, done.failures) == (2, ())
+    assert contents(archive).items() <= undisturbed.items()
+
+
+def test_places_that_are_not_there_are_one_sentence(tmp_path, monkeypatch):
+    monkeypatch.setattr("specht.lab.executors._PATIENCE", "1s")
+    with pytest.raises(InputError, match=r"No Dask scheduler answers at 'tcp://127.0.0.1:9'"):
+        sweep(some(1), Archive(tmp_path), lambda: dask_cluster("tcp://127.0.0.1:9"))
+    with pytest.raises(InputError, match="SLURM cannot be used like this"):
+        sweep(some(1), Archive(tmp_path), lambda: slurm({"partition": "cpu"}, tmp_path / "slurm", 2))
