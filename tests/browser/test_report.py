@@ -10,7 +10,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+import toy_paper
 
+from specht.lab.archive import Archive
+from specht.lab.executors import this_process
 from specht.lab.forecast_config import ForecastConfig
 from specht.lab.forecast_job import run_forecast
 from specht.lab.predict_config import PredictConfig
@@ -19,12 +22,17 @@ from specht.lab.profile_config import ProfileConfig
 from specht.lab.profile_job import run_profile
 from specht.lab.spectrum_config import SpectrumConfig
 from specht.lab.spectrum_job import run_spectrum
+from specht.lab.sweep import sweep
 from specht.lab.target_config import TargetFlags
+from specht.papers.page import paper_sections
+from specht.papers.registry import select
+from specht.papers.scorecard import jobs_of, judge
 from specht.report.figures import eigenvalue_plot, gram_heatmap
 from specht.report.forecast import forecast_report
 from specht.report.html import Report, Step, Table, render
 from specht.report.predict import predict_report
 from specht.report.profile import profile_report
+from specht.report.scorecard import scorecard_page
 from specht.report.spectrum import spectrum_report
 
 CHROMIUM = next((found for name in ("chromium", "chromium-browser", "google-chrome") if (found := shutil.which(name))), None)
@@ -119,6 +127,20 @@ def forecast_file(tmp_path_factory) -> Path:
     return path
 
 
+@pytest.fixture(scope="module")
+def scorecard_file(tmp_path_factory) -> Path:
+    folder = tmp_path_factory.mktemp("scorecard")
+    archive, parts = Archive(folder), select(among=[toy_paper.PAPER])
+    jobs = [jobs_of(part, "quick") for part in parts]
+    sweep([job for each in jobs for job in each], archive, this_process)
+    judged = [judge(part, each, archive, (), toy_paper.EXPECTED) for part, each in zip(parts, jobs, strict=True)]
+    path = folder / "report.html"
+    made_with = {"seed": "0"}
+    page = scorecard_page(paper_sections(judged), subtitle="scale quick", reproduce="specht reproduce", made_with=made_with)
+    path.write_text(page, encoding="utf-8")
+    return path
+
+
 @contextlib.contextmanager
 def quiet_page(browser, path: Path, width: int, scheme: str) -> Iterator[Any]:
     """The report in a window: it must say nothing to the console, ask for nothing outside and be no wider than the window."""
@@ -186,3 +208,14 @@ def test_forecast_report_draws_measured_points_and_bands(browser, forecast_file,
         assert page.locator("#plot-0 .scatterlayer .js-fill").count() >= 1  # the interval of the forecast
         assert page.locator("table").count() >= 3
         assert "broken row" in page.locator("body").inner_text() or "line 202" in page.locator("body").inner_text()
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(390, "dark"), (1200, "light")], ids=["phone", "desktop"])
+def test_scorecard_shows_every_claim_and_figure(browser, scorecard_file, width, scheme):
+    with quiet_page(browser, scorecard_file, width, scheme) as page:
+        assert page.locator(".plotly-graph-div").count() == 4
+        assert page.locator("table.scorecard tbody tr").count() == 4  # the paper and its three claims
+        assert page.locator(".claim.holds").count() == 1
+        assert page.locator(".claim.fails").count() == 1
+        page.locator("a.id", has_text="toy.large").click()  # leads to the claim
+        assert page.url.endswith("#toy.large")

@@ -114,8 +114,8 @@ def moved_pair(case: architectures.Case, kind: str):
 
 @pytest.mark.parametrize(
     "name",
-    # without compilation, a deep stack of sampled heads takes half a minute
-    [pytest.param(name, marks=[pytest.mark.slow] * (name == "softmax, two residual pre-norm blocks")) for name in CASES],
+    # without compilation, a deep stack takes up to half a minute
+    [pytest.param(name, marks=[pytest.mark.slow] * (case.arch.depth > 1)) for name, case in CASES.items()],
 )
 @every_kind
 def test_compiled_equals_eager(name, kind, monkeypatch):

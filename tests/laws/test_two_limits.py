@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import NamedTuple
 
 import numpy as np
@@ -37,9 +38,18 @@ def finite(name: str, kind: str, x: np.ndarray, width: int, networks: int):
     return estimate(CASES[name].arch, x, size=size(width), networks=networks, seed=width)
 
 
+# The tangent kernel of every other row is held to a second recursion in tests/infinite/test_recursion.py, to nine digits.
+TANGENT = ("linear", "softmax", "causal, two blocks", "two residual pre-norm blocks", "softmax, causal, mean")
+
+
 @pytest.mark.networks
-@pytest.mark.parametrize("name", CASES)
-@pytest.mark.parametrize("kind", NETWORKS)
+@pytest.mark.parametrize(
+    ("kind", "name"),
+    [
+        pytest.param(kind, name, marks=[pytest.mark.slow] * (kind == "ntk" and name not in TANGENT))
+        for kind, name in itertools.product(NETWORKS, CASES)
+    ],
+)
 def test_sampled_networks_extrapolate_to_the_kernel(name, kind):
     """Two widths w and 2w show the bias c/w and remove it: 2 K_2w - K_w is the limit within five standard errors."""
     x = tokens(CASES[name].arch, n=4)

@@ -38,6 +38,7 @@ def exponents(lengths: tuple[int, ...], heads: int, **variances) -> Exponents:
     return Exponents(raw, raw - centred @ np.log(means), np.sqrt(centred**2 @ np.square(errors)))
 
 
+@pytest.mark.slow
 def test_raw_eigenvalues_of_peaked_attention_fall_as_the_dimension():
     found = exponents(LENGTHS, heads=256, vocab=4, s_w=1.0, s_p=3.0)
     assert (found.stderr < 0.13).all()
@@ -51,6 +52,7 @@ def test_normalised_eigenvalues_of_lecun_variances_fall_as_the_dimension():
     assert found.raw[1] < -1.4  # without the normalisation they do not
 
 
+@pytest.mark.slow
 def test_flat_attention_drifts_towards_twice_the_level():
     """Weights of about 1/L: the window is short, and the exponent goes to -2m (note: -1.6 and -3.2 over lengths 4 to 64)."""
     found = exponents(LENGTHS, heads=256, vocab=2, s_w=0.5, s_p=0.5)

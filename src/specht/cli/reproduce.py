@@ -76,20 +76,20 @@ def _run(config: ReproduceConfig, parts: list[Part], work: WorkFlags, output: Ou
 
     if output.figures:
         require_matplotlib()
+    archive = Archive(work.folder(output.out))
+    places = work.places(archive.folder)
     with store.results_folder("reproduce", config, output.out) as folder:
         store.save_config("reproduce", config, folder)  # at once: a run that is killed has to find its folder again
-        place = work.folder(output.out)
-        archive = Archive(place)
         jobs = {part.experiment.name: jobs_of(part, config.scale, config.seed) for part in parts}
         with Progress("reproduce") as progress:
-            done = sweep([job for each in jobs.values() for job in each], archive, work.places(place), progress=progress)
+            done = sweep([job for each in jobs.values() for job in each], archive, places, progress=progress)
         expected = expected_outcomes(config.scale)
         judged = [judge(part, jobs[part.experiment.name], archive, done.failures, expected) for part in parts]
         claims = as_json(judged)
         record = store.provenance("reproduce", config, config.seed)
         result = _result(config, claims, done, record["version"])
         paths = _write(folder, result, judged, config, record, output)
-    return result, paths | {"data": str(place)}
+    return result, paths | {"data": str(archive.folder)}
 
 
 def _result(config: ReproduceConfig, claims: list[dict[str, Any]], done: Sweep, version: str) -> dict[str, Any]:
