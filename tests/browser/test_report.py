@@ -136,7 +136,7 @@ def scorecard_file(tmp_path_factory) -> Path:
     judged = [judge(part, each, archive, (), toy_paper.EXPECTED) for part, each in zip(parts, jobs, strict=True)]
     path = folder / "report.html"
     made_with = {"seed": "0"}
-    page = scorecard_page(paper_sections(judged), subtitle="scale quick", reproduce="specht reproduce", made_with=made_with)
+    page = scorecard_page(paper_sections(judged), scale="quick", seed=0, reproduce="specht reproduce", made_with=made_with)
     path.write_text(page, encoding="utf-8")
     return path
 

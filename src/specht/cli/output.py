@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import shutil
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -33,14 +34,16 @@ def print_json(value: Mapping[str, Any]) -> None:
     print(json.dumps(value, allow_nan=False))
 
 
-def print_table(rows: Sequence[Sequence[str]], header: Sequence[str] | None = None) -> None:
-    """Rows of text in aligned columns; a cell that its row leaves empty behind it may run on."""
+def print_table(rows: Sequence[Sequence[str]], header: Sequence[str] | None = None, fit: bool = False) -> None:
+    """Rows of text in aligned columns; a cell that its row leaves empty behind it may run on. They may be cut to fit a terminal."""
     lines = [list(row) for row in ([header] if header else []) + list(rows)]
     columns = max(map(len, lines))
     # A cell followed by empty ones alone needs no column of its own width.
     widths = [max((len(line[i]) for line in lines if any(line[i + 1 :])), default=0) for i in range(columns)]
+    room = shutil.get_terminal_size().columns if fit and sys.stdout.isatty() else sys.maxsize
     for line in lines:
-        print("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=False)).rstrip())
+        text = "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=False)).rstrip()
+        print(text if len(text) <= room else f"{text[: room - 1]}…")
 
 
 def print_paths(paths: Mapping[str, str]) -> None:

@@ -119,8 +119,8 @@ def _write(
 
     command = shlex.join(["specht", "reproduce", *config.flags()])
     papers = paper_sections(judged)
-    subtitle = f"scale {config.scale}, seed {config.seed}"
-    page = scorecard_page(papers, subtitle=subtitle, reproduce=command, made_with=Origin({}, record, command).made_with)
+    made_with = Origin({}, record, command).made_with
+    page = scorecard_page(papers, scale=config.scale, seed=config.seed, reproduce=command, made_with=made_with)
     plots = [plot for paper in papers for section in paper.sections for plot in section.plots]
     files = {
         "scorecard.json": partial(store.save_text, json.dumps(result, indent=1, allow_nan=False) + "\n"),
@@ -154,14 +154,14 @@ def _list(parts: list[Part], as_json: bool) -> int:
 
 
 def _print(result: dict[str, Any]) -> None:
-    from specht.report.scorecard import answer, is_unexpected, measured
+    from specht.report.scorecard import answer, is_unexpected, measured, on_record
 
     rows = []
     for claim in result["claims"]:
-        verdict = claim["verdict"] + (f" (on record: {claim['expected']})" if is_unexpected(claim) else "")
+        verdict = claim["verdict"] + (f" ({on_record(claim)})" if is_unexpected(claim) else "")
         rows.append([claim["id"], verdict, measured(claim), claim["criterion"]])
-    print_table(rows, header=["claim", "verdict", "measured", "criterion"])
-    print(f"\n{answer(result['claims'])}")
+    print_table(rows, header=["claim", "verdict", "measured", "criterion"], fit=True)
+    print(f"\n{answer(result['claims'], result['config']['scale'])}")
     failures = result["failures"]
     if failures:
         print(f"{len(failures)} jobs failed:")

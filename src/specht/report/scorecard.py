@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from specht.report.figures import Plot
 from specht.report.html import Drawing, Step, Table, fill
 
+SHOWN = 5
+"""Claims that the answer names."""
 QUESTION = "What do the papers claim, and does it hold when it is computed again?"
 
 
@@ -53,18 +56,26 @@ def is_unexpected(claim: Mapping[str, Any]) -> bool:
     return claim["verdict"] != "not tested" and claim["verdict"] != claim["expected"]
 
 
-def answer(claims: Sequence[Mapping[str, Any]]) -> str:
-    """The scorecard in two sentences."""
+def on_record(claim: Mapping[str, Any]) -> str:
+    """What this repository records of a claim."""
+    return "nothing on record" if claim["expected"] is None else f"on record: {claim['expected']}"
+
+
+def answer(claims: Sequence[Mapping[str, Any]], scale: str) -> str:
+    """The scorecard in a few sentences."""
     number = {outcome: sum(claim["verdict"] == outcome for claim in claims) for outcome in ("holds", "fails", "not tested")}
     tested = number["holds"] + number["fails"]
     first = f"Of {len(claims)} claims {tested} were tested: {number['holds']} hold and {number['fails']} fail."
+    if scale == "smoke":
+        first += " At this scale they show that everything runs, and not what is true."
     unexpected = [claim["id"] for claim in claims if is_unexpected(claim)]
     if unexpected:
-        return f"{first} Other than on record came out: {', '.join(unexpected)}."
+        more = f" and {len(unexpected) - SHOWN} more" if len(unexpected) > SHOWN else ""
+        return f"{first} Other than on record came out: {', '.join(unexpected[:SHOWN])}{more}."
     return f"{first} All verdicts are those on record." if tested else first
 
 
-def scorecard_page(papers: Sequence[PaperSection], *, subtitle: str, reproduce: str, made_with: Mapping[str, str]) -> str:
+def scorecard_page(papers: Sequence[PaperSection], *, scale: str, seed: int, reproduce: str, made_with: Mapping[str, str]) -> str:
     """The text of the page."""
     drawing = Drawing()
     claims = [claim for paper in papers for section in paper.sections for claim in section.claims]
@@ -78,7 +89,7 @@ def scorecard_page(papers: Sequence[PaperSection], *, subtitle: str, reproduce: 
                     "name": section.name,
                     "title": section.title,
                     "shown": section.shown,
-                    "claims": [dict(claim) | {"shown": measured(claim), "unexpected": is_unexpected(claim)} for claim in section.claims],
+                    "claims": [_shown(claim) for claim in section.claims],
                     "plots": drawing.draw(section.plots),
                     "tables": section.tables,
                     "method": section.method,
@@ -91,10 +102,16 @@ def scorecard_page(papers: Sequence[PaperSection], *, subtitle: str, reproduce: 
     return fill(
         "scorecard.html.jinja",
         title="What the papers claim, computed again",
-        subtitle=subtitle,
+        subtitle=f"scale {scale}, seed {seed}",
         question=QUESTION,
-        answer=answer(claims),
+        answer=answer(claims, scale),
         papers=shown,
         reproduce=reproduce,
         made_with=made_with,
     )
+
+
+def _shown(claim: Mapping[str, Any]) -> dict[str, Any]:
+    """A claim as the page shows it: a small number such as 1e-10 must not break at its sign."""
+    texts = {name: re.sub(r"(?<=\de)-(?=\d)", "−", claim[name]) for name in ("criterion", "regime")}
+    return dict(claim) | texts | {"shown": measured(claim), "unexpected": is_unexpected(claim), "record": on_record(claim)}
