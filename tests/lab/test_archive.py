@@ -111,11 +111,11 @@ def test_the_record_says_what_made_it(archive):
 
 
 def test_a_full_disk_is_one_sentence_and_loses_nothing(archive, monkeypatch):
-    def full(descriptor):
+    def full(self, content):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     before = {path.name: path.read_bytes() for path in archive.folder.iterdir()}
-    monkeypatch.setattr("specht.lab.store.os.fsync", full)
+    monkeypatch.setattr("specht.lab.store.Path.write_bytes", full)
     with pytest.raises(StorageError, match=r"could not be written \(No space left on device\): what was complete before is kept"):
         sweep(some(8), archive, this_process)
     assert {path.name: path.read_bytes() for path in archive.folder.iterdir()} == before

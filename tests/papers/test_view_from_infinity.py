@@ -334,6 +334,7 @@ CASES = {
     "f1-equivalent-small-ridge": (losses_grid(), losses_grid(equivalent=(0.5, 0.5))),
     "f2-softmax-raw": (spectrum_figure(), spectrum_figure(raw=(0.0, -1.5, -2.0))),
     "f2-softmax-normalised": (spectrum_figure(kink=-1.0), spectrum_figure(lecun=(-0.5, -1.5, -3.0))),
+    "f2-softmax-normalised-long": (spectrum_figure(), spectrum_figure(kink=-2.0)),
     "f2-window": (spectrum_figure(), spectrum_figure(kink=-1.0)),
     "f2-raw-lecun": (spectrum_figure(lecun=(0.0, -1.0, -2.0)), spectrum_figure()),
     "f2-normalised-peaked": (spectrum_figure(), spectrum_figure(raw=(0.5, -1.0, -2.0))),

@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import datetime
+import functools
 import hashlib
 import importlib.metadata
 import io
@@ -28,7 +29,7 @@ import specht
 from specht.errors import InputError
 from specht.lab.jobs import Job
 from specht.lab.locks import Locks
-from specht.lab.store import save_bytes, save_text
+from specht.lab.store import save_bytes
 
 SCHEMA = 1
 """Of the two files. Results of another one are computed again."""
@@ -80,23 +81,18 @@ class Archive:
 
     def save(self, job: Job, content: bytes, seconds: float) -> None:
         """Keep the encoded result of a job."""
-        save_bytes(content, self._data(job.digest))
+        # Checksums find what a loss of power has cut off, so the disk need not be waited for.
+        save_bytes(content, self._data(job.digest), durable=False)
         body = {
             "schema": SCHEMA,
             "function": job.function,
             "arguments": job.arguments,
             "version": specht.__version__,
             "data": hashlib.sha256(content).hexdigest(),
-            "made": {
-                "seconds": seconds,
-                "time": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
-                "python": platform.python_version(),
-                "jax": importlib.metadata.version("jax"),
-                "numpy": np.__version__,
-                "platform": platform.platform(),
-            },
+            "made": {"seconds": seconds, "time": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")} | _machine(),
         }
-        save_text(json.dumps({"checksum": _checksum(body)} | body, indent=1) + "\n", self._record(job.digest))
+        text = json.dumps({"checksum": _checksum(body)} | body, indent=1) + "\n"
+        save_bytes(text.encode(), self._record(job.digest), durable=False)
 
     def entries(self) -> Iterator[Entry]:
         """Every result in the folder, in the order of names."""
@@ -144,16 +140,23 @@ class Archive:
 
 
 def encode(dataset: xarray.Dataset) -> bytes:
-    """A dataset as the content of a netCDF 4 file; equal datasets give equal bytes."""
+    """A dataset as the content of a netCDF 3 file, which takes a tenth of the time of netCDF 4; equal datasets give equal bytes."""
     # On a worker of a cluster xarray would ask all the others for a lock, although this file is in memory.
     dask = sys.modules.get("dask")
     with dask.config.set(scheduler="synchronous") if dask else contextlib.nullcontext():
-        return bytes(dataset.to_netcdf(engine="h5netcdf"))
+        return bytes(dataset.to_netcdf(engine="scipy", format="NETCDF3_64BIT"))
 
 
 def decode(content: bytes) -> xarray.Dataset:
-    """The dataset in the content of a netCDF 4 file."""
-    return xarray.load_dataset(io.BytesIO(content), engine="h5netcdf")
+    """The dataset in the content of a netCDF 3 file."""
+    return xarray.load_dataset(io.BytesIO(content), engine="scipy")
+
+
+@functools.cache
+def _machine() -> dict[str, str]:
+    """What every result of this process was made with."""
+    versions = {"python": platform.python_version(), "jax": importlib.metadata.version("jax"), "numpy": np.__version__}
+    return versions | {"platform": platform.platform()}
 
 
 def _read_record(path: Path) -> dict[str, Any] | None:

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 from specht.errors import InputError
 from specht.lab.jobs import Job
-from specht.lab.threads import ask_for_one_thread, one_thread
+from specht.lab.threads import ask_for_one_thread, one_thread, one_thread_for_good
 
 _PATIENCE = "10s"
 """For a scheduler to answer."""
@@ -47,12 +47,11 @@ Places = Callable[[], contextlib.AbstractContextManager[Place]]
 
 def compute(job: Job) -> Computed:
     """Do a job with one thread: what every worker calls."""
-    ask_for_one_thread()
+    one_thread_for_good()
     from specht.lab.archive import encode  # loads xarray, in the worker
 
     start = time.perf_counter()
-    with one_thread():
-        content = encode(job.run())
+    content = encode(job.run())
     return Computed(content, time.perf_counter() - start)
 
 
@@ -60,7 +59,7 @@ def compute(job: Job) -> Computed:
 def this_process() -> Iterator[Place]:
     """One job after another, here: for debugging, and where processes cannot be started."""
     ask_for_one_thread()
-    with _Here() as executor:
+    with one_thread(), _Here() as executor:  # and as many as before, afterwards
         yield Place(executor, 1)
 
 

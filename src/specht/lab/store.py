@@ -25,8 +25,11 @@ CONFIG_FILE, RESULT_FILE = "config.json", "result.json"
 
 
 @contextlib.contextmanager
-def write_atomically(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """A temporary path beside `path`, renamed to it when the block ends well; otherwise the old file stays as it was."""
+def write_atomically(path: str | os.PathLike[str], durable: bool = True) -> Iterator[Path]:
+    """A temporary path beside `path`, renamed to it when the block ends well; otherwise the old file stays as it was.
+
+    A durable file outlives a loss of power, which takes some milliseconds.
+    """
     target = Path(path)
     temporary = None
     try:
@@ -36,10 +39,12 @@ def write_atomically(path: str | os.PathLike[str]) -> Iterator[Path]:
         os.close(handle)
         temporary = Path(name)
         yield temporary
-        _make_durable(temporary)
+        if durable:
+            _make_durable(temporary)
         temporary.chmod(0o666 & ~_umask())  # mkstemp makes files that only their owner can read
         temporary.replace(target)
-        _make_durable(target.parent)
+        if durable:
+            _make_durable(target.parent)
     except OSError as error:
         reason = error.strerror or str(error)
         raise StorageError(
@@ -74,9 +79,9 @@ def save_text(text: str, path: str | os.PathLike[str]) -> None:
         temporary.write_text(text, encoding="utf-8")
 
 
-def save_bytes(content: bytes, path: str | os.PathLike[str]) -> None:
+def save_bytes(content: bytes, path: str | os.PathLike[str], durable: bool = True) -> None:
     """Write a file of any kind, whole or not at all."""
-    with write_atomically(path) as temporary:
+    with write_atomically(path, durable) as temporary:
         temporary.write_bytes(content)
 
 

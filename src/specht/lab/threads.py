@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 import sys
 from collections.abc import Iterator
@@ -20,6 +21,13 @@ def ask_for_one_thread() -> None:
         os.environ["XLA_FLAGS"] = f"{flags} {XLA_ONE_THREAD}".strip()
     for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
         os.environ.setdefault(name, "1")
+
+
+@functools.cache
+def one_thread_for_good() -> None:
+    """One thread in this process from now on: for a worker, which has nothing else to do."""
+    ask_for_one_thread()
+    threadpool_limits(1)
 
 
 @contextlib.contextmanager

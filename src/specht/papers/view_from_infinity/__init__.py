@@ -1,0 +1,57 @@
+"""Lavie, Gur-Ari & Ringel 2024, the paper on permutation symmetry and the inductive bias of transformers, experiment by experiment.
+
+The full text was not at hand: claims come from the poster, a summary and the abstract, each cited where it is used, and criteria are ours.
+Experiments stand in the order of the paper: figures, statements, then those that the summary suggests.
+"""
+
+from __future__ import annotations
+
+from specht.papers.claims import Paper
+from specht.papers.view_from_infinity import (
+    blocks,
+    complexity,
+    half,
+    losses,
+    nonlinear,
+    other,
+    outputs,
+    scaling,
+    symmetries,
+    theorem,
+    tightness,
+    untested,
+    width,
+)
+
+PAPER = Paper(
+    id="infinity",
+    title="Towards Understanding Inductive Bias in Transformers: A View From Infinity",
+    citation="Lavie, Gur-Ari & Ringel, ICML 2024, PMLR 235, arXiv:2402.05173",
+    summary=(
+        "Infinitely wide transformers are biased towards functions that are symmetric under permutations of the positions: on data with "
+        "that symmetry eigenvalues of the kernel are bounded by the dimensions of irreps of the symmetric group. Functions that single "
+        "out m positions of a context of length L then need at least of order L^m samples."
+    ),
+    experiments=(
+        blocks.FIGURE,
+        losses.EXPERIMENT,
+        scaling.EXPERIMENT,
+        untested.TEXT_FIGURE,
+        width.EXPERIMENT,
+        outputs.EXPERIMENT,
+        untested.WIDE_NETWORKS,
+        blocks.BOUND,
+        theorem.EXPERIMENT,
+        complexity.EXPERIMENT,
+        untested.TEXT_SYMMETRY,
+        symmetries.EXPERIMENT,
+        half.EXPERIMENT,
+        untested.FINITE_WIDTH,
+        untested.CORPORA,
+        nonlinear.EXPERIMENT,
+        untested.HIGHER_ORDER,
+        untested.LEARNING_RATE,
+        other.EXPERIMENT,
+        tightness.EXPERIMENT,
+    ),
+)

@@ -1,0 +1,187 @@
+"""Other symmetries: rotations of the positions, and permutations within two segments."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import xarray
+
+from specht.lab.jobs import Job
+from specht.papers.claims import Claim, Experiment, Results, Scale, Verdict, holds_if
+from specht.papers.view_from_infinity import common
+from specht.papers.view_from_infinity.blocks import EXACT
+from specht.report.html import Step, Table
+
+_HERE = f"{common.PACKAGE}.other"
+
+
+def measure_symmetry(group: str, vocab: int, lengths: list[int]) -> xarray.Dataset:
+    """The kernel of linear attention with an erf activation whose positions are related by a group: its blocks and degeneracies.
+
+    Rotations: the covariance of two positions depends on their distance on a ring. Segments: positions of one segment share a vector.
+    `off_block` is what lies outside the predicted blocks over the norm of the whole, `spread` the largest difference between eigenvalues
+    that should be equal, over the largest, and `unlike` the number of degeneracies at which a generic kernel with the symmetry, made from
+    random numbers, has another number of multiplets than predicted.
+    """
+    words = np.array(np.meshgrid(*[np.arange(vocab)] * sum(lengths), indexing="ij")).reshape(sum(lengths), -1).T
+    kernel = _kernel(words, _covariance(group, lengths)) / len(words)
+    rest, spread, top = kernel.copy(), 0.0, float(np.linalg.norm(kernel, 2))
+    projectors = _projectors(group, words, vocab, lengths)
+    predicted: Counter[int] = Counter()
+    generic = np.zeros_like(kernel)
+    noise = np.random.default_rng(0).normal(size=kernel.shape)
+    for dimension, projector in projectors:
+        rest -= projector @ kernel @ projector
+        rank = round(float(np.trace(projector)))
+        basis = np.linalg.eigh(projector)[1][:, -rank:]
+        multiplets = np.linalg.eigvalsh(basis.T @ kernel @ basis).reshape(-1, dimension)
+        spread = max(spread, float(np.ptp(multiplets, axis=1).max()))
+        predicted[dimension] += rank // dimension
+    for moved in _moves(group, words, vocab, lengths):
+        generic += noise[np.ix_(moved, moved)]
+    found = _degeneracies(generic + generic.T)
+    unlike = sum(predicted[size] != found[size] for size in {*predicted, *found})
+    return common.record(
+        "symmetry",
+        {
+            "off_block": np.linalg.norm(rest) / np.linalg.norm(kernel),
+            "spread": spread / top,
+            "unlike": float(unlike),
+            "multiplets": float(predicted.total()),
+        },
+    )
+
+
+def _covariance(group: str, lengths: Sequence[int]) -> np.ndarray:
+    """Covariance of the vectors of two positions."""
+    total = sum(lengths)
+    if group == "rotations":
+        distance = np.abs(np.subtract.outer(np.arange(total), np.arange(total)))
+        return np.exp(-np.minimum(distance, total - distance).astype(float))
+    segment = np.repeat(np.arange(len(lengths)), lengths)
+    return np.eye(total) + 0.5 * (segment[:, None] == segment)
+
+
+def _kernel(words: np.ndarray, positions: np.ndarray) -> np.ndarray:
+    """The kernel of all pairs: attention output averaged over positions, then the map of an erf layer."""
+    tokens = (words[:, None, :, None] == words[None, :, None, :]) * 0.5 + positions
+    inner = tokens.mean(axis=(2, 3)) * np.square(tokens).mean(axis=(2, 3))
+    own = 1.0 + 2.0 * np.diag(inner)
+    return 2.0 / np.pi * np.arcsin(np.clip(2.0 * inner / np.sqrt(np.outer(own, own)), -1.0, 1.0))
+
+
+def _action(words: np.ndarray, vocab: int, start: int, length: int) -> Any:
+    """How a permutation of `length` positions from `start` on moves the numbers of all sequences."""
+    places = vocab ** np.arange(words.shape[1])[::-1]
+
+    def action(permutation: Sequence[int]) -> np.ndarray:
+        moved = words.copy()
+        moved[:, start + np.asarray(permutation, dtype=int)] = words[:, start : start + length]
+        return moved @ places
+
+    return action
+
+
+def _projectors(group: str, words: np.ndarray, vocab: int, lengths: Sequence[int]) -> list[tuple[int, np.ndarray]]:
+    """Dimension of each irrep of the group and the projector on all its copies."""
+    from specht.groups.irreps import isotypic_projectors
+    from specht.groups.other.cyclic import functions_on_rings, harmonic_projector
+
+    total = sum(lengths)
+    if group == "rotations":
+        step = _action(words, vocab, 0, total)([*range(1, total), 0])
+        return [(irrep.dimension, harmonic_projector(irrep, step)) for irrep in functions_on_rings(vocab, total)]
+    first, second = (isotypic_projectors(n, _action(words, vocab, start, n)) for start, n in zip((0, lengths[0]), lengths, strict=True))
+    return [(one.dimension * other.dimension, left @ right) for one, left in first.items() for other, right in second.items()]
+
+
+def _moves(group: str, words: np.ndarray, vocab: int, lengths: Sequence[int]) -> list[np.ndarray]:
+    """Every element of the group, as what it makes of each sequence."""
+    from itertools import permutations
+
+    total = sum(lengths)
+    if group == "rotations":
+        turn = _action(words, vocab, 0, total)
+        return [turn([(a + shift) % total for a in range(total)]) for shift in range(total)]
+    first, second = (
+        [_action(words, vocab, start, n)(order) for order in permutations(range(n))]
+        for start, n in zip((0, lengths[0]), lengths, strict=True)
+    )
+    return [one[other] for one in first for other in second]
+
+
+def _degeneracies(matrix: np.ndarray) -> Counter[int]:
+    """How many different eigenvalues there are of each degeneracy."""
+    values = np.linalg.eigvalsh(matrix)
+    ends = np.flatnonzero(np.diff(values) > 1e-9 * np.abs(values).max())
+    return Counter(np.diff(np.concatenate([[-1], ends, [len(values) - 1]])).tolist())
+
+
+def jobs(scale: Scale) -> list[Job]:
+    cases = common.at_scale(
+        scale,
+        smoke=[("rotations", 2, [4]), ("segments", 2, [2, 2])],
+        quick=[("rotations", 2, [6]), ("rotations", 3, [4]), ("segments", 2, [3, 4]), ("segments", 3, [2, 3])],
+        full=[("rotations", 2, [9]), ("rotations", 3, [5]), ("segments", 2, [4, 4]), ("segments", 3, [2, 3])],
+    )
+    return [Job.of(f"{_HERE}:measure_symmetry", group=group, vocab=vocab, lengths=lengths) for group, vocab, lengths in cases]
+
+
+def _judge(group: str) -> Any:
+    def judge(results: Results) -> Verdict:
+        found = common.chosen(results, "symmetry", group=group)
+        worst = max(common.column(found, "off_block").max(), common.column(found, "spread").max())
+        unlike = int(common.column(found, "unlike").sum())
+        cases = ", ".join(f"V = {r.arguments['vocab']}, {' + '.join(map(str, r.arguments['lengths']))} positions" for r in found)
+        words = f"Linear attention + erf, mean readout, {cases}; {unlike} degeneracies of a generic invariant kernel are not as predicted."
+        return holds_if(worst < EXACT and not unlike, worst, regime=words)
+
+    return judge
+
+
+def tables(results: Results) -> list[Table]:
+    rows = [
+        [
+            f"{r.arguments['group']}, V = {r.arguments['vocab']}, {' + '.join(map(str, r.arguments['lengths']))} positions",
+            f"{int(r.data['multiplets'])}",
+            f"{float(r.data['off_block']):.1e}",
+            f"{float(r.data['spread']):.1e}",
+            f"{int(r.data['unlike'])}",
+        ]
+        for r in results
+    ]
+    header = ("symmetry", "multiplets", "off-block mass", "spread in a multiplet", "wrong degeneracies")
+    return [Table(header, rows, title="Other symmetries")]
+
+
+EXPERIMENT = Experiment(
+    name="infinity.e9",
+    title="Other symmetries",
+    shown="Summary: an open question, what becomes of the theory for symmetries other than all permutations.",
+    claims=(
+        Claim(
+            "infinity.e9-rotations",
+            "With relative positions on a ring the blocks are those of the cyclic group, with single and double eigenvalues.",
+            f"{common.SUMMARY}, open question",
+            "off-block mass and spread within multiplets below 1e-10, and degeneracies of a generic kernel as predicted",
+            _judge("rotations"),
+        ),
+        Claim(
+            "infinity.e9-segments",
+            "With two segments the blocks are those of a product of two symmetric groups.",
+            f"{common.SUMMARY}, open question",
+            "off-block mass and spread within multiplets below 1e-10, and degeneracies of a generic kernel as predicted",
+            _judge("segments"),
+        ),
+    ),
+    jobs=jobs,
+    tables=tables,
+    method=(
+        Step(
+            "Positions have a covariance that the group leaves as it is, and sequences are uniform.", ("K_{ab} = s_w [x_a = y_b] + C_{ab}",)
+        ),
+    ),
+)
