@@ -10,7 +10,7 @@ import specht
 from specht.errors import InputError
 from specht.groups.partitions import Partition
 from specht.sequences.sources import graded_mixture
-from specht.symmetry.blocks.ritz import _trial
+from specht.symmetry.blocks.ritz import _fit, _trial
 
 
 @pytest.mark.parametrize(("vocab", "length"), [(2, 8), (3, 6)])
@@ -65,3 +65,22 @@ def test_trial_functions_lie_in_their_irrep(shape):
 def test_a_source_whose_order_matters_is_refused():
     with pytest.raises(InputError, match="total variation"):
         specht.spectrum(specht.Architecture(vocab=3, length=6), graded_mixture(0.5, vocab=3), method="ritz")
+
+
+def test_the_fit_finds_a_kernel_of_its_functions_and_leaves_noise_alone():
+    rng = np.random.default_rng(0)
+    exact = np.diag([1.0, 0.1, 0.001])
+    sampled = [rng.normal(size=(40, 3)) for _ in range(16)]
+
+    def products(values: np.ndarray, kernel: np.ndarray) -> np.ndarray:
+        np.fill_diagonal(kernel, 0.0)
+        return values.T @ kernel @ values / (len(values) * (len(values) - 1))
+
+    plain = np.array([products(values, values @ exact @ values.T) for values in sampled])
+    assert np.abs(plain.mean(axis=0) - exact).max() > 0.01
+    np.testing.assert_allclose(_fit(plain, sampled).mean(axis=0), exact, atol=1e-5)
+    # Four sequences a batch say nothing about twenty functions.
+    few = [rng.normal(size=(4, 20)) for _ in range(16)]
+    noise = [rng.normal(size=(4, 4)) for _ in few]
+    plain = np.array([products(values, (each + each.T) / 2) for values, each in zip(few, noise, strict=True)])
+    np.testing.assert_array_equal(_fit(plain, few), plain)

@@ -5,6 +5,8 @@ Exit codes: 0 done, 1 ran and failed, 2 bad input, 130 interrupted.
 
 from __future__ import annotations
 
+import io
+import os
 import sys
 import traceback
 from collections.abc import Sequence
@@ -60,6 +62,9 @@ app.command(doctor.doctor, sort_key=9)
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code."""
     words = sys.argv[1:] if arguments is None else list(arguments)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # a terminal without the signs of mathematics gets question marks
+            stream.reconfigure(errors="replace")
     if words[:1] == ["predict"] and any(word.split("=")[0] == "--data" for word in words):
         words = [OWN_DATA, *words[1:]]  # the same question, but other flags
     try:
@@ -73,6 +78,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _refuse(_sentence(error))
     except InputError as error:
         return _refuse(str(error))
+    except BrokenPipeError:  # whoever read the output has gone: nothing to say, and nobody to say it to
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        return FAILED
     except StorageError as error:
         print(f"specht: {error}", file=sys.stderr)
         return FAILED

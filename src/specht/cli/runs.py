@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import cyclopts
-from cyclopts import Parameter
+from cyclopts import Parameter, validators
 
 from specht.cli.output import print_json, print_table
 
@@ -119,7 +119,7 @@ def export(name: str, target: Path, *, root: Root = ROOT) -> None:
 def prune(
     *,
     root: Root = ROOT,
-    older_than: float | None = None,
+    older_than: Annotated[float | None, Parameter(validator=validators.Number(gte=0))] = None,
     yes: Annotated[bool, Parameter(negative="", show_default=False)] = False,
 ) -> None:
     """Remove runs that are unfinished, damaged or of another version, and results of jobs like that.
@@ -133,17 +133,19 @@ def prune(
     yes
         Remove them; without it they are only listed.
     """
-    from specht.lab.runs import prunable, remove
+    from specht.lab.runs import prunable
+    from specht.lab.runs import prune as remove
 
     found = list(prunable(root, older_than))
     if not found:
         print(f"Nothing to remove in {root}.")
         return
     print_table([[str(path), reason] for path, reason in found])
-    if yes:
-        for path, _ in found:
-            remove(path)
-    print(f"\n{len(found)} removed." if yes else f"\n{len(found)} would be removed: say --yes.")
+    if not yes:
+        print(f"\n{len(found)} would be removed: say --yes.")
+        return
+    gone, kept = remove(root, older_than)
+    print(f"\n{len(gone)} removed.", *(f"{folder} stays: it holds files that are not results of Specht." for folder in kept), sep="\n")
 
 
 def _fields(run: Run) -> dict[str, Any]:

@@ -16,6 +16,7 @@ import importlib.metadata
 import io
 import json
 import platform
+import re
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -34,6 +35,7 @@ from specht.lab.store import save_bytes
 SCHEMA = 1
 """Of the two files. Results of another one are computed again."""
 LOCKS = ".locks"
+COMPLETE = "complete"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -67,6 +69,12 @@ class Archive:
             raise InputError(f"{self.folder} cannot be written to ({error.strerror}): choose another folder with --store.") from None
         try:
             yield locks
+        except InputError:  # before anything was computed: leave nothing behind
+            if not any(self.entries()):
+                (self.folder / LOCKS).unlink(missing_ok=True)
+                with contextlib.suppress(OSError):
+                    self.folder.rmdir()
+            raise
         finally:
             locks.close()
 
@@ -96,13 +104,22 @@ class Archive:
 
     def entries(self) -> Iterator[Entry]:
         """Every result in the folder, in the order of names."""
-        names = {path.stem for kind in ("nc", "json") for path in self.folder.glob(f"[0-9a-f]*.{kind}")}
+        names = {path.stem for kind in ("nc", "json") for path in self.folder.glob(f"*.{kind}") if _is_ours(path)}
         return (self._entry(name) for name in sorted(names))
 
-    def remove(self, name: str) -> None:
-        """Take a result away, its record first: without that the rest counts for nothing."""
-        self._record(name).unlink(missing_ok=True)
-        self._data(name).unlink(missing_ok=True)
+    def prune(self) -> list[Entry]:
+        """Take away what is of no use, unless somebody is at it; returns what went."""
+        gone = []
+        with self.open() as locks:
+            for entry in [entry for entry in self.entries() if entry.state != COMPLETE]:
+                if not locks.acquire(entry.name):
+                    continue
+                if self._entry(entry.name).state != COMPLETE:  # it may have been computed meanwhile
+                    self._record(entry.name).unlink(missing_ok=True)  # first: without it the rest counts for nothing
+                    self._data(entry.name).unlink(missing_ok=True)
+                    gone.append(entry)
+                locks.release(entry.name)
+        return gone
 
     def _data(self, name: str) -> Path:
         return self.folder / f"{name}.nc"
@@ -125,13 +142,15 @@ class Archive:
         return content if hashlib.sha256(content).hexdigest() == body["data"] else None
 
     def _entry(self, name: str) -> Entry:
-        data = self._data(name)
-        size = data.stat().st_size if data.exists() else 0
+        try:
+            size = self._data(name).stat().st_size
+        except OSError:
+            size = 0
         body = _read_record(self._record(name))
         if body is None:
             return Entry(name, None, "damaged: no readable record", size, {})
         job = Job.of(body["function"], **body["arguments"])
-        state = "complete"
+        state = COMPLETE
         if _made_elsewhere(body):
             state = "other version"
         elif self._data_of(name, body) is None or job.digest != name:
@@ -150,6 +169,11 @@ def encode(dataset: xarray.Dataset) -> bytes:
 def decode(content: bytes) -> xarray.Dataset:
     """The dataset in the content of a netCDF 3 file."""
     return xarray.load_dataset(io.BytesIO(content), engine="scipy")
+
+
+def _is_ours(path: Path) -> bool:
+    """Whether a file has a name that results have, and is a file."""
+    return re.fullmatch("[0-9a-f]{16}", path.stem) is not None and path.is_file() and not path.is_symlink()
 
 
 @functools.cache

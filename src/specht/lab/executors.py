@@ -10,6 +10,7 @@ import contextlib
 import multiprocessing
 import os
 import signal
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -21,6 +22,10 @@ from specht.errors import InputError
 from specht.lab.jobs import Job
 from specht.lab.threads import ask_for_one_thread, one_thread, one_thread_for_good
 
+_LONGEST = 500
+"""Characters of an error that are kept."""
+_LOOK = 0.5
+"""Seconds between looks at a job of SLURM."""
 _PATIENCE = "10s"
 """For a scheduler to answer."""
 
@@ -29,9 +34,11 @@ class Computed(NamedTuple):
     """What a worker sends back."""
 
     content: bytes
-    """Of a netCDF file."""
+    """Of a netCDF file; empty if the job failed."""
     seconds: float
     """That the job took."""
+    error: str = ""
+    """What it raised, as text: exceptions themselves do not always travel."""
 
 
 class Place(NamedTuple):
@@ -39,6 +46,8 @@ class Place(NamedTuple):
 
     executor: Executor
     workers: int
+    is_alive: Callable[[], bool] = lambda: True
+    """False when nothing will come back any more."""
 
 
 Places = Callable[[], contextlib.AbstractContextManager[Place]]
@@ -51,8 +60,22 @@ def compute(job: Job) -> Computed:
     from specht.lab.archive import encode  # loads xarray, in the worker
 
     start = time.perf_counter()
-    content = encode(job.run())
-    return Computed(content, time.perf_counter() - start)
+    try:
+        with contextlib.redirect_stdout(sys.stderr):  # standard output is for the scorecard
+            content, error = encode(job.run()), ""
+    except (Exception, SystemExit) as raised:
+        content, error = b"", describe(raised)
+    return Computed(content, time.perf_counter() - start, error)
+
+
+def describe(error: BaseException) -> str:
+    """An error in one line of text, whatever it is."""
+    try:
+        message = " ".join(str(error).split())
+    except Exception:
+        message = "its message cannot be shown"
+    text = f"{type(error).__name__}: {message}".encode("utf-8", "replace").decode()
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."
 
 
 @contextlib.contextmanager
@@ -78,18 +101,20 @@ def local_processes(workers: int) -> Iterator[Place]:
     """So many processes of this machine, started afresh: a copy of a process that has loaded JAX would hang."""
     ask_for_one_thread()
     context = multiprocessing.get_context("spawn")
+    before = set(multiprocessing.active_children())
     executor = ProcessPoolExecutor(workers, mp_context=context, initializer=_serve)
     try:
         yield Place(executor, workers)
     finally:
         executor.shutdown(wait=False, cancel_futures=True)
-        for process in multiprocessing.active_children():  # what they are at is not asked for any more
+        for process in set(multiprocessing.active_children()) - before:  # what they are at is not asked for any more
             process.terminate()
 
 
 def _serve() -> None:
     """Set a worker up: the interrupt is for the process that asks, and when that is gone there is nobody left to work for."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    os.dup2(2, 1)  # standard output is for the scorecard
     parent = multiprocessing.parent_process()
     if parent is not None:
         threading.Thread(target=lambda: (parent.join(), os._exit(1)), daemon=True).start()
@@ -104,13 +129,13 @@ def dask_cluster(address: str) -> Iterator[Place]:
         raise InputError("A cluster needs Dask, which is not installed: `pip install specht[cluster]`.") from None
     try:
         client: Any = Client(address, timeout=_PATIENCE, set_as_default=False)
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, TypeError) as error:
         raise InputError(f"No Dask scheduler answers at {address!r} ({error}): start one with `dask scheduler`, or check it.") from None
     with client:
         workers = sum(client.nthreads().values())
         if not workers:
             raise InputError(f"The Dask scheduler at {address} has no workers: start some with `dask worker {address}`.")
-        yield Place(client.get_executor(pure=False), workers)
+        yield Place(client.get_executor(pure=False), workers, lambda: client.status == "running")
 
 
 @contextlib.contextmanager
@@ -129,21 +154,43 @@ def slurm(options: Mapping[str, str], folder: Path, workers: int, cluster: str =
     try:
         executor = submitit.AutoExecutor(folder=folder, cluster=cluster)
         executor.update_parameters(**{_parameter(name, cluster): _number(value) for name, value in options.items()})
-    except (RuntimeError, NameError, ValueError, TypeError) as error:
+    except (RuntimeError, NameError, ValueError, TypeError, AssertionError) as error:
         raise InputError(f"SLURM cannot be used like this: {' '.join(str(error).split())}") from None
-    threads = ThreadPoolExecutor(workers)  # they only wait
+    submitted = _Submitted(executor, workers)
     try:
-        yield Place(_Submitted(executor, threads), workers)
+        yield Place(submitted, workers)
     finally:
-        threads.shutdown(wait=False, cancel_futures=True)
+        submitted.stop()
 
 
 class _Submitted(Executor):
-    def __init__(self, executor: Any, threads: Executor) -> None:
-        self._executor, self._threads = executor, threads
+    """Jobs of submitit as futures: threads wait for them."""
+
+    def __init__(self, executor: Any, workers: int) -> None:
+        self._executor, self._threads = executor, ThreadPoolExecutor(workers)
+        self._stopped = threading.Event()
+        self._running: set[Any] = set()
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
-        return self._threads.submit(lambda: self._executor.submit(fn, *args, **kwargs).result())
+        return self._threads.submit(self._await, fn, *args, **kwargs)
+
+    def stop(self) -> None:
+        """Call off what has not come back."""
+        self._stopped.set()
+        for job in list(self._running):
+            job.cancel()
+        self._threads.shutdown(wait=False, cancel_futures=True)
+
+    def _await(self, fn: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+        job = self._executor.submit(fn, *args, **kwargs)
+        self._running.add(job)
+        try:
+            while not job.done():
+                if self._stopped.wait(_LOOK):
+                    raise RuntimeError("called off")
+            return job.result()
+        finally:
+            self._running.discard(job)
 
 
 def _parameter(name: str, cluster: str) -> str:
@@ -152,5 +199,8 @@ def _parameter(name: str, cluster: str) -> str:
     return name if name in common or cluster == "local" else f"slurm_{name.removeprefix('slurm_')}"
 
 
-def _number(value: str) -> int | str:
-    return int(value) if value.isdigit() else value
+def _number(value: str) -> float | str:
+    try:
+        return int(value) if value.isascii() and value.isdigit() else float(value)
+    except ValueError:
+        return value

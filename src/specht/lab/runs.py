@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import datetime
 import json
+import os
+import re
 import shutil
+import stat
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,10 +17,11 @@ from typing import Any
 
 import specht
 from specht.errors import InputError
-from specht.lab.archive import LOCKS, Archive
-from specht.lab.store import CONFIG_FILE, RESULT_FILE, finished_result, write_atomically
+from specht.lab.archive import COMPLETE, LOCKS, Archive
+from specht.lab.store import CONFIG_FILE, RESULT_FILE, finished_result, is_at_work, write_atomically
 
-COMPLETE = "complete"
+WRITTEN = ("config.json", "result.json", "scorecard.json", "report.html", "*.nc", "*.csv", "*.npz", "figure-*", ".*")
+"""Files that Specht writes into the folder of a run."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -39,8 +44,9 @@ class Run:
 
 
 def find_runs(root: Path) -> list[Run]:
-    """Every folder of results in a folder, the newest first."""
-    found = [_run(path.parent) for path in root.glob(f"*/{CONFIG_FILE}")] if root.is_dir() else []
+    """Every folder of results in a folder, the newest first; what lies behind a link belongs elsewhere."""
+    folders = [path.parent for path in root.glob(f"*/{CONFIG_FILE}") if not path.parent.is_symlink()] if root.is_dir() else []
+    found = [_run(folder) for folder in folders]
     return sorted((run for run in found if run is not None), key=lambda run: run.changed, reverse=True)
 
 
@@ -59,14 +65,17 @@ def find_run(root: Path, name: str) -> Run:
 
 def find_archives(root: Path) -> list[Path]:
     """Folders of results of jobs, in a folder or in runs there."""
-    return sorted({path.parent for pattern in (f"*/{LOCKS}", f"*/*/{LOCKS}") for path in root.glob(pattern)}) if root.is_dir() else []
+    if not root.is_dir():
+        return []
+    found = {path.parent for pattern in (f"*/{LOCKS}", f"*/*/{LOCKS}") for path in root.glob(pattern)}
+    return sorted(folder for folder in found if not folder.is_symlink() and not folder.parent.is_symlink())
 
 
 def export(run: Run, target: Path) -> None:
     """A run as one zip file."""
     if target.exists():
         raise InputError(f"{target} exists already: choose another name.")
-    with write_atomically(target) as temporary, zipfile.ZipFile(temporary, "w", zipfile.ZIP_DEFLATED) as archive:
+    with write_atomically(target) as temporary, zipfile.ZipFile(temporary, "w", zipfile.ZIP_DEFLATED, strict_timestamps=False) as archive:
         for path in files_of(run):
             archive.write(path, Path(run.name) / path.relative_to(run.folder))
 
@@ -77,39 +86,73 @@ def files_of(run: Run) -> list[Path]:
 
 
 def prunable(root: Path, older_than: float | None) -> Iterator[tuple[Path, str]]:
-    """What can go, and why: runs and results of jobs that are of no use, and with a number of days those that are older."""
+    """What can go, and why: runs and results of jobs that are of no use, and with a number of days complete runs that are older.
+
+    A run that is going on stays, and so does an unfinished one with complete jobs, which its next start needs.
+    """
     now = datetime.datetime.now(datetime.UTC)
     for run in find_runs(root):
-        if run.state != COMPLETE:
+        days = (now - run.changed).total_seconds() / 86400.0
+        if is_at_work(run.folder):
+            continue
+        if run.state == COMPLETE and older_than is not None and days >= older_than:
+            yield run.folder, f"{days:.0f} days old"
+        elif run.state != COMPLETE and not any(entry.state == COMPLETE for entry in Archive(run.folder / "jobs").entries()):
             yield run.folder, run.state
-        elif older_than is not None and (now - run.changed).days >= older_than:
-            yield run.folder, f"{(now - run.changed).days} days old"
     for folder in find_archives(root):
         for entry in Archive(folder).entries():
             if entry.state != COMPLETE:
                 yield folder / f"{entry.name}.nc", entry.state
 
 
-def remove(path: Path) -> None:
-    """Take away what `prunable` has named."""
-    if path.is_dir():
-        (path / RESULT_FILE).unlink(missing_ok=True)  # first, so that a run that is half removed does not look complete
-        shutil.rmtree(path)
-    else:
-        path.with_suffix(".json").unlink(missing_ok=True)
-        path.unlink(missing_ok=True)
+def prune(root: Path, older_than: float | None) -> tuple[list[Path], list[Path]]:
+    """Take away what `prunable` names, as far as Specht has written it; returns what went, and folders that keep files of others."""
+    gone, kept = [], []
+    for folder in find_archives(root):
+        gone += [folder / f"{entry.name}.nc" for entry in Archive(folder).prune()]
+    for folder, _ in list(prunable(root, older_than)):
+        if folder.is_dir():
+            _remove_run(folder)
+            (kept if folder.exists() else gone).append(folder)
+    return gone, kept
+
+
+def _remove_run(folder: Path) -> None:
+    (folder / RESULT_FILE).unlink(missing_ok=True)  # first, so that a run that is half removed does not look complete
+    if _is_archive(folder / "jobs"):
+        shutil.rmtree(folder / "jobs", ignore_errors=True)
+    for path in list(folder.iterdir()):
+        if path.is_file() and any(path.match(pattern) for pattern in WRITTEN):
+            path.unlink()
+    with contextlib.suppress(OSError):  # somebody else's files are in it
+        folder.rmdir()
+
+
+def _is_archive(folder: Path) -> bool:
+    return not folder.is_symlink() and (folder / LOCKS).exists()
 
 
 def _run(folder: Path) -> Run | None:
     try:
         record = json.loads((folder / CONFIG_FILE).read_text(encoding="utf-8"))
         command, config = str(record["command"]), dict(record["config"])
+        if re.fullmatch("[0-9a-f]{12}", record["digest"]) is None:
+            return None
     except (OSError, ValueError, KeyError, TypeError):
         return None  # not one of ours
-    files = [path for path in folder.rglob("*") if path.is_file()]
-    changed = datetime.datetime.fromtimestamp(max(path.stat().st_mtime for path in files), datetime.UTC)
+    facts = [fact for path in folder.rglob("*") if not path.name.startswith(".") and (fact := _facts(path)) is not None]
+    changed = datetime.datetime.fromtimestamp(max((fact.st_mtime for fact in facts), default=0.0), datetime.UTC)
     state, result = _state(folder)
-    return Run(folder, command, state, config, result, changed, sum(path.stat().st_size for path in files))
+    return Run(folder, command, state, config, result, changed, sum(fact.st_size for fact in facts))
+
+
+def _facts(path: Path) -> os.stat_result | None:
+    """Of a file; None if it is none, or gone."""
+    try:
+        facts = path.stat()
+    except OSError:
+        return None
+    return facts if stat.S_ISREG(facts.st_mode) else None
 
 
 def _state(folder: Path) -> tuple[str, dict[str, Any]]:

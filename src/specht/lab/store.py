@@ -20,8 +20,11 @@ import xarray
 import specht
 from specht.errors import InputError, StorageError
 from specht.lab.config import Config
+from specht.lab.locks import Locks
 
-CONFIG_FILE, RESULT_FILE = "config.json", "result.json"
+CONFIG_FILE, RESULT_FILE, RUNNING = "config.json", "result.json", ".running"
+_WORK = "1"
+"""The lock that a run holds in its folder."""
 
 
 @contextlib.contextmanager
@@ -128,7 +131,8 @@ def results_folder(command: str, config: Config, out: Path | None) -> Iterator[P
     except OSError as error:
         raise InputError(f"{folder} cannot be written to ({error.strerror}): choose another folder with --out.") from None
     try:
-        yield folder
+        with _at_work(folder):
+            yield folder
     except BaseException:
         with contextlib.suppress(OSError):  # one that is not empty stays, and so do those around it
             for path in made:
@@ -136,9 +140,35 @@ def results_folder(command: str, config: Config, out: Path | None) -> Iterator[P
         raise
 
 
+@contextlib.contextmanager
+def _at_work(folder: Path) -> Iterator[None]:
+    """Let others see that a run is going on in a folder."""
+    path = folder / RUNNING
+    locks = Locks(path)
+    first = locks.acquire(_WORK)
+    try:
+        yield
+    finally:
+        if first:
+            path.unlink(missing_ok=True)
+        locks.close()
+
+
+def is_at_work(folder: Path) -> bool:
+    """Whether a run is going on in a folder, here or in another process."""
+    if not (folder / RUNNING).exists():
+        return False
+    locks = Locks(folder / RUNNING)
+    try:
+        return not locks.acquire(_WORK)
+    finally:
+        locks.close()
+
+
 def save_result(result: Mapping[str, Any], folder: Path, files: Iterable[str]) -> None:
     """Close a run: what it printed, and the checksums of its files. Written last, so a folder that has it is complete."""
     record = {"result": dict(result), "files": {name: _checksum(folder / name) for name in files}}
+    record["checksum"] = _checksum_of(record)
     save_text(json.dumps(record, indent=2, allow_nan=False) + "\n", folder / RESULT_FILE)
 
 
@@ -146,10 +176,16 @@ def finished_result(folder: Path, files: Iterable[str]) -> dict[str, Any] | None
     """What a complete run of this version printed, or None where files are missing or not those that it wrote."""
     try:
         record = json.loads((folder / RESULT_FILE).read_text(encoding="utf-8"))
+        if record.pop("checksum") != _checksum_of(record):
+            return None
         whole = all(_checksum(folder / name) == record["files"][name] for name in files)
         return record["result"] if whole and record["result"]["version"] == specht.__version__ else None
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return None
+
+
+def _checksum_of(record: dict[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(record, sort_keys=True).encode()).hexdigest()
 
 
 def _checksum(path: Path) -> str:
@@ -166,7 +202,8 @@ def save_config(command: str, config: Config, folder: Path) -> None:
 def _refuse_others(folder: Path, command: str, config: Config) -> None:
     record = folder / CONFIG_FILE
     if not record.exists():
-        if folder.is_dir() and any(folder.iterdir()):
+        # A name with a dot in front is what a run that was killed was writing.
+        if folder.is_dir() and any(not path.name.startswith(".") for path in folder.iterdir()):
             raise InputError(f"{folder} holds files that are not results of Specht: choose an empty or new folder with --out.")
         return
     try:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, CancelledError, Future, wait
 
 from specht.lab.archive import Archive
-from specht.lab.executors import Computed, Place, Places, compute
+from specht.lab.executors import Computed, Place, Places, compute, describe
 from specht.lab.jobs import Job
 from specht.lab.locks import Locks
 
@@ -21,8 +21,8 @@ ATTEMPTS = 3
 """How often a job is tried."""
 _AHEAD = 2
 """Jobs handed to an executor for each of its workers, so that none of them waits; more would be kept from other sweeps."""
-_POLL = 0.2
-"""Seconds between looks at jobs that another process has."""
+_POLL, _LOOK = 0.2, 5.0
+"""Seconds between looks at jobs that another process has, and at whether a place is still alive."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -70,7 +70,8 @@ def sweep(
         while running.open:
             with places() as place:
                 running.go_on(place)  # comes back early when the place breaks
-    return Sweep(len(every) - len(missing), running.computed, running.elsewhere, tuple(running.failures))
+    failures = sorted(running.failures, key=lambda failure: every.index(failure.job))  # not as chance had it
+    return Sweep(len(every) - len(missing), running.computed, running.elsewhere, tuple(failures))
 
 
 class _Running:
@@ -99,7 +100,7 @@ class _Running:
         while self.open:
             try:
                 self._fill(place)
-                if not self._land():
+                if not self._land(place):
                     return
             except BrokenExecutor as error:  # from submitting: nothing more goes in
                 self._crash(error)
@@ -124,42 +125,47 @@ class _Running:
                     self.pending.appendleft(job)
                     raise
                 self.flying[future] = job
+                if future.done():  # it was done here: keep it before the next one begins
+                    return
 
-    def _land(self) -> bool:
+    def _land(self, place: Place) -> bool:
         """Keep what has come back; False if the place is broken."""
         if not self.flying:
             time.sleep(_POLL)
         else:
-            done, _ = wait(self.flying, timeout=_POLL if self.away else None, return_when=FIRST_COMPLETED)
+            done, _ = wait(self.flying, timeout=_POLL if self.away else _LOOK, return_when=FIRST_COMPLETED)
+            if not done and not place.is_alive():
+                self._crash(CancelledError("the cluster went away"))
+                return False
             for future in done:
                 error = CancelledError("the cluster went away") if future.cancelled() else future.exception()
                 if isinstance(error, BrokenExecutor):
                     self._crash(error)
                     return False
-                self._keep(self.flying.pop(future), future, error)
+                self._keep(self.flying.pop(future), describe(error) if error else future.result())
         self.pending.extend(self.away)
         self.away.clear()
         return True
 
-    def _keep(self, job: Job, future: Future[Computed], error: BaseException | None) -> None:
+    def _keep(self, job: Job, found: Computed | str) -> None:
         self.suspects.discard(job)
         try:
-            if error is None:
-                self.archive.save(job, *future.result())
-                self.computed += 1
+            if isinstance(found, str) or found.error:
+                self._try_again(job, found if isinstance(found, str) else found.error)
             else:
-                self._try_again(job, error)
+                self.archive.save(job, found.content, found.seconds)
+                self.computed += 1
         finally:
             self.locks.release(job.digest)
         self.report()
 
-    def _try_again(self, job: Job, error: BaseException) -> None:
+    def _try_again(self, job: Job, error: str) -> None:
         self.tried[job] += 1
         if self.tried[job] < self.attempts:
             self.pending.append(job)
         else:
             self.suspects.discard(job)
-            self.failures.append(Failure(job, f"{type(error).__name__}: {' '.join(str(error).split())}"))
+            self.failures.append(Failure(job, error))
 
     def _crash(self, error: BaseException) -> None:
         """A worker died and took the place with it: any job in flight may have been the cause."""
@@ -168,5 +174,5 @@ class _Running:
         self.suspects.update(suspects)
         for job in suspects:
             self.locks.release(job.digest)
-            self._try_again(job, error)
+            self._try_again(job, describe(error))
         self.pending.rotate(len(suspects))  # they come first

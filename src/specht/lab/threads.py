@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import functools
 import os
-import sys
 from collections.abc import Iterator
 
 from threadpoolctl import threadpool_limits
@@ -17,10 +16,10 @@ XLA_ONE_THREAD = "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_thread
 def ask_for_one_thread() -> None:
     """Have JAX, if it is not loaded yet, and every process started from now on compute with one thread."""
     flags = os.environ.get("XLA_FLAGS", "")
-    if XLA_ONE_THREAD not in flags and "jax" not in sys.modules:
+    if XLA_ONE_THREAD not in flags:
         os.environ["XLA_FLAGS"] = f"{flags} {XLA_ONE_THREAD}".strip()
     for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
-        os.environ.setdefault(name, "1")
+        os.environ[name] = "1"
 
 
 @functools.cache

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from specht.lab.executors import describe
 from specht.papers.scorecard import Judged
+from specht.report.figures import Plot
+from specht.report.html import Table
 from specht.report.scorecard import PaperSection, Section
 
 
@@ -19,12 +22,19 @@ def paper_sections(judged: Sequence[Judged]) -> list[PaperSection]:
 
 def _section(judged: Judged) -> Section:
     experiment = judged.part.experiment
+    plots: Sequence[Plot] = ()
+    tables: Sequence[Table] = ()
+    if judged.results:
+        try:
+            plots, tables = list(experiment.plots(judged.results)), list(experiment.tables(judged.results))
+        except Exception as error:  # the scorecard is worth more than its pictures
+            tables = [Table(("figures", "why they are missing"), [["not drawn", describe(error)]], title="Figures")]
     return Section(
         name=experiment.name,
         title=experiment.title,
         shown=experiment.shown,
         claims=[line.as_json(judged.part.paper.id) for line in judged.lines],
-        plots=list(experiment.plots(judged.results)) if judged.results else [],
-        tables=list(experiment.tables(judged.results)) if judged.results else [],
+        plots=plots,
+        tables=tables,
         method=experiment.method,
     )

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import math
 from collections.abc import Mapping, Sequence
 from importlib import resources
 from typing import Any
 
 from specht.lab.archive import Archive
+from specht.lab.executors import describe
 from specht.lab.jobs import Job
 from specht.lab.sweep import Failure
 from specht.papers.claims import Claim, Result, Results, Scale, Verdict
@@ -78,7 +80,14 @@ def _verdict(claim: Claim, results: Results, reason: str) -> Verdict:
         return Verdict("not tested", regime=claim.untested)
     if reason:
         return Verdict("not tested", regime=reason)
-    return claim.judge(results)
+    try:
+        found = claim.judge(results)
+    except Exception as error:  # one claim that cannot be judged must not cost the others
+        return Verdict("not tested", regime=f"Judging it failed: {describe(error)}")
+    numbers = [number for number in (found.measured, found.stderr) if number is not None]
+    if not all(map(math.isfinite, numbers)):
+        return Verdict("not tested", regime=f"What was measured is not a number. {found.regime}".strip())
+    return found
 
 
 def expected_outcomes(scale: Scale) -> dict[str, str]:

@@ -43,6 +43,8 @@ SIGNIFICANT = 3.0
 """Eigenvalues are kept that are larger than so many standard errors."""
 _NORM_SAMPLES = 2**18
 """Sequences over which mean products of trial functions are taken, where there are too many classes of sequences to list."""
+_PAIRS = 30
+"""Pairs of sequences for each entry of the matrix from which on it is fitted."""
 _ROUNDS, _CONVERGED = 50, 1e-6
 """Of the fit: most steps, and the relative residual at which it ends."""
 _DEPENDENT = 1e-7
@@ -104,8 +106,14 @@ def ritz_block(
 
 
 def _fit(matrices: np.ndarray, sampled: list[np.ndarray]) -> np.ndarray:
-    """The matrix T of each batch, from its sampled products and the values (n, functions) that they are products of."""
+    """The matrix T of each batch, from its sampled products and the values (n, functions) that they are products of.
+
+    With too few pairs of sequences for its entries the fit would follow the noise: sampled products are then taken as they are.
+    """
     mean, size = matrices.mean(axis=0), matrices.shape[1]
+    pairs = sum(len(values) * (len(values) - 1) // 2 for values in sampled)
+    if pairs < _PAIRS * size * (size + 1) // 2:
+        return matrices
 
     def mean_products(entries: np.ndarray) -> np.ndarray:
         return np.mean([_products(values, entries.reshape(size, size)) for values in sampled], axis=0).ravel()
