@@ -10,6 +10,7 @@ import toy_paper
 
 from specht.cli import main
 from specht.lab.jobs import Job
+from specht.papers.claims import Claim, Experiment, Paper, Verdict
 
 
 @pytest.fixture
@@ -158,3 +159,66 @@ def test_a_disk_that_takes_nothing_is_one_sentence(toy, capsys):
     code, _, errors = reproduce(capsys, "--store", "file/jobs")
     assert code == 2
     assert "file/jobs cannot be written to (Not a directory): choose another folder with --store." in errors
+
+
+def with_claim(judge, plots=lambda results: ()) -> Paper:
+    claim = Claim("toy.odd", "It is odd.", "Toy 2026", "odd", judge)
+    return Paper(
+        "toy", "A toy paper", "A. Toy", "Odd.", [toy_paper.NUMBERS, Experiment("toy.odd-one", "Odd", "", [claim], toy_paper.jobs, plots)]
+    )
+
+
+def raises(results):
+    raise ZeroDivisionError("no results\nat all")
+
+
+@pytest.mark.parametrize(
+    ("judge", "sentence"),
+    [
+        (raises, "Judging it failed: ZeroDivisionError: no results at all"),
+        (lambda results: Verdict("holds", float("nan"), regime="Here."), "What was measured is not a number. Here."),
+    ],
+)
+def test_a_claim_that_cannot_be_judged_costs_itself_only(toy, capsys, monkeypatch, judge, sentence):
+    monkeypatch.setattr("specht.papers.registry.papers", lambda: [with_claim(judge)])
+    monkeypatch.setattr("specht.papers.scorecard.expected_outcomes", lambda scale: toy_paper.EXPECTED | {"toy.odd": "holds"})
+    code, out, _ = reproduce(capsys, "--json")
+    claims = {claim["id"]: claim for claim in json.loads(out)["claims"]}
+    assert code == 1  # it is on record, and was not tested
+    assert (claims["toy.odd"]["verdict"], claims["toy.odd"]["regime"]) == ("not tested", sentence)
+    assert claims["toy.mean"]["verdict"] == "holds"
+
+
+def test_a_figure_that_cannot_be_drawn_is_said(toy, capsys, monkeypatch):
+    monkeypatch.setattr("specht.papers.registry.papers", lambda: [with_claim(toy_paper.is_small, raises)])
+    _, out, _ = reproduce(capsys, "--json")
+    page = Path(json.loads(out)["report"]).read_text()
+    assert "ZeroDivisionError: no results at all" in page
+
+
+def test_a_place_that_is_not_there_leaves_nothing_behind(toy, capsys, monkeypatch):
+    monkeypatch.setattr("specht.lab.executors._PATIENCE", "1s")
+    code, _, errors = reproduce(capsys, "--cluster", "tcp://127.0.0.1:9")
+    assert code == 2
+    assert "No Dask scheduler answers" in errors
+    assert not list(toy.rglob("*.json"))
+    assert not list(toy.rglob(".locks"))
+
+
+def test_a_run_killed_at_its_first_file_can_be_started_again(toy, capsys):
+    (toy / "mine").mkdir()
+    (toy / "mine" / ".config-abcdefgh.json").write_text("{")
+    assert reproduce(capsys, "--out", "mine")[0] == 0
+
+
+def test_jobs_that_print_do_not_spoil_the_json(toy, capsys, monkeypatch):
+    run = Job.run
+
+    def chatty(self):
+        print("hello")
+        return run(self)
+
+    monkeypatch.setattr(Job, "run", chatty)
+    _, out, errors = reproduce(capsys, "--json")
+    assert json.loads(out)["claims"]
+    assert "hello" in errors

@@ -12,6 +12,7 @@ from sample_jobs import some
 from specht.cli import main
 from specht.lab.archive import Archive
 from specht.lab.executors import this_process
+from specht.lab.locks import Locks
 from specht.lab.sweep import sweep
 
 
@@ -88,3 +89,50 @@ def test_prune_lists_first_and_removes_what_is_of_no_use(results, capsys):
     assert "1 would be removed" in said(capsys, "prune", "--older-than", "0")
     (results / other / "result.json").unlink()
     assert "unfinished" in said(capsys, "prune")
+
+
+def test_prune_leaves_what_is_going_on_and_what_is_not_ours(results, capsys):
+    one, other = names(results)
+    (results / one / "result.json").unlink()
+    (results / other / "result.json").unlink()
+    (results / other / "thesis.tex").write_text("mine")
+    (results / "theirs").mkdir()
+    (results / "theirs" / "config.json").write_text('{"command": "npm", "config": {}}')
+    (results / "jobs" / "data.nc").write_text("mine")
+    (results.parent / "outside").mkdir()
+    (results.parent / "outside" / "0123456789abcdef.nc").write_text("elsewhere")
+    (results.parent / "outside" / ".locks").touch()
+    (results / "link").symlink_to(results.parent / "outside")
+    running = Locks(results / one / ".running")
+    assert running.acquire("1")  # as a run does
+    text = said(capsys, "prune", "--yes")
+    running.close()
+    assert "0 removed." in text
+    assert f"{other} stays: it holds files that are not results of Specht." in text
+    assert (results / one / "report.html").exists()
+    assert [path.name for path in (results / other).iterdir()] == ["thesis.tex"]
+    assert (results / "theirs" / "config.json").exists()
+    assert (results / "jobs" / "data.nc").exists()
+    assert (results / "link" / "0123456789abcdef.nc").exists()
+
+
+def test_prune_leaves_a_job_that_somebody_is_at(results, capsys):
+    broken = next((results / "jobs").glob("*.nc"))
+    broken.write_bytes(b"")
+    with Archive(results / "jobs").open() as locks:
+        assert locks.acquire(broken.stem)
+        assert "0 removed." in said(capsys, "prune", "--yes")
+    assert "1 removed." in said(capsys, "prune", "--yes")
+
+
+def test_prune_keeps_the_jobs_of_an_unfinished_run(results, capsys):
+    one = results / names(results)[0]
+    (one / "result.json").unlink()
+    sweep(some(2), Archive(one / "jobs"), this_process)
+    assert "Nothing to remove" in said(capsys, "prune")
+
+
+def test_a_changed_number_in_a_result_is_found(results, capsys):
+    path = results / names(results)[0] / "result.json"
+    path.write_text(path.read_text().replace('"trace": ', '"trace": 1', 1))
+    assert said(capsys).count("damaged") == 1

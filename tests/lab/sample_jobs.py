@@ -46,6 +46,34 @@ def dies(seed: int) -> xarray.Dataset:
     return numbers(seed)
 
 
+def leaves() -> xarray.Dataset:
+    sys.exit(0)
+
+
+class Stubborn(Exception):
+    """An error that does not survive the way to another process."""
+
+    def __init__(self, one: str, other: str) -> None:
+        super().__init__(f"{one} {other}")
+
+
+class Silent(Exception):
+    def __str__(self) -> str:
+        raise RuntimeError("no words")
+
+
+def raises_what_cannot_travel() -> xarray.Dataset:
+    raise Stubborn("real", "reason")
+
+
+def raises_at_length() -> xarray.Dataset:
+    raise ValueError("far too long " * 10_000)
+
+
+def raises_without_words() -> xarray.Dataset:
+    raise Silent
+
+
 def some(count: int, **arguments) -> list[Job]:
     return [Job.of("sample_jobs:numbers", seed=seed, **arguments) for seed in range(count)]
 

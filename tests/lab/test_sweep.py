@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import errno
+import json
 import multiprocessing
 import os
 import random
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -15,7 +18,7 @@ import pytest
 import sample_jobs
 from sample_jobs import some
 
-from specht.errors import InputError
+from specht.errors import InputError, StorageError
 from specht.lab.archive import Archive
 from specht.lab.executors import dask_cluster, local_processes, slurm, this_process
 from specht.lab.jobs import Job
@@ -41,11 +44,11 @@ def test_complete_jobs_are_skipped_and_counted(tmp_path):
     assert calls == [(3, 5), (4, 5), (5, 5)]
 
 
-def test_nothing_is_opened_for_nothing():
+def test_nothing_is_opened_for_nothing(tmp_path):
     def never():
         raise AssertionError("there is nothing to do")
 
-    assert sweep([], Archive(Path("/tmp") / f"specht-{os.getpid()}"), never).computed == 0
+    assert sweep([], Archive(tmp_path), never).computed == 0
 
 
 def test_one_failing_job_does_not_lose_the_others(tmp_path):
@@ -186,3 +189,58 @@ def test_places_that_are_not_there_are_one_sentence(tmp_path, monkeypatch):
         sweep(some(1), Archive(tmp_path), lambda: dask_cluster("tcp://127.0.0.1:9"))
     with pytest.raises(InputError, match="SLURM cannot be used like this"):
         sweep(some(1), Archive(tmp_path), lambda: slurm({"partition": "cpu"}, tmp_path / "slurm", 2))
+
+
+@pytest.mark.parametrize("workers", [0, 1])
+def test_errors_of_every_kind_are_one_line(tmp_path, workers):
+    jobs = [Job.of(f"sample_jobs:{name}") for name in ("leaves", "raises_what_cannot_travel", "raises_at_length", "raises_without_words")]
+    place = (lambda: local_processes(1)) if workers else this_process
+    done = sweep([*jobs, *some(1)], Archive(tmp_path), place, attempts=1)
+    assert done.computed == 1
+    errors = [failure.error for failure in done.failures]  # in the order of the jobs
+    assert errors[0] == "SystemExit: 0"
+    assert errors[1] == "Stubborn: real reason"
+    assert len(errors[2]) < 600
+    assert errors[3] == "Silent: its message cannot be shown"
+
+
+def test_two_sweeps_in_one_process_do_not_take_each_others_jobs(tmp_path):
+    log = str(tmp_path / "log")
+    jobs = some(6, pause=0.1, log=log)
+    both = [threading.Thread(target=sweep, args=(jobs, Archive(tmp_path / "jobs"), this_process)) for _ in range(2)]
+    for thread in both:
+        thread.start()
+    for thread in both:
+        thread.join()
+    assert sorted(map(int, Path(log).read_text().split())) == list(range(6))
+
+
+def test_locks_that_the_disk_does_not_have_are_one_sentence(tmp_path, monkeypatch):
+    def none(*_):
+        raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
+
+    monkeypatch.setattr("specht.lab.locks.fcntl.lockf", none)
+    with pytest.raises(StorageError, match=r"cannot be locked \(No locks available\): choose a folder on another disk"):
+        sweep(some(1), Archive(tmp_path), this_process)
+
+
+@pytest.mark.slow
+def test_a_scheduler_that_dies_ends_the_sweep(tmp_path):
+    command = [sys.executable, "-m", "distributed.cli.dask_scheduler", "--port", "0", "--no-dashboard"]
+    command += ["--host", "127.0.0.1", "--scheduler-file", str(tmp_path / "scheduler.json")]
+    scheduler = subprocess.Popen(command, stderr=subprocess.DEVNULL)
+    while not (tmp_path / "scheduler.json").exists():
+        time.sleep(0.2)
+    address = json.loads((tmp_path / "scheduler.json").read_text())["address"]
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(Path(sample_jobs.__file__).parent), *sys.path])}
+    words = ["-m", "distributed.cli.dask_worker", address, "--nthreads", "1", "--no-nanny", "--no-dashboard", "--death-timeout", "5"]
+    worker = subprocess.Popen([sys.executable, *words], stderr=subprocess.DEVNULL, env=environment)
+    timer = threading.Timer(15.0, scheduler.kill)
+    timer.start()
+    try:
+        with pytest.raises(InputError, match=r"No Dask scheduler answers|has no workers"):
+            sweep(some(400, pause=0.2), Archive(tmp_path / "jobs"), lambda: dask_cluster(address))
+    finally:
+        for process in (scheduler, worker):
+            process.kill()
+    assert list((tmp_path / "jobs").glob("*.nc"))
