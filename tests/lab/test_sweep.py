@@ -226,6 +226,8 @@ def test_locks_that_the_disk_does_not_have_are_one_sentence(tmp_path, monkeypatc
 
 @pytest.mark.slow
 def test_a_scheduler_that_dies_ends_the_sweep(tmp_path):
+    from distributed import Client
+
     command = [sys.executable, "-m", "distributed.cli.dask_scheduler", "--port", "0", "--no-dashboard"]
     command += ["--host", "127.0.0.1", "--scheduler-file", str(tmp_path / "scheduler.json")]
     scheduler = subprocess.Popen(command, stderr=subprocess.DEVNULL)
@@ -235,8 +237,9 @@ def test_a_scheduler_that_dies_ends_the_sweep(tmp_path):
     environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(Path(sample_jobs.__file__).parent), *sys.path])}
     words = ["-m", "distributed.cli.dask_worker", address, "--nthreads", "1", "--no-nanny", "--no-dashboard", "--death-timeout", "5"]
     worker = subprocess.Popen([sys.executable, *words], stderr=subprocess.DEVNULL, env=environment)
-    timer = threading.Timer(15.0, scheduler.kill)
-    timer.start()
+    with Client(address, set_as_default=False) as client:
+        client.wait_for_workers(1)
+    threading.Timer(5.0, scheduler.kill).start()
     try:
         with pytest.raises(InputError, match=r"No Dask scheduler answers|has no workers"):
             sweep(some(400, pause=0.2), Archive(tmp_path / "jobs"), lambda: dask_cluster(address))
