@@ -170,7 +170,7 @@ EXPERIMENT = Experiment(
         ),
         Claim(
             "infinity.q6-erf-narrow",
-            "The same where tokens are embedded with a small variance, at the same lengths.",
+            "The number of samples for g_m grows at least as the m-th power of the length where tokens have a small variance, too.",
             f"{common.POSTER}, theorem",
             f"log-log slope of N* at least m − 0.1 for m = 0, 1, 2, with s_w = {NARROW:g}, L = 8 to 32",
             judge_narrow,

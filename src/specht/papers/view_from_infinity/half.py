@@ -141,7 +141,7 @@ EXPERIMENT = Experiment(
         ),
         Claim(
             "infinity.e3-few-samples",
-            "The same where one or two samples are enough.",
+            "Half of a target is learnt from as many samples as theory says where one or two are enough, too.",
             common.OURS,
             f"predicted N* within 15 % of exact inference where it is below {MANY}",
             judge_few,

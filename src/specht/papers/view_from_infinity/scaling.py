@@ -246,7 +246,7 @@ EXPERIMENT = Experiment(
     claims=(
         _claim(
             "softmax-raw",
-            "Eigenvalues of peaked softmax attention fall as fast as their bound, L^-m.",
+            "Eigenvalues of peaked softmax attention fall as fast as their bound, L^{−m}.",
             "log-log slope of the raw top eigenvalue of [L-m,m] is −m ± 0.3, m = 0, 1, 2, L = 4 to 64, V = 4, s_w = 1, s_p = 3",
             judge_raw_peaked,
         ),
@@ -258,7 +258,7 @@ EXPERIMENT = Experiment(
         ),
         _claim(
             "softmax-normalised-long",
-            "The same over all lengths up to 64.",
+            "At LeCun variances eigenvalues over E[k] fall as fast as their bound at all lengths up to 64.",
             "slope of the top eigenvalue over E[k] is −m ± 0.3, m = 0, 1, 2, L = 4 to 64, V = 4, s_w = 1/4, s_p = 1",
             judge_normalised_long,
         ),

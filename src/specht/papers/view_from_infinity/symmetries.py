@@ -224,7 +224,7 @@ EXPERIMENT = Experiment(
         ),
         Claim(
             "infinity.e2-static-hmm",
-            "It is one where every hidden chain keeps its state for ever or forgets it at each step.",
+            "A mixture of hidden Markov models is such a law where every hidden chain keeps its state for ever or forgets it at each step.",
             common.OURS,
             "total variation from its average over orders below 1e-10",
             judge_special,

@@ -53,7 +53,7 @@ WIDE_NETWORKS = Experiment(
         ),
         _claim(
             "q3-nonlinear",
-            "The same holds in quality for nonlinear activations.",
+            "Wide networks with nonlinear activations follow the Gaussian process in quality.",
             common.ABSTRACT,
             "loss ordered by level as predicted, for erf and ReLU",
             _TRAINED,
