@@ -184,7 +184,7 @@ FIGURE = Experiment(
             "infinity.f0-blocks",
             "The kernel of a transformer on permutation-symmetric data has no entries between different irreps.",
             f"{common.POSTER}, drawing and proposition",
-            "Frobenius norm outside the blocks below 1e-10 of the whole, on all V^{L+1} sequences",
+            "Frobenius norm outside the blocks below 1e-10 of the whole, on all sequences of a small case",
             judge_off_block,
         ),
         Claim(

@@ -246,7 +246,7 @@ EXPERIMENT = Experiment(
     claims=(
         _claim(
             "softmax-raw",
-            "Eigenvalues of peaked softmax attention fall as fast as their bound, L^{−m}.",
+            "Eigenvalues of peaked softmax attention fall as fast as their bound, 1/L^m.",
             "log-log slope of the raw top eigenvalue of [L-m,m] is −m ± 0.3, m = 0, 1, 2, L = 4 to 64, V = 4, s_w = 1, s_p = 3",
             judge_raw_peaked,
         ),
