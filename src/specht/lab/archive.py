@@ -26,11 +26,11 @@ from typing import Any
 import numpy as np
 import xarray
 
-import specht
 from specht.errors import InputError
 from specht.lab.jobs import Job
 from specht.lab.locks import Locks
 from specht.lab.store import save_bytes
+from specht.lab.version import code_version
 
 SCHEMA = 1
 """Of the two files. Results of another one are computed again."""
@@ -95,7 +95,7 @@ class Archive:
             "schema": SCHEMA,
             "function": job.function,
             "arguments": job.arguments,
-            "version": specht.__version__,
+            "version": code_version(),
             "data": hashlib.sha256(content).hexdigest(),
             "made": {"seconds": seconds, "time": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")} | _machine(),
         }
@@ -193,7 +193,7 @@ def _read_record(path: Path) -> dict[str, Any] | None:
 
 
 def _made_elsewhere(body: dict[str, Any]) -> bool:
-    return (body["schema"], body["version"]) != (SCHEMA, specht.__version__)
+    return (body["schema"], body["version"]) != (SCHEMA, code_version())
 
 
 def _checksum(body: dict[str, Any]) -> str:

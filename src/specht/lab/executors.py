@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 from specht.errors import InputError
 from specht.lab.jobs import Job
 from specht.lab.threads import ask_for_one_thread, one_thread, one_thread_for_good
+from specht.lab.version import code_version
 
 _LONGEST = 500
 """Characters of an error that are kept."""
@@ -54,9 +55,11 @@ Places = Callable[[], contextlib.AbstractContextManager[Place]]
 """Opens a place for jobs, and again if it breaks."""
 
 
-def compute(job: Job) -> Computed:
-    """Do a job with one thread: what every worker calls."""
+def compute(job: Job, version: str) -> Computed:
+    """Do a job with one thread: what every worker calls. Only the version of the code that asks will do."""
     one_thread_for_good()
+    if version != code_version():
+        return Computed(b"", 0.0, f"The worker has Specht {code_version()} and the sweep {version}: install the same one on both.")
     from specht.lab.archive import encode  # loads xarray, in the worker
 
     start = time.perf_counter()

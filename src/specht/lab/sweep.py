@@ -16,6 +16,7 @@ from specht.lab.archive import Archive
 from specht.lab.executors import Computed, Place, Places, compute, describe
 from specht.lab.jobs import Job
 from specht.lab.locks import Locks
+from specht.lab.version import code_version
 
 ATTEMPTS = 3
 """How often a job is tried."""
@@ -119,7 +120,7 @@ class _Running:
                 self.report()
             else:
                 try:
-                    future = place.executor.submit(compute, job)
+                    future = place.executor.submit(compute, job, code_version())
                 except BrokenExecutor:
                     self.locks.release(job.digest)
                     self.pending.appendleft(job)
