@@ -71,6 +71,7 @@ def relative_bias(name: str, kind: str, x: np.ndarray, limit: Limit, width: int,
     return float(np.vdot(estimate.mean - limit.value, limit.value) / norm), float(stderr)
 
 
+@pytest.mark.slow
 @pytest.mark.networks
 def test_deviation_of_the_linear_model_shrinks_with_width():
     x = tokens(CASES["linear"].arch, n=4)

@@ -45,6 +45,7 @@ def test_raw_eigenvalues_of_peaked_attention_fall_as_the_dimension():
     np.testing.assert_allclose(found.raw, [0, -1, -2], atol=0.4)
 
 
+@pytest.mark.slow
 def test_normalised_eigenvalues_of_lecun_variances_fall_as_the_dimension():
     found = exponents(LENGTHS, heads=256, vocab=4, s_w=0.25, s_p=1.0)
     assert (found.stderr < 0.13).all()

@@ -157,7 +157,7 @@ class TestLongSequences:
         assert long.top(Partition((10**6 - 1, 1))).degeneracy == 10**6 - 1
         assert long.resolved_trace == pytest.approx(long.trace, rel=1e-12)
 
-    @pytest.mark.parametrize("length", [64, 256])
+    @pytest.mark.parametrize("length", [64, pytest.param(256, marks=pytest.mark.slow)])
     def test_finite_differences_find_the_linear_model_again(self, length):
         """Two methods that share nothing but the law."""
         arch, source = architecture(2, length), mixture(2)
