@@ -38,7 +38,7 @@ def report_overhead(count: int) -> None:
     """Seconds beyond those of the jobs themselves, for jobs of one second."""
     with tempfile.TemporaryDirectory() as folder:
         archive, jobs = Archive(Path(folder)), [Job.of("lab:wait", seed=seed, seconds=1.0) for seed in range(count)]
-        sweep([Job.of("lab:wait", seed=-1, seconds=0.0)], archive, this_process)  # loads what is to be loaded
+        sweep([Job.of("lab:wait", seed=count, seconds=0.0)], archive, this_process)  # loads what is to be loaded
         start = time.perf_counter()
         sweep(jobs, archive, this_process)
         overhead = (time.perf_counter() - start) / count - 1.0

@@ -15,6 +15,7 @@ import pytest
 
 from specht.lab.archive import Archive
 from specht.papers.claims import Result
+from specht.papers.scorecard import expected_outcomes
 from specht.papers.view_from_infinity import PAPER, blocks, common, complexity, losses, nonlinear, scaling, symmetries, width
 
 JUDGED = {claim.id: claim for claim in PAPER.claims if claim.judge is not None}
@@ -433,3 +434,8 @@ def test_jobs_name_functions_that_exist(scale):
     for job in itertools.chain.from_iterable(experiment.jobs(scale) for experiment in PAPER.experiments):
         module, function = job.function.split(":")
         inspect.signature(getattr(importlib.import_module(module), function)).bind(**job.arguments)
+
+
+@pytest.mark.parametrize("scale", ["smoke", "quick", "full"])
+def test_every_claim_that_can_be_tested_is_on_record(scale):
+    assert set(expected_outcomes(scale)) == {claim.id for claim in PAPER.claims if claim.judge is not None}

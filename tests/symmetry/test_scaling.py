@@ -250,3 +250,9 @@ def test_neighbours_and_the_whole_agree():
     assert min(slopes) < family.normalised.value < max(slopes)
     for (a, b), local in zip(itertools.pairwise(family.points), family.local, strict=True):
         assert local.normalised.value == pytest.approx(math.log2(b.normalised / a.normalised))
+
+
+def test_equal_values_have_exponent_zero():
+    for length in range(3, 12):  # whichever way rounding goes
+        values = [4.000000000000001, *[4.0] * (length - 1)]
+        assert fit_exponent([2**n for n in range(5, 5 + length)], values).value == pytest.approx(0.0, abs=1e-14)

@@ -71,5 +71,7 @@ def _scatter(x: np.ndarray, y: np.ndarray, variances: np.ndarray) -> float:
         return 0.0
     # With as much as `most`, the horizontal line alone would already be good enough. Scatter may be of any size, hence the logarithm.
     most = float(((y - y.mean()) ** 2).sum())
+    if excess(most) >= 0.0:  # values that are equal but for rounding
+        return 0.0
     found = root_scalar(lambda log: excess(math.exp(log)), bracket=(math.log(least), math.log(most)), xtol=1e-10)
     return math.exp(found.root)
