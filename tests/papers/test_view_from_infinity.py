@@ -1,4 +1,4 @@
-"""The claims of the view from infinity: judges on numbers made up for them, smoke jobs, and some jobs against other computations."""
+"""The claims of the view from infinity: what there is, the smoke scale, and some jobs against other computations."""
 
 from __future__ import annotations
 
@@ -15,16 +15,9 @@ import pytest
 
 from specht.lab.archive import Archive
 from specht.papers.claims import Result
-from specht.papers.scorecard import expected_outcomes
-from specht.papers.view_from_infinity import PAPER, blocks, common, complexity, losses, nonlinear, scaling, symmetries, width
-
-JUDGED = {claim.id: claim for claim in PAPER.claims if claim.judge is not None}
-LENGTHS = (4, 8, 16, 32, 64)
-
-
-def made(what, variables, coords=None, **arguments):
-    """A result with numbers of our own."""
-    return Result(arguments, common.record(what, variables, coords))
+from specht.papers.registry import select
+from specht.papers.scorecard import expected_outcomes, jobs_of
+from specht.papers.view_from_infinity import PAPER, blocks, common, complexity, losses, nonlinear, symmetries
 
 
 class TestPaper:
@@ -175,260 +168,6 @@ class TestNumbers:
         assert common.power_law([1, 2], [1.0, 0.1], [0.1, 0.1]) is None
 
 
-def tops(setting, slopes, *, fall=0.0, lengths=LENGTHS, ratio=0.5):
-    """Top eigenvalues that are power laws, with E[k] falling as the power `fall` of the length."""
-    results = []
-    for length in lengths:
-        trace = length**-fall
-        dimensions = np.array([1.0, length - 1.0, length * (length - 3) / 2.0])
-        values = np.array([ratio, 0.1 * ratio, 0.01 * ratio]) * np.array([(length / 4.0) ** slope for slope in slopes])
-        variables = {
-            "eigenvalue": ("irrep", values),
-            "stderr": ("irrep", 0.01 * values),
-            "dimension": ("irrep", dimensions),
-            "level": ("irrep", [0.0, 1.0, 2.0]),
-            "trace": trace,
-            "trace_stderr": 0.001 * trace,
-        }
-        coords = {"irrep": list(scaling.FAMILIES.values())[:3]}
-        results.append(made("tops", variables, coords, **setting, length=length, heads=8, sequences=8, seed=0))
-    return results
-
-
-def spectrum_figure(raw=(0.0, -1.0, -2.0), lecun=(-0.5, -1.5, -2.5), fall=0.5, power=-0.5, ratio=0.5, kink=0.0):
-    clusters = [
-        made("clusters", {"spread": ("seed", (np.array([1.0, 1.02, 0.98])) * heads**power)}, {"seed": [0, 1, 2]}, heads=heads, length=6)
-        for heads in (64, 256, 1024)
-    ]
-    peaked = tops(scaling.PEAKED, raw, fall=0.1, ratio=ratio)
-    other = tops(scaling.LECUN, lecun, fall=fall, ratio=ratio)
-    for result in other:
-        if result.arguments["length"] > 16:
-            result.data["eigenvalue"][2] *= (result.arguments["length"] / 16) ** kink
-    return peaked + other + clusters
-
-
-def losses_grid(test=1.02, train=1.02, ood=1.02, equivalent=(0.85, 0.2)):
-    """Theory over exact losses, and the equivalent kernel over exact ones at the large and the small ridge."""
-    return [
-        made(
-            "losses",
-            {
-                "theory": (("loss", "n_train"), np.outer([test, train, ood], [1.0, 0.5])),
-                "exact": (("loss", "n_train"), np.outer([1.0, 1.0, 1.0], [1.0, 0.5])),
-                "stderr": (("loss", "n_train"), np.full((3, 2), 0.01)),
-                "equivalent": ("n_train", np.array([1.0, 0.5]) * at),
-            },
-            {"loss": list(losses.LOSSES), "n_train": [16, 64]},
-            vocab=3, length=length, ridge=ridge, noise=0.01, n_train=[16, 64], datasets=10, seed=1,
-        )
-        for length in (8, 16)
-        for ridge, at in zip((losses.LARGE, losses.SMALL), equivalent, strict=True)
-    ]  # fmt: skip
-
-
-def widths(error=(0.2, 0.015), bias=-1.0, fluctuation=-0.5, ratio=9.0):
-    results = []
-    for attention, activation, kind in (("linear", "linear", "nngp"), ("softmax", "erf", "nngp"), ("softmax", "erf", "ntk")):
-        for width_, far in zip((16, 128), error, strict=True):
-            variables = {
-                "error": math.hypot(far, 0.005),
-                "noise": 0.005,
-                "bias": 4.0 * width_**bias,
-                "bias_stderr": 0.001,
-                "fluctuation": 2.0 * width_**fluctuation,
-            }
-            given = {"attention": attention, "activation": activation, "kind": kind, "width": width_, "networks": 400, "heads": None}
-            results.append(made("width", variables, **given))
-    ratios = {"linear": ratio, "relu": 5.0}
-    return results + [made("ratio", {"ratio": (("x", "y"), np.full((2, 2), value))}, activation=name) for name, value in ratios.items()]
-
-
-def block_results(off_block=1e-15, spread=1e-16, difference=1e-15):
-    variables = {
-        "off_block": off_block,
-        "spread": ("irrep", [0.0, spread]),
-        "dimension": ("irrep", [1.0, 2.0]),
-        "copies": ("irrep", [4.0, 2.0]),
-        "difference": difference,
-        "eigenvalue": ("index", [2.0, 1.0]),
-    }
-    return [made("blocks", variables, {"irrep": ["[3]", "[2,1]"], "index": [1, 2]}, vocab=2, length=3, activation="erf", seed=0)]
-
-
-def bound_results(ratio):
-    variables = {"ratio": ("irrep", [0.8, ratio]), "stderr": ("irrep", [0.0, 0.01]), "level": ("irrep", [0.0, 1.0])}
-    return [made("bound", variables, {"irrep": ["[3]", "[2,1]"]}, vocab=2, length=3, attention="softmax", activation="erf", seed=0)]
-
-
-def output_results(r2):
-    variables = {
-        "predicted": (("n_train", "sequence"), [[0.0, 1.0]]),
-        "exact": (("n_train", "sequence"), [[0.0, 1.0]]),
-        "r2": ("n_train", [r2]),
-        "r2_stderr": ("n_train", [0.005]),
-        "learned": ("n_train", [0.5]),
-    }
-    given = {"vocab": 3, "length": 8, "ridge": 1.0, "n_train": [42], "datasets": 5, "repeats": 2, "sequences": 2, "seed": 0}
-    return [made("outputs", variables, {"n_train": [42], "sequence": [0, 1]}, **given)]
-
-
-def theorem_results(wrong=0.0, growth=1.0, three=0.3):
-    sizes = np.array([64, 128])
-    dimension = np.array([[float(size) ** (growth * m) for m in range(4)] for size in sizes])
-    return [
-        made("polynomials", {"wrong": ("degree", [0.0, wrong]), "irreps": ("degree", [1.0, 2.0])}, {"degree": [0, 1]}, length=1),
-        made("dimensions", {"dimension": (("length", "level"), dimension)}, {"length": sizes, "level": np.arange(4)}, lengths=[64, 128]),
-        made("rows", {"ratio": 0.0}, vocab=2, length=5, seed=0),
-        made("rows", {"ratio": three}, vocab=3, length=5, seed=0),
-    ]
-
-
-def needs(exponents=(0.0, 1.1, 2.2), per_dimension=2.0, bare=0.0, true=1.0):
-    results = []
-    for s_w, length in itertools.product((complexity.WIDE, complexity.NARROW), (8, 16, 32)):
-        samples = np.array([length**exponent * 10.0**m for m, exponent in enumerate(exponents)])
-        variables = {"samples": ("level", samples), "dimension": ("level", samples / per_dimension)}
-        results.append(made("needs", variables, {"level": [0, 1, 2]}, length=length, s_w=s_w, ridge=1.0))
-    pairs = [(length, {"bare": 2.0 * length**bare, "samples": 3.0 * length**true}) for length in (8, 64)]
-    return results + [made("bare", variables, length=length, ridge=1.0) for length, variables in pairs]
-
-
-def half_results(error, predicted):
-    variables = {"predicted": predicted, "measured": predicted / (1.0 + error), "measured_stderr": 0.01 * predicted}
-    variables |= {name: ("place", [0.4, 0.6]) for name in ("learned", "theory", "n_train")} | {"learned_stderr": ("place", [0.01, 0.01])}
-    return [made("half", variables, {"place": [0, 1]}, level=1, ridge=0.2, length=8, datasets=4, seed=0)]
-
-
-def known(largest=1e-15, power=1.0, rest=1e-17, moved=0.5, fixed=1e-16, generic=0.05, static=1e-17):
-    degrees = [made("splitting", {"leading": epsilon**power, "largest": largest if not epsilon else 1.0}, length=6, epsilon=epsilon, seed=0)
-               for epsilon in (0.0, 0.01, 0.1)]  # fmt: skip
-    gaps = np.array([[generic, generic + 0.01], [0.02, 0.02], [static, static], [0.0, 0.0]])
-    coords = {"kind": ["generic", "stationary", "static", "memoryless"], "seed": [0, 1]}
-    return [
-        *degrees,
-        made("without positions", {"rest": rest}, length=6, seed=0),
-        made("readout", {"moved": moved, "fixed": fixed}, length=6, seed=0),
-        made("law", {"gap": (("kind", "seed"), gaps)}, coords, vocab=3, length=5, seeds=[0, 1]),
-    ]
-
-
-def activations(slopes, second=1.0, linear=0.0):
-    results = []
-    for activation, s_w in nonlinear.CASES:
-        for length in (8, 32):
-            values = [1.0, 0.1 * length ** slopes[0], second * 0.01 * length ** slopes[1] if activation != "linear" else linear]
-            variables = {"normalised": ("level", values)}
-            results.append(made("levels", variables, {"level": [0, 1, 2]}, activation=activation, s_w=s_w, length=length))
-    return results
-
-
-def others(off_block=1e-16, spread=1e-16, unlike=0.0):
-    variables = {"off_block": off_block, "spread": spread, "unlike": unlike, "multiplets": 4.0}
-    return [made("symmetry", variables, group=group, vocab=2, lengths=[2, 2]) for group in ("rotations", "segments")]
-
-
-def tightness_map(shift=0.0, inside=-1.1, outside=-1.8):
-    factors = [0.1, 1.0, 10.0]
-    predicted = np.array([-1.09, -1.5, -1.91])
-    variables = {"measured": ("factor", predicted + shift), "predicted": ("factor", predicted), "length": ("factor", [6.0, 64.0, 640.0])}
-    line = made("linear", variables | {"crossover": 64.0}, {"factor": factors}, vocab=4, s_w=0.25, s_p=1.0, factors=factors)
-    spread_out = {"vocab": 2, "s_w": 0.5, "s_p": 0.5}
-    peaked, flat = ((0.0, slope, -2.0) for slope in (inside, outside))
-    return [line, *tops(scaling.PEAKED, peaked, lengths=(16, 64)), *tops(spread_out, flat, lengths=(16, 64))]
-
-
-CASES = {
-    "f0-blocks": (block_results(), block_results(off_block=1e-6)),
-    "f0-degeneracy": (block_results(), block_results(spread=1e-6)),
-    "f0-brute-force": (block_results(), block_results(difference=1e-6)),
-    "f1-test": (losses_grid(), losses_grid(test=1.2)),
-    "f1-train": (losses_grid(test=1.5), losses_grid(train=0.8)),
-    "f1-ood": (losses_grid(), losses_grid(ood=1.2)),
-    "f1-equivalent": (losses_grid(equivalent=(0.95, 0.95)), losses_grid()),
-    "f1-equivalent-large-ridge": (losses_grid(), losses_grid(equivalent=(0.5, 0.5))),
-    "f1-equivalent-small-ridge": (losses_grid(), losses_grid(equivalent=(0.5, 0.5))),
-    "f2-softmax-raw": (spectrum_figure(), spectrum_figure(raw=(0.0, -1.5, -2.0))),
-    "f2-softmax-normalised": (spectrum_figure(kink=-1.0), spectrum_figure(lecun=(-0.5, -1.5, -3.0))),
-    "f2-softmax-normalised-long": (spectrum_figure(), spectrum_figure(kink=-2.0)),
-    "f2-window": (spectrum_figure(), spectrum_figure(kink=-1.0)),
-    "f2-raw-lecun": (spectrum_figure(lecun=(0.0, -1.0, -2.0)), spectrum_figure()),
-    "f2-normalised-peaked": (spectrum_figure(), spectrum_figure(raw=(0.5, -1.0, -2.0))),
-    "f2-bound": (spectrum_figure(ratio=0.01, lecun=(-0.5, -1.5, -2.5)), spectrum_figure(ratio=1.2)),
-    "f2-clusters": (spectrum_figure(), spectrum_figure(power=0.0)),
-    "q1-nngp": (widths(), widths(error=(0.2, 0.05))),
-    "q1-ntk": (widths(), widths(error=(0.01, 0.015))),
-    "q1-nine": (widths(), widths(ratio=9.1)),
-    "e1-bias": (widths(), widths(bias=-0.5)),
-    "e1-fluctuation": (widths(), widths(fluctuation=-1.0)),
-    "q2-outputs": (output_results(0.99), output_results(0.9)),
-    "q4-bound": (bound_results(1.02), bound_results(1.1)),
-    "q5-multilinear": (theorem_results(), theorem_results(wrong=1.0)),
-    "q5-dimension": (theorem_results(), theorem_results(growth=1.2)),
-    "q5-two-rows": (theorem_results(), theorem_results(three=0.0)),
-    "q6-erf": (needs(), needs(exponents=(0.0, 1.0, 1.8))),
-    "q6-erf-narrow": (needs(), needs(exponents=(0.0, 1.0, 1.8))),
-    "q6-dimension": (needs(), needs(per_dimension=0.4)),
-    "q6-bare-ridge": (needs(), needs(bare=0.5)),
-    "q7-order": (needs(), needs(exponents=(2.0, 1.0, 0.0))),
-    "e2-exact": (known(), known(largest=1e-5)),
-    "e2-graded": (known(), known(power=2.0)),
-    "e2-no-positions": (known(), known(rest=1e-5)),
-    "e2-readout": (known(), known(moved=1e-12)),
-    "e2-generic-hmm": (known(generic=0.0), known()),
-    "e2-static-hmm": (known(), known(static=1e-3)),
-    "e3-half-learning": (half_results(-0.1, 20.0), half_results(0.3, 20.0)),
-    "e3-few-samples": (half_results(0.1, 2.0), half_results(0.3, 2.0)),
-    "e6-second-level": (activations((-1, -2)), activations((-1, -2), linear=1e-3)),
-    "e6-erf-narrow": (activations((-1, -2)), activations((-1, -2.5))),
-    "e6-erf-wide": (activations((-1, -2)), activations((-1.5, -2))),
-    "e6-relu-narrow": (activations((-1, -2)), activations((-1, -1.5))),
-    "e6-relu-wide": (activations((-1, -2)), activations((-1, -2.5))),
-    "e9-rotations": (others(), others(spread=1e-3)),
-    "e9-segments": (others(), others(unlike=1.0)),
-    "e10-crossover": (tightness_map(), tightness_map(shift=0.2)),
-    "e10-limits": (tightness_map(shift=0.1), tightness_map(shift=0.5)),
-    "e10-softmax-inside": (tightness_map(), tightness_map(inside=-1.5)),
-    "e10-softmax-outside": (tightness_map(), tightness_map(outside=-1.2)),
-}
-"""For every claim, results with which it must hold and results with which it must fail."""
-
-
-def test_every_judge_is_tried():
-    assert {f"{PAPER.id}.{name}" for name in CASES} == set(JUDGED)
-
-
-@pytest.mark.parametrize("name", CASES)
-def test_judges_can_say_yes_and_no(name):
-    judge = JUDGED[f"{PAPER.id}.{name}"].judge
-    good, bad = CASES[name]
-    assert judge(good).outcome == "holds", judge(good)
-    assert judge(bad).outcome == "fails", judge(bad)
-    for verdict in (judge(good), judge(bad)):
-        assert isinstance(verdict.measured, float)
-        assert verdict.regime
-
-
-@pytest.mark.parametrize(
-    ("name", "results"),
-    [
-        ("f2-softmax-raw", tops(scaling.PEAKED, (0.0, -1.0, -2.0), ratio=-1.0)),
-        ("e3-half-learning", half_results(0.0, 2.0)),
-        ("e3-few-samples", half_results(0.0, 20.0)),
-        ("e10-softmax-outside", tops(scaling.PEAKED, (0.0, -1.0, -2.0), lengths=(16, 64))),
-    ],
-)
-def test_a_judge_without_numbers_to_judge_says_so(name, results):
-    verdict = JUDGED[f"{PAPER.id}.{name}"].judge(results)
-    assert verdict.outcome == "not tested"
-    assert verdict.regime
-
-
-def test_noise_is_taken_out_of_the_error_of_a_kernel():
-    assert width.cleared(widths()[:2]) == pytest.approx([0.2, 0.015], rel=1e-9)
-    assert width.cleared([made("width", {"error": 0.01, "noise": 0.02})])[0] == 0.0
-
-
 @pytest.mark.parametrize("scale", ["smoke", "quick", "full"])
 def test_jobs_name_functions_that_exist(scale):
     for job in itertools.chain.from_iterable(experiment.jobs(scale) for experiment in PAPER.experiments):
@@ -439,3 +178,11 @@ def test_jobs_name_functions_that_exist(scale):
 @pytest.mark.parametrize("scale", ["smoke", "quick", "full"])
 def test_every_claim_that_can_be_tested_is_on_record(scale):
     assert set(expected_outcomes(scale)) == {claim.id for claim in PAPER.claims if claim.judge is not None}
+
+
+def test_another_seed_draws_all_that_is_random_anew():
+    for part in select(among=[PAPER]):
+        for job, other in zip(jobs_of(part, "quick", 0), jobs_of(part, "quick", 1), strict=True):
+            assert (job != other) == bool({"seed", "seeds"} & set(job.arguments))
+            assert job.arguments.keys() == other.arguments.keys()
+        assert jobs_of(part, "quick", 0) == list(part.experiment.jobs("quick")) or not any(claim.judge for claim in part.claims)

@@ -54,10 +54,12 @@ def jobs_of(part: Part, scale: Scale, seed: int = 0) -> list[Job]:
 
 
 def _seeded(job: Job, seed: int) -> Job:
-    arguments = job.arguments
-    if not seed or "seed" not in arguments:
-        return job
-    return Job.of(job.function, **(arguments | {"seed": arguments["seed"] + _SEEDS_APART * seed}))
+    arguments, step = job.arguments, _SEEDS_APART * seed
+    if "seed" in arguments:
+        arguments["seed"] += step
+    if "seeds" in arguments:
+        arguments["seeds"] = [each + step for each in arguments["seeds"]]
+    return Job.of(job.function, **arguments)
 
 
 def judge(part: Part, jobs: Sequence[Job], archive: Archive, failures: Sequence[Failure], expected: Mapping[str, str]) -> Judged:
