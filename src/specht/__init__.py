@@ -17,11 +17,18 @@ if TYPE_CHECKING:
     from specht import testing as testing
     from specht.architecture import Architecture as Architecture
     from specht.errors import InputError as InputError
+    from specht.finite.data import Fixed as Fixed
+    from specht.finite.data import Fresh as Fresh
     from specht.finite.empirical import empirical_nngp as empirical_nngp
     from specht.finite.empirical import empirical_ntk as empirical_ntk
+    from specht.finite.langevin import Sampling as Sampling
+    from specht.finite.langevin import langevin as langevin
     from specht.finite.network import Network as Network
     from specht.finite.network import Size as Size
+    from specht.finite.recipe import Recipe as Recipe
+    from specht.finite.train import train as train
     from specht.infinite.kernel import Kernel as Kernel
+    from specht.lab.checkpoint import Checkpoint as Checkpoint
     from specht.learning import gp as gp
     from specht.learning.complexity import sample_complexity as sample_complexity
     from specht.learning.curves import learning_curve as learning_curve
@@ -40,22 +47,29 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "Architecture": "specht.architecture",
+    "Checkpoint": "specht.lab.checkpoint",
+    "Fixed": "specht.finite.data",
+    "Fresh": "specht.finite.data",
     "InputError": "specht.errors",
     "Kernel": "specht.infinite.kernel",
     "Network": "specht.finite.network",
     "PRESETS": "specht.presets",
     "Profile": "specht.symmetry.profile",
+    "Recipe": "specht.finite.recipe",
+    "Sampling": "specht.finite.langevin",
     "Size": "specht.finite.network",
     "Spectrum": "specht.symmetry.spectrum",
     "Target": "specht.sequences.targets",
     "Task": "specht.sequences.tasks",
     "empirical_nngp": "specht.finite.empirical",
     "empirical_ntk": "specht.finite.empirical",
+    "langevin": "specht.finite.langevin",
     "learning_curve": "specht.learning.curves",
     "preset": "specht.presets",
     "profile": "specht.symmetry.profile",
     "sample_complexity": "specht.learning.complexity",
     "spectrum": "specht.symmetry.solve",
+    "train": "specht.finite.train",
 }
 _MODULES = {
     "gp": "specht.learning.gp",
@@ -67,10 +81,15 @@ _MODULES = {
 __all__ = [
     "PRESETS",
     "Architecture",
+    "Checkpoint",
+    "Fixed",
+    "Fresh",
     "InputError",
     "Kernel",
     "Network",
     "Profile",
+    "Recipe",
+    "Sampling",
     "Size",
     "Spectrum",
     "Target",
@@ -79,6 +98,7 @@ __all__ = [
     "empirical_nngp",
     "empirical_ntk",
     "gp",
+    "langevin",
     "learning_curve",
     "preset",
     "profile",
@@ -87,6 +107,7 @@ __all__ = [
     "spectrum",
     "targets",
     "testing",
+    "train",
 ]
 
 

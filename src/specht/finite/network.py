@@ -50,6 +50,8 @@ class Weight(eqx.Module):
 
     raw: Float[Array, "*shape"]
     scale: float = eqx.field(static=True)
+    variance: float = eqx.field(static=True)
+    """Of the numbers at initialisation."""
 
     def contract(self, axes: str, inputs: Float[Array, "*inputs"]) -> Float[Array, "*outputs"]:
         """The einsum of inputs and weight; the scale goes on the result, which is smaller than the weight."""
@@ -69,7 +71,7 @@ class _Weights:
         """A weight whose entries, scale included, have the given variance."""
         start, self.used = self.used, self.used + math.prod(shape)
         normal, scale = self.numbers[start : self.used].reshape(shape), math.sqrt(variance)
-        return Weight(scale * normal, 1.0) if self.folded else Weight(normal, scale)
+        return Weight(scale * normal, 1.0, variance) if self.folded else Weight(normal, scale, 1.0)
 
 
 class Block(eqx.Module):
@@ -180,6 +182,14 @@ class Network(eqx.Module):
             extra=weights.draw((width, width), 1 / width) if arch.extra_linear else None,
             readout=weights.draw((width, outputs), arch.s_2 / width),
             arch=arch,
+        )
+
+    def prior_variances(self) -> Network:
+        """The variance of every weight at initialisation, in the place of the weight."""
+        return jax.tree.map(
+            lambda weight: Weight(jnp.asarray(weight.variance, jnp.float32), weight.scale, weight.variance),
+            self,
+            is_leaf=lambda node: isinstance(node, Weight),
         )
 
     def __call__(self, tokens: Tokens, mask: Mask | None = None, *, key: PRNGKeyArray | None = None) -> Float[Array, "n outputs"]:

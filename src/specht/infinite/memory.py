@@ -1,10 +1,9 @@
-"""How much memory a Gram needs and the machine has: asked before anything is computed, and without loading JAX."""
+"""How much memory a Gram needs: asked before anything is computed, and without loading JAX."""
 
 from __future__ import annotations
 
-import os
-
 from specht.errors import InputError
+from specht.memory import available_memory
 
 _SURELY_FITS = 2**28
 """Bytes below which the system is not even asked."""
@@ -21,15 +20,3 @@ def check_memory(n: int, m: int, matrices: int, advice: str) -> None:
             f"{what} in float64 {'needs' if matrices == 1 else 'need'} {needed / 2**30:.1f} GiB and {free / 2**30:.1f} GiB are free: "
             f"{advice.format(rows=rows)}."
         )
-
-
-def available_memory() -> int | None:
-    """Bytes that can be had without swapping, or None where the system does not say."""
-    try:
-        with open("/proc/meminfo") as lines:
-            for line in lines:
-                if line.startswith("MemAvailable:"):
-                    return int(line.split()[1]) * 1024
-        return os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    except (OSError, ValueError, AttributeError):
-        return None

@@ -1,0 +1,374 @@
+r"""Sampling networks from their Bayesian posterior by uncorrected Langevin dynamics.
+
+With labels $y_n$, the loss $\mathcal L = \frac12 \sum_n |f_\theta(x_n) - y_n|^2$ and a temperature $T$ the parameters move as
+
+$$ \theta \leftarrow \theta - \eta\, ( \gamma_\ell \theta + \nabla \mathcal L ) + \sqrt{2 \eta T}\, \xi , \qquad \xi \sim N(0, 1) . $$
+
+For small steps $\eta$ their stationary law is $\propto \exp[ -(\gamma_\ell |\theta|^2 / 2 + \mathcal L) / T ]$. That is the posterior for
+label noise of variance $\sigma^2 = T$ and a prior of variance $T / \gamma_\ell$ in layer $\ell$. So every layer has the weight decay
+$\gamma_\ell = T / v_\ell$ with $v_\ell$ the variance of its weights at initialisation: $T$ itself in NTK parametrisation, and $T$ times
+fan-in over variance in the standard one (view from infinity, section on training and Bayes). The loss is the *sum* over samples: with the
+mean the ridge would grow with their number. As the width grows, the mean of the sampled functions tends to that of the Gaussian process.
+
+With a momentum $\beta$ it is the velocity that is pushed, and directions of small curvature relax $1 / (1 - \beta)$ times as fast:
+
+$$ v \leftarrow \beta v - \eta\, ( \gamma_\ell \theta + \nabla \mathcal L ) + \sqrt{2 (1 - \beta) \eta T}\, \xi , \qquad
+   \theta \leftarrow \theta + v . $$
+
+A direction of curvature $h$ comes out with the variance $T / h$ times $1 / (1 - \eta h / 2 (1 + \beta))$: at $\eta h = 0.1$ and without
+momentum that is 5 % too much.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import warnings
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.flatten_util import ravel_pytree
+from jaxtyping import Array, Float, Float32, Float64, PyTree
+
+from specht.errors import InputError, whole_number
+from specht.finite.data import Fixed, in_blocks
+from specht.finite.loop import Forward, call_model
+from specht.finite.network import Network
+
+Progress = Callable[[int, int], None]
+LARGEST_STEP = 0.1
+"""Step times curvature above which variances are off by more than five per cent."""
+_POWER_ITERATIONS = 40
+_CALL_WORK = 4e9
+"""Multiplications between two signs of progress."""
+
+
+class StepSizeWarning(UserWarning):
+    """The step is so large that the chains do not sample the posterior."""
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Sampling:
+    """How long to sample, and in how small steps. Times are in units of the slowest relaxation, that of a weight without data."""
+
+    chains: int = 8
+    """Independent chains, each from its own random network; at least 2, for without a second there is no standard error."""
+    samples: int = 50
+    """Networks kept of each chain, evenly spaced in time."""
+    burn_in: float = 3.0
+    """Relaxation times before the first."""
+    duration: float = 10.0
+    """Relaxation times over which samples are taken."""
+    momentum: float = 0.9
+    """Beta; zero is Langevin dynamics without inertia, which samples the same law more slowly."""
+    curvature_step: float = 0.05
+    """Step times largest curvature, from which the step follows; the curvature is measured at the start of every chain."""
+    step: float | None = None
+    """The step itself, instead."""
+
+    def __post_init__(self) -> None:
+        whole_number("chains", self.chains, at_least=2)
+        whole_number("samples", self.samples, at_least=4)
+        for name in ("burn_in", "duration", "curvature_step", "step"):
+            value = getattr(self, name)
+            if value is not None and (not math.isfinite(value) or value < 0 or (value == 0 and name != "burn_in")):
+                raise InputError(f"{name} must be a finite number above 0, got {value!r}.")
+        if not 0 <= self.momentum < 1:
+            raise InputError(f"momentum must be at least 0 and below 1, got {self.momentum!r}.")
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Posterior:
+    """Functions sampled from the posterior, at M inputs with K outputs."""
+
+    samples: Float32[np.ndarray, "chains samples M K"]
+    step: float
+    curvature: float
+    """Largest curvature met, at the start or after burn-in."""
+    burn_in: int
+    """Steps before the first sample."""
+    thin: int
+    """Steps from one sample to the next."""
+
+    @property
+    def chain_means(self) -> Float64[np.ndarray, "chains M K"]:
+        return self.samples.astype(np.float64).mean(axis=1)
+
+    @property
+    def mean(self) -> Float64[np.ndarray, "M K"]:
+        return self.chain_means.mean(axis=0)
+
+    @property
+    def stderr(self) -> Float64[np.ndarray, "M K"]:
+        """Standard error of the mean, from the scatter of independent chains."""
+        return self.chain_means.std(axis=0, ddof=1) / math.sqrt(len(self.samples))
+
+    @property
+    def variance(self) -> Float64[np.ndarray, "M K"]:
+        """Of the sampled functions."""
+        return self.samples.astype(np.float64).var(axis=(0, 1), ddof=1)
+
+    def mean_square_error(self, y: Any) -> tuple[float, float]:
+        """Mean over inputs of the squared error of the posterior mean, summed over outputs, and its standard error over chains.
+
+        The noise of a mean over few chains would add to it, and is taken out.
+        """
+        errors = self.chain_means - np.asarray(y, dtype=np.float64).reshape(self.mean.shape)
+        value = _unbiased_square(errors)
+        left_out = [_unbiased_square(np.delete(errors, chain, axis=0)) for chain in range(len(errors))] if len(errors) > 2 else [value] * 2
+        chains = len(left_out)
+        return value, math.sqrt((chains - 1) / chains * float(np.square(np.array(left_out) - np.mean(left_out)).sum()))
+
+    def r_hat(self) -> Float64[np.ndarray, "M K"]:
+        """Rank-normalised split R-hat of every output: close to one where chains agree. By BlackJAX."""
+        return _diagnosed("rhat", self.samples)
+
+    def effective_samples(self) -> Float64[np.ndarray, "M K"]:
+        """Independent samples that all chains together are worth, for every output. By BlackJAX."""
+        return _diagnosed("ess_bulk", self.samples)
+
+
+def langevin(
+    start: Callable[[Any], Any],
+    x: Any,
+    y: Any,
+    at: Any,
+    *,
+    noise: float,
+    sampling: Sampling = Sampling(),  # noqa: B008 -- frozen
+    seed: int = 0,
+    prior: Any = None,
+    forward: Forward | None = None,
+    progress: Progress | None = None,
+) -> Posterior:
+    """Functions of networks sampled from their posterior.
+
+    >>> from specht.architecture import Architecture
+    >>> from specht.finite.network import Size
+    >>> arch = Architecture(vocab=2, length=3)
+    >>> x = np.random.default_rng(0).integers(2, size=(16, 4))
+    >>> short = Sampling(chains=2, samples=4, burn_in=0.1, duration=0.1)
+    >>> langevin(lambda key: Network.init(arch, Size(8, 2, 4), key=key), x, x[:, 0], x[:5], noise=1.0, sampling=short).mean.shape
+    (5, 1)
+
+    Args:
+        start: makes a random model from a key.
+        x, y: the samples (n, columns) and their labels (n,) or (n, outputs).
+        at: inputs (M, columns) at which the functions are kept.
+        noise: variance of the labels that the posterior assumes, the ridge of the Gaussian process in the units of its kernel.
+        prior: variance of every weight before any data, a number or a tree like the model; a `Network` knows its own.
+        forward: from a model, inputs and a random key to outputs; calls the model unless given.
+        progress: called as `progress(done, total)`, in steps of all chains.
+    """
+    if not math.isfinite(noise) or noise <= 0:
+        raise InputError(f"noise must be a finite variance above 0, got {noise!r}: without it the posterior has no width to sample.")
+    data = Fixed(x, y).checked("mse")
+    inputs = np.asarray(at)
+    if inputs.ndim != 2 or inputs.size == 0 or inputs.shape[1] != data.x.shape[-1]:
+        raise InputError(f"at must be inputs with {data.x.shape[-1]} columns, one a row, got an array of shape {inputs.shape}.")
+    key = jax.random.key(whole_number("seed", seed, at_least=0, at_most=2**31 - 1))
+    keys = [jax.random.split(jax.random.fold_in(key, chain)) for chain in range(sampling.chains)]
+    models = [start(first) for first, _ in keys]
+    params, rest = zip(*(eqx.partition(model, eqx.is_inexact_array) for model in models), strict=True)
+    energy = _Energy(
+        rest=rest[0],
+        decay=_decays(models[0], params[0], prior, noise),
+        temperature=jnp.float32(noise),
+        x=jnp.asarray(data.x[0]),
+        y=jnp.asarray(data.y[0]),
+        forward=forward or call_model,
+    )
+    return _Walk(energy, sampling, in_blocks(inputs.astype(data.x.dtype), np.zeros((len(inputs), 1), np.float32)).x, len(inputs)).run(
+        list(params), [noise_key for _, noise_key in keys], progress
+    )
+
+
+class _Energy(eqx.Module):
+    """What the parameters feel."""
+
+    rest: PyTree
+    decay: PyTree
+    temperature: Float[Array, ""]
+    x: Any
+    y: Any
+    forward: Forward = eqx.field(static=True)
+
+    def outputs(self, params: PyTree, x: Any) -> Float[Array, "n outputs"]:
+        return self.forward(eqx.combine(params, self.rest), x, jax.random.key(0))
+
+    def loss(self, params: PyTree) -> Float[Array, ""]:
+        return 0.5 * jnp.square(self.outputs(params, self.x) - self.y).sum()
+
+    def gradient(self, params: PyTree) -> PyTree:
+        slope = jax.grad(self.loss)(params)
+        return jax.tree.map(lambda g, value, decay: g + decay * value, slope, params, self.decay)
+
+
+class _Chain(NamedTuple):
+    """Where a chain is, and where it is going."""
+
+    params: PyTree
+    velocity: Float[Array, " numbers"]
+
+
+class _Steps(NamedTuple):
+    """How the chains of one posterior move."""
+
+    step: float
+    curvature: float
+    burn_in: int
+    thin: int
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class _Walk:
+    energy: _Energy
+    sampling: Sampling
+    blocks: np.ndarray
+    """Inputs at which functions are kept, in blocks."""
+    kept: int
+
+    def run(self, params: list[PyTree], keys: list[Any], progress: Progress | None) -> Posterior:
+        chains = [_Chain(each, jnp.zeros_like(ravel_pytree(each)[0])) for each in params]
+        curvature = self._curvature(chains)
+        first = self._steps(curvature)
+        half = first.burn_in // 2
+        told = _told(progress, len(chains) * (first.burn_in + first.thin * self.sampling.samples))
+        # Random networks are flatter than fitted ones, or steeper: the step is chosen again once the chains have seen the data.
+        chains = [self._go(chain, key, 0, half, first.step, told) for chain, key in zip(chains, keys, strict=True)]
+        curvature = max(curvature, self._curvature(chains))
+        steps = self._steps(curvature)
+        begin = half + steps.burn_in // 2
+        samples = []
+        for number, key in enumerate(keys):
+            chain = self._go(chains[number], key, half, begin, steps.step, told)
+            kept = []
+            for sample in range(self.sampling.samples):
+                here = begin + sample * steps.thin
+                chain = self._go(chain, key, here, here + steps.thin, steps.step, told)
+                kept.append(np.concatenate(np.asarray(_at(self.energy, chain.params, self.blocks)))[: self.kept])
+            if not np.isfinite(kept[-1]).all():
+                raise self._diverged(number, steps)
+            samples.append(np.stack(kept))
+            chains[number] = chain
+        largest = max(curvature, self._curvature(chains))
+        if steps.step * largest > LARGEST_STEP * 1.0001:
+            warnings.warn(
+                f"Step {steps.step:.2g} times the largest curvature {largest:.3g} is {steps.step * largest:.2g}: above "
+                f"{LARGEST_STEP:g} the sampled variances are more than 5 % too large; take a smaller step.",
+                StepSizeWarning,
+                stacklevel=3,
+            )
+        return Posterior(np.stack(samples), steps.step, largest, begin, steps.thin)
+
+    def _curvature(self, chains: list[_Chain]) -> float:
+        """The largest over all chains; infinite where a chain has left all bounds."""
+        found = [float(_curvature(self.energy, chain.params)) for chain in chains]
+        return max(found) if all(map(math.isfinite, found)) else math.inf
+
+    def _steps(self, curvature: float) -> _Steps:
+        if self.sampling.step is None and not math.isfinite(curvature):
+            raise InputError("The loss of a random network is not finite: check the labels and the variances of the architecture.")
+        step = self.sampling.step if self.sampling.step is not None else self.sampling.curvature_step / curvature
+        slowest = min(float(rate) for rate in jax.tree.leaves(self.energy.decay))
+        relaxation = (1.0 - self.sampling.momentum) / (step * slowest)
+        thin = max(1, math.ceil(self.sampling.duration * relaxation / self.sampling.samples))
+        return _Steps(step, curvature, math.ceil(self.sampling.burn_in * relaxation), thin)
+
+    def _diverged(self, chain: int, steps: _Steps) -> InputError:
+        return InputError(
+            f"Langevin chain {chain} diverged with a step of {steps.step:.2g}: step times curvature must be well below 2, so take a "
+            "smaller step, or more label noise."
+        )
+
+    def _go(self, chain: _Chain, key: Any, first: int, last: int, step: float, told: Callable[[int], None]) -> _Chain:
+        """Move from one step to another, with a sign of progress now and then."""
+        stride = max(1, int(_CALL_WORK / (6 * chain.velocity.size * (self.energy.x.size + 8))))
+        while first < last:
+            end = min(last, first + stride)
+            chain = _move(self.energy, chain, key, jnp.int32(first), jnp.int32(end), jnp.float32(step), jnp.float32(self.sampling.momentum))
+            told(end - first)
+            first = end
+        return chain
+
+
+@eqx.filter_jit
+def _move(energy: _Energy, chain: _Chain, key: Any, first: Any, last: Any, step: Any, momentum: Any) -> _Chain:
+    flat, unravel = ravel_pytree(chain.params)
+    size = jnp.sqrt(2 * (1 - momentum) * step * energy.temperature)
+
+    def one(t: Any, state: Any) -> Any:
+        flat, velocity = state
+        slope, _ = ravel_pytree(energy.gradient(unravel(flat)))
+        kick = size * jax.random.normal(jax.random.fold_in(key, t), flat.shape, flat.dtype)
+        velocity = momentum * velocity - step * slope + kick
+        return flat + velocity, velocity
+
+    flat, velocity = jax.lax.fori_loop(first, last, one, (flat, chain.velocity))
+    return _Chain(unravel(flat), velocity)
+
+
+@eqx.filter_jit
+def _at(energy: _Energy, params: PyTree, blocks: Any) -> Any:
+    return jax.lax.map(lambda block: energy.outputs(params, block), blocks)
+
+
+@eqx.filter_jit
+def _curvature(energy: _Energy, params: PyTree) -> Float[Array, ""]:
+    """The largest curvature in size, by power iteration with Hessian-vector products."""
+    flat, unravel = ravel_pytree(params)
+
+    def times_hessian(vector: Float[Array, " numbers"]) -> Float[Array, " numbers"]:
+        return jax.jvp(lambda point: ravel_pytree(energy.gradient(unravel(point)))[0], (flat,), (vector,))[1]
+
+    def iterate(_: Any, vector: Float[Array, " numbers"]) -> Float[Array, " numbers"]:
+        image = times_hessian(vector)
+        return image / jnp.linalg.norm(image)
+
+    begin = jax.random.normal(jax.random.key(0), flat.shape, flat.dtype)
+    vector = jax.lax.fori_loop(0, _POWER_ITERATIONS, iterate, begin / jnp.linalg.norm(begin))
+    return jnp.linalg.norm(times_hessian(vector))
+
+
+def _decays(model: Any, params: PyTree, prior: Any, noise: float) -> PyTree:
+    """Weight decay of every array: temperature over prior variance."""
+    if prior is None and not isinstance(model, Network):
+        raise InputError(f"prior is needed for a model of type {type(model).__name__}: give the variance of its weights before any data.")
+    variances = model.prior_variances() if prior is None else prior
+    tree = variances if jax.tree.structure(variances) == jax.tree.structure(params) else jax.tree.map(lambda _: variances, params)
+    if any(not float(variance) > 0 for variance in jax.tree.leaves(tree)):
+        raise InputError("prior must be variances above 0, one for all weights or one for each array of the model.")
+    return jax.tree.map(lambda variance: jnp.asarray(noise / float(variance), jnp.float32), tree)
+
+
+def _unbiased_square(errors: np.ndarray) -> float:
+    """The squared error of the mean over the first axis, less what its own noise adds."""
+    own = errors.var(axis=0, ddof=1) / len(errors)
+    return float((np.square(errors.mean(axis=0)) - own).sum(axis=-1).mean())
+
+
+def _told(progress: Progress | None, total: int) -> Callable[[int], None]:
+    """Adds up steps; the total is an estimate, because the step may change on the way."""
+    done = 0
+
+    def told(steps: int) -> None:
+        nonlocal done
+        done += steps
+        if progress is not None:
+            progress(min(done, total), total)
+
+    return told
+
+
+def _diagnosed(what: str, samples: np.ndarray) -> np.ndarray:
+    try:
+        from blackjax import diagnostics
+    except ImportError:
+        raise InputError("R-hat and effective sample size are computed by BlackJAX: pip install 'specht[langevin]'.") from None
+    with jax.numpy_dtype_promotion("standard"), jax.numpy_rank_promotion("allow"):
+        found = getattr(diagnostics, what)(samples)
+    return np.asarray(found, dtype=np.float64).reshape(samples.shape[2:])  # axes of length one are squeezed there

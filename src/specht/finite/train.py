@@ -1,0 +1,387 @@
+"""Training of many networks at once: datasets x learning rates x seeds, each a run of its own, with the whole loop compiled.
+
+Runs follow one `Recipe`. They are trained in chunks, each slice by slice of its steps, and after a slice everything that is needed to go on
+can be kept: a training that was killed and is started again ends with the same numbers, to the bit. A run that diverges says so, and
+the others go on.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import hashlib
+import itertools
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple, Protocol, runtime_checkable
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from specht.errors import InputError, whole_number
+from specht.finite.data import Blocks, Fixed, Fresh, in_blocks
+from specht.finite.ledger import Ledger
+from specht.finite.loop import NOT_YET, Forward, Plan, Run, Spans, advance, call_model, initial_state, outputs
+from specht.finite.recipe import Recipe
+from specht.memory import available_memory
+
+Start = Callable[[Any], Any]
+"""From a random key to a model: a callable tree of arrays, such as a `Network`."""
+Progress = Callable[[int, int], None]
+_SLICE_WORK = 4e9
+"""Multiplications in a slice: some tenths of a second, after which progress is shown and a checkpoint may be written."""
+_BLOCK_NUMBERS = 2**22
+"""Numbers in the fresh samples of a slice."""
+
+
+@runtime_checkable
+class Keeper(Protocol):
+    """Keeps the state of a training that may be killed; `specht.Checkpoint` does so in a file."""
+
+    def load(self, identity: str) -> Mapping[str, np.ndarray] | None:
+        """What was kept of the training with this identity, if anything was."""
+        ...
+
+    def save(self, identity: str, arrays: Callable[[], Mapping[str, np.ndarray]], now: bool) -> None:
+        """Keep what `arrays` makes: at once, or when enough time has passed since the last."""
+        ...
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Trained:
+    """What came of a training. The first three axes of everything are datasets, learning rates and seeds."""
+
+    steps: np.ndarray
+    """Steps after which losses were recorded, (records,)."""
+    losses: dict[str, np.ndarray]
+    """Mean loss on "train" and every other set, (datasets, rates, seeds, records); after an early stop the last one is repeated."""
+    accuracies: dict[str, np.ndarray]
+    """The same for the share of right predictions; empty for a loss of numbers. Fresh samples have none."""
+    models: Any
+    """The networks at the end, or the best ones where training stopped by `patience`: a tree of arrays with three more axes in front."""
+    diverged_at: np.ndarray
+    """Record at which a run was found to have diverged, in steps; -1 for those that have not."""
+    stopped_at: np.ndarray
+    """Record at which a run ended early, in steps; -1 for those that ran to the end."""
+    learning_rates: tuple[float, ...]
+    seeds: tuple[int, ...]
+    plan: Plan
+    start: Start
+
+    @property
+    def diverged(self) -> np.ndarray:
+        """Which runs diverged."""
+        return self.diverged_at != NOT_YET
+
+    @property
+    def warning(self) -> str | None:
+        """A sentence on the runs that diverged; None if there are none."""
+        if not self.diverged.any():
+            return None
+        worst = [rate for place, rate in enumerate(self.learning_rates) if self.diverged[:, place].any()]
+        earliest = self.diverged_at[self.diverged].min()
+        return (
+            f"{self.diverged.sum()} of {self.diverged.size} runs diverged, the first by step {earliest}, at learning rate "
+            f"{', '.join(f'{rate:g}' for rate in worst)}: their losses are not finite or a thousand times those of the start. "
+            "Take a smaller learning rate."
+        )
+
+    def function(self, dataset: int = 0, rate: int = 0, seed: int = 0) -> Callable[[Any], np.ndarray]:
+        """One of the trained functions, from inputs (n, columns) to outputs (n, outputs)."""
+        key = _keys(self.seeds[seed])
+        first, rest = eqx.partition(self.start(key.start), eqx.is_inexact_array)
+        params = jax.tree.map(lambda leaf: jnp.asarray(leaf[dataset, rate, seed]), self.models)
+
+        def function(x: Any) -> np.ndarray:
+            blocks = in_blocks(np.asarray(x), np.zeros((len(x), 1), np.float32))
+            values = np.concatenate([_outputs(self.plan, rest, params, first, block, key.run) for block in blocks.x])
+            return values[: len(x)]
+
+        return function
+
+
+class _Keys(NamedTuple):
+    start: Any
+    run: Any
+
+
+def train(
+    start: Start,
+    data: Fixed | Fresh,
+    recipe: Recipe,
+    *,
+    seeds: Sequence[int] = (0,),
+    learning_rates: Sequence[float] | None = None,
+    evaluate: Mapping[str, Fixed] | None = None,
+    forward: Forward | None = None,
+    chunk: int | None = None,
+    checkpoint: Keeper | None = None,
+    progress: Progress | None = None,
+) -> Trained:
+    """Train a network from every seed, on every dataset, at every learning rate.
+
+    >>> from specht.architecture import Architecture
+    >>> from specht.finite.network import Network, Size
+    >>> arch = Architecture(vocab=2, length=3)
+    >>> x = np.random.default_rng(0).integers(2, size=(32, 4))
+    >>> found = train(
+    ...     lambda key: Network.init(arch, Size(8, 2, 4), key=key),
+    ...     Fixed(x, x[:, 0] - x[:, 1]),
+    ...     Recipe(steps=200, learning_rate=0.01, optimiser="adam"),
+    ...     seeds=[0, 1],
+    ... )
+    >>> found.losses["train"].shape, bool((found.losses["train"][..., -1] < found.losses["train"][..., 0]).all())
+    ((1, 1, 2, 20), True)
+
+    Args:
+        start: makes a model from a random key; every array of floating-point numbers in it is trained.
+        learning_rates: that of the recipe unless given.
+        evaluate: other sets whose losses are recorded; "validation" is the one that `patience` watches.
+        forward: from a model, inputs and a random key to outputs; calls the model unless given.
+        chunk: runs that are trained side by side: 1 on a processor, where more would leave its cache, and all elsewhere, unless given.
+            The last bits of the results depend on it.
+        checkpoint: keeps what was done, so that the same call goes on from there after it was killed.
+        progress: called as `progress(done, total)`, in steps of all runs.
+    """
+    training = _prepare(start, data, recipe, seeds, learning_rates, evaluate or {}, forward, chunk)
+    return training.run(checkpoint, progress)
+
+
+def _prepare(
+    start: Start,
+    data: Fixed | Fresh,
+    recipe: Recipe,
+    seeds: Sequence[int],
+    learning_rates: Sequence[float] | None,
+    evaluate: Mapping[str, Fixed],
+    forward: Forward | None,
+    chunk: int | None,
+) -> _Training:
+    """Everything checked, before anything is computed."""
+    rates = tuple(map(float, (recipe.learning_rate,) if learning_rates is None else learning_rates))
+    seeds = tuple(whole_number("seed", seed, at_least=0, at_most=2**31 - 1) for seed in seeds)
+    for name, given in (("seeds", seeds), ("learning_rates", rates)):
+        if not given:
+            raise InputError(f"{name} is empty: give at least one.")
+    for rate in rates:
+        dataclasses.replace(recipe, learning_rate=rate)  # checks it
+    if "train" in evaluate:
+        raise InputError('evaluate has a set named "train", which is the name of the training data: take another.')
+    fixed = data.checked(recipe.loss) if isinstance(data, Fixed) else None
+    sets = {name: given.checked(recipe.loss, name) for name, given in evaluate.items()}
+    datasets = 1 if fixed is None else fixed.datasets
+    for name, given in sets.items():
+        if given.datasets not in (1, datasets):
+            raise InputError(f"{name} has {given.datasets} datasets and the training data {datasets}: give one, or one for each.")
+    if fixed is None and recipe.batch is None:
+        raise InputError("Fresh samples come in batches: give the recipe a batch.")
+    if fixed is not None and recipe.batch is not None and recipe.batch > fixed.n:
+        raise InputError(f"A batch of {recipe.batch} is more than the {fixed.n} samples there are: take a smaller one, or none.")
+    model = start(_keys(seeds[0]).start)
+    numbers = sum(leaf.size for leaf in jax.tree.leaves(eqx.filter(model, eqx.is_inexact_array)))
+    if not numbers:
+        raise InputError("start made a model without arrays of floating-point numbers: there is nothing to train.")
+    runs = datasets * len(rates) * len(seeds)
+    _check_memory(runs, numbers * (2 if recipe.patience is not None else 1))
+    if chunk is None:
+        chunk = 1 if jax.default_backend() == "cpu" else runs
+    chunk = min(runs, whole_number("chunk", chunk, at_least=1))
+    plan = Plan(_compiled(recipe), forward or call_model, fixed is None, "validation" if "validation" in sets else "train")
+    return _Training(start, data if fixed is None else fixed, recipe, seeds, rates, sets, plan, chunk, numbers, datasets)
+
+
+def _compiled(recipe: Recipe) -> Recipe:
+    """The recipe without what does not change the program, so that trainings share it."""
+    steps = recipe.steps if recipe.schedule != "constant" else max(1, recipe.warmup)
+    return dataclasses.replace(recipe, learning_rate=1.0, records=1, steps=steps)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class _Training:
+    """A training whose arguments are known to be good."""
+
+    start: Start
+    data: Fixed | Fresh
+    recipe: Recipe
+    seeds: tuple[int, ...]
+    rates: tuple[float, ...]
+    sets: dict[str, Fixed]
+    plan: Plan
+    chunk: int
+    numbers: int
+    """Trained numbers of one model."""
+    datasets: int
+
+    def run(self, checkpoint: Keeper | None, progress: Progress | None) -> Trained:
+        slices, records = self._slices(), self.recipe.record_steps()
+        groups = list(_grouped(itertools.product(range(self.datasets), self.rates, self.seeds), self.chunk))
+        ledger = Ledger.empty(len(groups) * self.chunk, len(records), [*self.sets, "train"])
+        identity = self._identity() if checkpoint is not None else ""
+        kept = checkpoint.load(identity) if checkpoint is not None else None
+        group_at, slice_at, leaves = ledger.restore(kept) if kept is not None else (0, 0, None)
+        for number in range(group_at, len(groups)):
+            runs, rest = self._begin(groups[number])
+            if leaves is not None:
+                runs, leaves = dataclasses.replace(runs, state=_unflattened(runs.state, leaves)), None
+            for place in range(slice_at, len(slices)):
+                if isinstance(self.data, Fresh):
+                    runs = self._with_fresh_samples(runs, groups[number], place)
+                state, found = advance(self.plan, rest, runs, slices[place])
+                runs = dataclasses.replace(runs, state=state)
+                ledger.record(number * self.chunk, found, slices[place])
+                if checkpoint is not None:
+                    last = number + 1 == len(groups) and place + 1 == len(slices)
+                    checkpoint.save(identity, functools.partial(ledger.arrays, number, place + 1, state), now=last)
+                if progress is not None:
+                    progress(self._done(number, place + 1, len(slices)), self.recipe.steps * len(groups) * self.chunk)
+                if self.recipe.may_stop and (np.asarray(state.stopped_at) != NOT_YET).all():
+                    break
+            ledger.finish(number * self.chunk, runs.state)
+            slice_at = 0
+        return self._result(ledger, records)
+
+    def _done(self, group: int, place: int, slices: int) -> int:
+        return (group * slices + place) * self.recipe.steps * self.chunk // slices
+
+    def _slices(self) -> list[Spans]:
+        """Spans of steps, slice by slice, as many to each, the last ones empty where a slice has fewer."""
+        records, steps = self.recipe.record_steps(), self.recipe.steps
+        length = min(steps, self._slice_steps())
+        ends = [min(start + length, steps) for start in range(0, steps, length)]
+        found = []
+        for start, end in zip([0, *ends], ends, strict=False):
+            inside = [int(step) for step in records if start < step <= end or step == start == 0]
+            stops = inside if inside and inside[-1] == end else [*inside, end]
+            found.append((stops, [stop in inside for stop in stops], start))
+        most = max(len(stops) for stops, _, _ in found)
+        padded = []
+        for stops, recorded, start in found:
+            filled = stops + [stops[-1]] * (most - len(stops))
+            flags = np.array(recorded + [False] * (most - len(stops)))
+            padded.append(Spans(np.array([start, *filled[:-1]], np.int32), np.array(filled, np.int32), flags))
+        return padded
+
+    def _slice_steps(self) -> int:
+        """Steps after which progress is shown: a function of the sizes alone, so that it is the same when a training goes on."""
+        if isinstance(self.data, Fixed):
+            batch, width = self.recipe.batch or self.data.n, self.data.x.shape[-1]
+            return max(1, int(_SLICE_WORK / (6 * self.numbers * batch * width * self.chunk)))
+        assert self.recipe.batch is not None
+        width = self.data.block(0, 0, 1, self.recipe.batch, self.recipe.loss)[0].shape[-1]
+        work = _SLICE_WORK / (6 * self.numbers * self.recipe.batch * width * self.chunk)
+        return max(1, min(int(work), _BLOCK_NUMBERS // (self.recipe.batch * width * self.chunk)))
+
+    def _begin(self, group: list[tuple[int, float, int]]) -> tuple[Run, Any]:
+        """A group of runs before their first step, with everything they read, and what of the model is not trained."""
+        split = [eqx.partition(self.start(_keys(seed).start), eqx.is_inexact_array) for _, _, seed in group]
+        n = 0 if isinstance(self.data, Fresh) else self.data.n
+        x, y = _stacked([self._inputs(dataset, seed, 0) for dataset, _, seed in group])
+        runs = Run(
+            state=_stacked([initial_state(self.plan, params, n) for params, _ in split]),
+            start=_stacked([params for params, _ in split]) if self.recipe.keeps_start else None,
+            learning_rate=jnp.array([rate for _, rate, _ in group], jnp.float32),
+            key=jnp.stack([_keys(seed).run for _, _, seed in group]),
+            x=x,
+            y=y,
+            sets=_stacked([self._sets(dataset) for dataset, _, _ in group]),
+        )
+        return runs, split[0][1]
+
+    def _sets(self, dataset: int) -> dict[str, Blocks]:
+        """What losses are recorded on."""
+        sets = self.sets | ({"train": self.data} if isinstance(self.data, Fixed) else {})
+        return {name: in_blocks(given.x[dataset % given.datasets], given.y[dataset % given.datasets]) for name, given in sets.items()}
+
+    def _with_fresh_samples(self, runs: Run, group: list[tuple[int, float, int]], place: int) -> Run:
+        x, y = _stacked([self._inputs(dataset, seed, place) for dataset, _, seed in group])
+        return dataclasses.replace(runs, x=x, y=y)
+
+    def _inputs(self, dataset: int, seed: int, place: int) -> tuple[np.ndarray, np.ndarray]:
+        if isinstance(self.data, Fixed):
+            return self.data.x[dataset], self.data.y[dataset]
+        assert self.recipe.batch is not None
+        steps = min(self.recipe.steps, self._slice_steps())
+        return self.data.block(seed, place, steps, self.recipe.batch, self.recipe.loss)
+
+    def _identity(self) -> str:
+        """Of everything that decides the numbers."""
+        digest = hashlib.sha256(repr((self.recipe, self.seeds, self.rates, self.chunk, _name(self.plan.forward))).encode())
+        model = self.start(_keys(self.seeds[0]).start)
+        digest.update(str(jax.tree.structure(model)).encode())
+        arrays = [np.asarray(leaf) for leaf in jax.tree.leaves(eqx.filter(model, eqx.is_inexact_array))]
+        if isinstance(self.data, Fixed):
+            arrays += [self.data.x, self.data.y]
+        else:
+            digest.update(_name(self.data.draw).encode())
+            arrays += self._inputs(0, self.seeds[0], 0)
+        for name, given in sorted(self.sets.items()):
+            digest.update(name.encode())
+            arrays += [given.x, given.y]
+        for array in arrays:
+            digest.update(f"{array.shape} {array.dtype}".encode())
+            digest.update(np.ascontiguousarray(array).tobytes())
+        return digest.hexdigest()
+
+    def _result(self, ledger: Ledger, records: np.ndarray) -> Trained:
+        axes = (self.datasets, len(self.rates), len(self.seeds))
+        runs = math.prod(axes)
+
+        def shaped(values: np.ndarray) -> np.ndarray:
+            return values[:runs].reshape(*axes, *values.shape[1:])
+
+        template = eqx.filter(self.start(_keys(self.seeds[0]).start), eqx.is_inexact_array)
+        assert ledger.models is not None
+        models = jax.tree.unflatten(jax.tree.structure(template), [shaped(leaf) for leaf in ledger.models])
+        with_accuracy = {name: values for name, values in ledger.accuracies.items() if not np.isnan(values[:runs]).all()}
+        return Trained(
+            steps=records,
+            losses={name: shaped(values) for name, values in ledger.losses.items()},
+            accuracies={name: shaped(values) for name, values in with_accuracy.items()},
+            models=models,
+            diverged_at=shaped(ledger.diverged_at),
+            stopped_at=shaped(ledger.stopped_at),
+            learning_rates=self.rates,
+            seeds=self.seeds,
+            plan=self.plan,
+            start=self.start,
+        )
+
+
+@eqx.filter_jit
+def _outputs(plan: Plan, rest: Any, params: Any, start: Any, x: Any, key: Any) -> Any:
+    return outputs(plan, rest, params, start, x, key)
+
+
+def _keys(seed: int) -> _Keys:
+    """Of one run: for its first weights, and for what is random while it is trained."""
+    return _Keys(*jax.random.split(jax.random.key(seed)))
+
+
+def _grouped(items: Iterator[Any], size: int) -> Iterator[list[Any]]:
+    """Groups of one size, the last filled up with copies of the last item, so that one program serves all."""
+    while batch := list(itertools.islice(items, size)):
+        yield [*batch, *([batch[-1]] * (size - len(batch)))]
+
+
+def _stacked(trees: Sequence[Any]) -> Any:
+    return jax.tree.map(lambda *leaves: jnp.stack([jnp.asarray(leaf) for leaf in leaves]), *trees)
+
+
+def _unflattened(like: Any, leaves: Sequence[np.ndarray]) -> Any:
+    return jax.tree.unflatten(jax.tree.structure(like), [jnp.asarray(leaf) for leaf in leaves])
+
+
+def _name(function: Any) -> str:
+    return f"{getattr(function, '__module__', '')}.{getattr(function, '__qualname__', type(function).__name__)}"
+
+
+def _check_memory(runs: int, numbers: int) -> None:
+    needed, free = 4 * runs * numbers, available_memory()
+    if free is not None and needed > 0.8 * free:
+        fit = max(1, int(0.5 * free / (4 * numbers)))
+        raise InputError(
+            f"{runs} trained networks of {numbers} numbers each need {needed / 2**30:.1f} GiB and {free / 2**30:.1f} GiB are free: "
+            f"train about {fit} seeds at a time, or smaller networks."
+        )
