@@ -59,7 +59,9 @@ def test_large_steps_widen_the_posterior_as_they_should(momentum):
 def test_a_step_beyond_stability_gets_a_sentence():
     x, y = problem()
     with pytest.raises(InputError, match="diverged with a step of 1:"):
-        langevin(linear(3), x, y, x, noise=NOISE, prior=PRIOR, sampling=Sampling(chains=2, samples=100, duration=10000.0, step=1.0))
+        langevin(
+            linear(3), x, y, x, noise=NOISE, prior=PRIOR, sampling=Sampling(chains=2, samples=100, duration=1000.0, step=1.0, momentum=0.9)
+        )
 
 
 ARCH = Architecture(vocab=2, length=3, activation="erf", s_w=0.7)
@@ -94,7 +96,7 @@ def test_prior_variances_are_those_of_the_weights():
 
 
 def fake(samples: np.ndarray) -> Posterior:
-    return Posterior(samples.astype(np.float32), step=0.1, curvature=1.0, burn_in=0, thin=1)
+    return Posterior(samples.astype(np.float32), step=0.1, momentum=0.9, curvature=1.0, burn_in=0, thin=1)
 
 
 def test_diagnostics_tell_good_chains_from_bad_ones():

@@ -25,6 +25,7 @@ def predict(
 
         specht predict
         specht predict --check gp
+        specht predict --check gp net --width 64
         specht predict --preset softmax --target level --support 1 --length 16
         specht predict --task sparse-parity --vocab 2 --activation erf
         specht predict --target next-token --ridge 0.2
@@ -66,13 +67,25 @@ def _list_tasks(as_json: bool) -> None:
 def _print(result: dict[str, Any]) -> None:
     from specht.report.architecture import KERNEL_NAMES
     from specht.report.predict import answer
-    from specht.report.predict_tables import BREAKING_HEADER, NEED_HEADER, breaking_rows, curve_header, curve_rows, need_rows
+    from specht.report.predict_tables import (
+        BREAKING_HEADER,
+        NEED_HEADER,
+        breaking_rows,
+        curve_header,
+        curve_rows,
+        need_rows,
+        net_header,
+        net_rows,
+    )
 
     source = f"{result['source']['name']} source"
     print(f"{result['architecture']}   {KERNEL_NAMES[result['kind']]}, {source}, target {result['target']['name']}\n")
     print_table(curve_rows(result), header=curve_header(result))
     print()
     print_table(need_rows(result), header=NEED_HEADER)
+    if result["net"]:
+        print()
+        print_table(net_rows(result), header=net_header(result))
     if result["breaking"]:
         print()
         print_table(breaking_rows(result), header=BREAKING_HEADER)

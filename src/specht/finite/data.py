@@ -83,7 +83,7 @@ def in_blocks(x: np.ndarray, y: np.ndarray, size: int = EVALUATED_TOGETHER) -> B
     """Samples (n, ...) and labels (n, _) in blocks of one size.
 
     >>> in_blocks(np.zeros((5, 3)), np.zeros((5, 1)), size=4).counts.astype(int).tolist()
-    [[1, 1, 1, 0], [1, 0, 0, 0]]
+    [[1, 1, 1, 1], [1, 0, 0, 0]]
     """
     size = min(size, len(x))
     blocks = -(-len(x) // size)

@@ -17,6 +17,7 @@ from specht.lab.source_config import SourceFlags
 from specht.lab.target_config import MODES, TargetFlags
 
 if TYPE_CHECKING:
+    from specht.learning.networks import Networks
     from specht.sequences.law import Source
     from specht.sequences.targets import Target
     from specht.sequences.tasks import Task
@@ -54,6 +55,25 @@ class ShiftFlags(Config):
         return None if kind == "none" else shifted(source, kind, seed, self.shift_epsilon)
 
 
+class NetworkFlags(Config):
+    """The finite networks of --check net."""
+
+    width: Annotated[int, Field(ge=2)] = 32
+    """Width of the networks; they have half as many heads, of size 4."""
+    net_n: Annotated[int, Field(gt=0)] = 32
+    """Largest number of samples that networks are trained on."""
+    net_datasets: Annotated[int, Field(ge=2)] = 4
+    """Data sets that networks are trained on."""
+    output_scale: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 1.0
+    """How large random networks are beside the target: large ones stay near the kernel, small ones learn features."""
+
+    def build(self) -> Networks:
+        from specht.finite.network import Size  # loads JAX, which help does not need
+        from specht.learning.networks import Networks
+
+        return Networks(size=Size(self.width, self.width // 2, 4), output_scale=self.output_scale)
+
+
 class PredictConfig(Config):
     """A learning curve by theory, and what it is checked against.
 
@@ -79,14 +99,16 @@ class PredictConfig(Config):
     """Which kernel: nngp for Bayesian inference, ntk for gradient flow with weight decay."""
     max_level: Annotated[int, Field(ge=0)] | None = None
     """Largest level of the spectrum; all of them unless that is too much."""
-    check: Annotated[tuple[Literal["gp"], ...], Parameter(consume_multiple=True, negative="")] = ()
-    """Compare with exact Bayesian inference on sampled data (gp)."""
+    check: Annotated[tuple[Literal["gp", "net"], ...], Parameter(consume_multiple=True, negative="")] = ()
+    """Compare on sampled data with exact Bayesian inference (gp), and with finite networks (net): sampled from their posterior, or
+    trained to the end with --kind ntk."""
     datasets: Annotated[int, Field(ge=2)] = 20
     """Data sets that a check averages over."""
     check_n: Annotated[int, Field(gt=0)] = 1024
     """Largest number of samples in a check."""
     breaking: Annotated[tuple[Annotated[float, Field(ge=0, le=1)], ...], Parameter(consume_multiple=True, negative="")] = ()
     """Degrees to which order matters, for example 0 0.1 0.3 1: how far theory is from exact inference on data broken so much."""
+    networks: Annotated[NetworkFlags, Parameter(name="*", group=Group("Networks, with --check net", sort_key=3))] = NetworkFlags()
     heads: Annotated[int, Field(gt=0)] = 256
     """Sampled heads of softmax attention in each of several independent sets."""
     sequences: Annotated[int, Field(ge=8)] = 768
@@ -99,7 +121,8 @@ class PredictConfig(Config):
         fields = self.architecture.identity() | self._task_identity() | {"n_train": list(self.n_train)}
         fields |= self.model_dump(mode="json", include=set(plain))
         fields |= {"max_level": self.max_level} if self.max_level is not None else {}
-        return fields | ({"datasets": self.datasets, "check_n": self.check_n} if self.check or self.breaking else {})
+        fields |= self.networks.model_dump(mode="json") if "net" in self.check else {}
+        return fields | ({"datasets": self.datasets, "check_n": self.check_n} if "gp" in self.check or self.breaking else {})
 
     def _task_identity(self) -> dict[str, Any]:
         if self.task is not None:
@@ -147,7 +170,8 @@ class PredictConfig(Config):
             raise InputError(f"--breaking must increase, got {' '.join(map(str, self.breaking))}: write each degree once, smallest first.")
         if len(set(self.check)) < len(self.check):
             raise InputError(f"--check names {self.check[0]} twice: write each check once.")
-        if (self.check or self.breaking) and self.n_train[0] > self.check_n:
+        self._check_networks()
+        if ("gp" in self.check or self.breaking) and self.n_train[0] > self.check_n:
             raise InputError(f"--check-n {self.check_n} is less than every number of samples in --n-train: raise it.")
         if self.task is not None:
             return self
@@ -159,3 +183,14 @@ class PredictConfig(Config):
         if "shift_epsilon" in self.shift.model_fields_set and kind != "order-broken":
             raise InputError(f"--shift-epsilon {self.shift.shift_epsilon} says nothing about --shift {kind}: add --shift order-broken.")
         return self
+
+    def _check_networks(self) -> None:
+        given = sorted(self.networks.model_fields_set)
+        if "net" not in self.check:
+            if given:
+                raise InputError(f"--{given[0].replace('_', '-')} describes networks, and there are none: add --check net.")
+            return
+        if self.n_train[0] > self.networks.net_n:
+            raise InputError(f"--net-n {self.networks.net_n} is less than every number of samples in --n-train: raise it.")
+        if self.ridge == 0:
+            raise InputError("--check net samples and trains networks with a ridge, and --ridge is 0: raise it.")

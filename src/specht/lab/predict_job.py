@@ -15,11 +15,13 @@ import xarray
 from specht.errors import InputError
 from specht.lab.predict_config import PredictConfig
 from specht.lab.spectrum_job import spectrum_entry
-from specht.learning import gp
+from specht.learning import gp, networks
 from specht.learning.complexity import Need, sample_complexity, samples_for_error, samples_to_learn
 from specht.learning.content import content
 from specht.learning.curves import Curve, learning_curve
 from specht.learning.modes import leading_modes
+from specht.learning.networks import NetworkCurve
+from specht.learning.regime import Regime, kernel_regime
 from specht.sequences.exchangeability import Gap, exchangeability_gap
 from specht.sequences.mixtures import order_broken
 from specht.sequences.tasks import TASKS, Task, order_forgotten
@@ -75,6 +77,9 @@ class Prediction:
     for_error: float
     """Samples from which on the test loss stays below the asked error."""
     exact: gp.MeasuredCurve | None
+    net: NetworkCurve | None
+    regime: Regime | None
+    """Of trained networks, at the largest number of samples they were trained on."""
     broken: tuple[Broken, ...]
     cpu_seconds: float
     wall_seconds: float
@@ -111,7 +116,7 @@ class Prediction:
             "n_train": [int(n) for n in curve.n_train],
             "theory": theory,
             "gp": None if self.exact is None else self._gp(self.exact),
-            "net": None,
+            "net": None if self.net is None else _net(self.net, self.regime),
             "complexity": [_need(need) for need in self.needs],
             "half_learned": _finite(self.half),
             "error": {"share": self.config.error, "samples": _finite(self.for_error)},
@@ -130,10 +135,9 @@ class Prediction:
         return self.config.shift.kind(self.config.source)
 
     def _gp(self, exact: gp.MeasuredCurve) -> dict[str, Any]:
-        fields: dict[str, Any] = {"n_train": [int(n) for n in exact.n_train], "datasets": exact.datasets}
-        for name in LOSSES:
-            fields |= {name: _numbers(getattr(exact, name)), f"{name}_stderr": _numbers(getattr(exact, f"{name}_stderr"))}
-        return fields | {"mean_relative_error": {name: error for name in LOSSES[:3] if (error := self._mean_error(name)) is not None}}
+        return _measured(exact) | {
+            "mean_relative_error": {name: error for name in LOSSES[:3] if (error := self._mean_error(name)) is not None}
+        }
 
     def _mean_error(self, loss: str) -> float | None:
         """Mean relative difference between theory and exact inference over the numbers of samples."""
@@ -147,12 +151,16 @@ class Prediction:
     def lines(self) -> list[dict[str, Any]]:
         """One line for each number of samples."""
         theory = {f"theory_{name}": getattr(self.curve, name) for name in LOSSES} | {"equivalent_test": self.curve.equivalent.test}
-        exact = (
-            {} if self.exact is None else {f"gp_{name}{end}": getattr(self.exact, name + end) for name in LOSSES for end in ("", "_stderr")}
-        )
+        measured = {
+            f"{prefix}_{name}{end}": getattr(curve, name + end)
+            for prefix, curve in (("gp", self.exact), ("net", None if self.net is None else self.net.curve))
+            if curve is not None
+            for name in LOSSES
+            for end in ("", "_stderr")
+        }
         return [
             {"n_train": int(n)}
-            | {name: float(values[i]) if values is not None and i < len(values) else None for name, values in (theory | exact).items()}
+            | {name: float(values[i]) if values is not None and i < len(values) else None for name, values in (theory | measured).items()}
             for i, n in enumerate(self.curve.n_train)
         ]
 
@@ -188,7 +196,8 @@ def run_predict(config: PredictConfig, progress: Progress | None = None) -> Pred
     cpu, wall = time.process_time(), time.perf_counter()
     arch = config.architecture.architecture()
     source = config.build_source(arch)
-    first, *checks = stages(progress, [1.0] * (1 + len(config.check) + len(config.breaking)))
+    costs = [{"gp": 1.0, "net": 20.0}[name] for name in sorted(config.check)]
+    first, *checks = stages(progress, [1.0, *costs, *([1.0] * len(config.breaking))])
     found = _spectrum(config, arch, source, first)
     task = config.build_task(arch, lambda: leading_modes(found, range(config.target.number + 1)))
     curve = learning_curve(found, content(found, task, seed=config.seed), config.n_train, config.ridge, config.noise)
@@ -196,6 +205,9 @@ def run_predict(config: PredictConfig, progress: Progress | None = None) -> Pred
     exact = None
     if "gp" in config.check:
         exact = _exact(config, arch, task, found.trace, checks.pop(0))
+    net = regime = None
+    if "net" in config.check:
+        net, regime = _networks(config, arch, task, found.trace, checks.pop(0))
     broken = []
     for epsilon, part in zip(config.breaking, checks, strict=True):
         broken.append(_breaking(config, arch, source, task.target, epsilon, part))
@@ -210,6 +222,8 @@ def run_predict(config: PredictConfig, progress: Progress | None = None) -> Pred
         samples_to_learn(curve.content, config.ridge),
         samples_for_error(found, curve.content, config.error, config.ridge, config.noise),
         exact,
+        net,
+        regime,
         tuple(broken),
         time.process_time() - cpu,
         time.perf_counter() - wall,
@@ -249,6 +263,20 @@ def _exact(config: PredictConfig, arch: Architecture, task: Task, scale: float, 
     )
 
 
+def _networks(
+    config: PredictConfig, arch: Architecture, task: Task, scale: float, progress: Progress | None
+) -> tuple[NetworkCurve, Regime | None]:
+    """Finite networks on sampled data; those that are trained are also asked whether they are in the kernel regime."""
+    numbers, chosen = [n for n in config.n_train if n <= config.networks.net_n], config.networks.build()
+    first, second = stages(progress, [3.0, 1.0]) if config.kind == "ntk" else (progress, None)
+    settings: dict[str, Any] = {"ridge": config.ridge, "noise": config.noise, "seed": config.seed, "scale": scale, "networks": chosen}
+    datasets = config.networks.net_datasets
+    found = networks.learning_curve(arch, task, n_train=numbers, datasets=datasets, kind=config.kind, progress=first, **settings)
+    if config.kind == "nngp":
+        return found, None
+    return found, kernel_regime(arch, task, n_train=numbers[-1], progress=second, **settings)
+
+
 def _breaking(config: PredictConfig, arch: Architecture, source: Any, target: Target, epsilon: float, progress: Progress | None) -> Broken:
     """Theory and exact inference on the source with its order broken; the target stays the same function of the tokens."""
     broken: MixtureOfHMMs = order_broken(source, epsilon)
@@ -262,6 +290,34 @@ def _breaking(config: PredictConfig, arch: Architecture, source: Any, target: Ta
         )
     gap = exchangeability_gap(broken, arch.length, readout=arch.readout, seed=config.seed)
     return Broken(epsilon, gap, curve.test, exact.test, exact.test_stderr)
+
+
+def _measured(curve: gp.MeasuredCurve) -> dict[str, Any]:
+    fields: dict[str, Any] = {"n_train": [int(n) for n in curve.n_train], "datasets": curve.datasets}
+    for name in LOSSES:
+        fields |= {name: _numbers(getattr(curve, name)), f"{name}_stderr": _numbers(getattr(curve, f"{name}_stderr"))}
+    return fields
+
+
+def _net(net: NetworkCurve, regime: Regime | None) -> dict[str, Any]:
+    return _measured(net.curve) | {
+        "method": net.method,
+        "size": net.networks.size._asdict(),
+        "output_scale": net.networks.output_scale,
+        "exact_test": _numbers(net.exact.test),
+        "excess": _numbers(net.excess),
+        "excess_stderr": _numbers(net.excess_stderr),
+        "r_hat": _numbers(net.r_hat),
+        "effective_samples": _numbers(net.effective_samples),
+        "warnings": list(net.warnings),
+        "regime": None if regime is None else _regime(regime),
+    }
+
+
+def _regime(regime: Regime) -> dict[str, Any]:
+    plain = ("verdict", "n_train", "loss", "loss_stderr", "kernel_loss", "kernel_change", "kernel_change_stderr", "warning")
+    fields = {name: getattr(regime, name) for name in plain} | {"sentence": str(regime), "levels": list(regime.levels)}
+    return fields | {name: _numbers(getattr(regime, name)) for name in ("shares", "shares_stderr", "kernel_shares")}
 
 
 def _need(need: Need) -> dict[str, Any]:

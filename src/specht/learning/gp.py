@@ -27,8 +27,9 @@ from specht.errors import InputError, unknown_choice, whole_number
 from specht.infinite.forms import Form, Kind, choose_form
 from specht.infinite.kernel import Kernel
 from specht.learning.checks import not_negative
-from specht.learning.datasets import Datasets
+from specht.learning.datasets import Datasets, Samples
 from specht.learning.nested import NestedInference, count_features
+from specht.learning.tally import MeasuredCurve, Tally, mean_square, overlaps
 from specht.sequences.checks import positive
 from specht.sequences.tasks import Task
 from specht.sequences.tokens import check_tokens
@@ -37,31 +38,6 @@ _REFERENCE: dict[Form, int] = {"classes": 4096, "positions": 4096, "tied": 4096,
 """Sequences over which the diagonal of the kernel is averaged, by how dear it is."""
 _FEW = 64
 """Sequences whose features are counted."""
-
-
-@dataclasses.dataclass(frozen=True, eq=False)
-class MeasuredCurve:
-    """A learning curve by exact inference: means over datasets and their standard errors, all of shape (S,) for S numbers of samples."""
-
-    n_train: np.ndarray
-    """Numbers of samples N."""
-    test: np.ndarray
-    test_stderr: np.ndarray
-    train: np.ndarray
-    train_stderr: np.ndarray
-    ood: np.ndarray | None
-    """None for a task without a test source."""
-    ood_stderr: np.ndarray | None
-    learned: np.ndarray
-    """NaN where the target is zero."""
-    learned_stderr: np.ndarray
-    datasets: int
-    scale: float
-    """E[k(x, x)], the unit of the ridge."""
-    scale_stderr: float
-    """Of the sequences that it was estimated from; zero where it was given."""
-    heads: int | None
-    """Sampled heads of the kernel; None where it is exact."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -115,40 +91,16 @@ def learning_curve(
     >>> curve.test.round(3), curve.test_stderr.round(3)
     (array([0.27 , 0.021, 0.001]), array([0.039, 0.003, 0.   ]))
     """
-    problem = _problem(arch, task, ridge=ridge, noise=noise, datasets=datasets, seed=seed, kind=kind, scale=scale, heads=heads)
-    sizes, n_test = _sizes(n_train), whole_number("n_test", n_test, 1)
+    problem = prepare(arch, task, ridge=ridge, noise=noise, datasets=datasets, seed=seed, kind=kind, scale=scale, heads=heads)
+    sizes, n_test = sample_sizes(n_train), whole_number("n_test", n_test, 1)
     shifted = task.test_source is not None
-    errors = np.empty((3, datasets, len(sizes)))  # test, train, out of distribution
-    overlaps, squares = np.empty((datasets, len(sizes))), np.empty((datasets, 1))
+    tally = Tally.empty(datasets, len(sizes), shifted)
     for i in range(datasets):
-        x, y = problem.data.training(i, max(sizes))
         fresh = [problem.data.test(i, n_test)] + ([problem.data.out_of_distribution(i, n_test)] if shifted else [])
-        found = problem.inference.posteriors(x, y, sizes, [each.x for each in fresh])
-        for place, batch, mean in zip((0, 2), fresh, found.means, strict=False):
-            errors[place, i] = _mean_square(mean - batch.y)
-        errors[1, i] = [_mean_square(residual) for residual in found.residuals]
-        overlaps[i] = np.einsum("smk,mk->s", found.means[0], fresh[0].y) / n_test
-        squares[i] = _mean_square(fresh[0].y)
+        problem.infer(i, sizes, fresh, tally)
         if progress is not None:
             progress(i + 1, datasets)
-    (test, test_stderr), (train, train_stderr) = _average(errors[0]), _average(errors[1])
-    ood, ood_stderr = _average(errors[2]) if shifted else (None, None)
-    learned, learned_stderr = _ratio(overlaps, squares)
-    return MeasuredCurve(
-        n_train=np.array(sizes),
-        test=test,
-        test_stderr=test_stderr,
-        train=train,
-        train_stderr=train_stderr,
-        ood=ood,
-        ood_stderr=ood_stderr,
-        learned=learned,
-        learned_stderr=learned_stderr,
-        datasets=datasets,
-        scale=problem.scale,
-        scale_stderr=problem.scale_stderr,
-        heads=problem.inference.kernel.heads,
-    )
+    return tally.curve(sizes, problem.scale, problem.scale_stderr, problem.inference.kernel.heads)
 
 
 def mean_outputs(
@@ -171,8 +123,8 @@ def mean_outputs(
     Arguments:
         x: tokens (M, columns). The others are as for `learning_curve`.
     """
-    problem = _problem(arch, task, ridge=ridge, noise=noise, datasets=datasets, seed=seed, kind=kind, scale=scale, heads=heads)
-    sizes, x = _sizes(n_train), check_tokens(arch, x)
+    problem = prepare(arch, task, ridge=ridge, noise=noise, datasets=datasets, seed=seed, kind=kind, scale=scale, heads=heads)
+    sizes, x = sample_sizes(n_train), check_tokens(arch, x)
     outputs = task.target.outputs
     mean, scatter = np.zeros((2, len(sizes), len(x), outputs))
     for i in range(datasets):
@@ -188,16 +140,26 @@ def mean_outputs(
 
 
 @dataclasses.dataclass(frozen=True)
-class _Problem:
-    """Arguments that are known to be good."""
+class Problem:
+    """Datasets and exact inference on them, from arguments that are known to be good."""
 
     inference: NestedInference
     data: Datasets
     scale: float
     scale_stderr: float
 
+    def infer(self, i: int, sizes: list[int], fresh: list[Samples], tally: Tally) -> None:
+        """Enter into the tally what the posterior mean makes of dataset i; `fresh` are test and, if there is one, shifted sequences."""
+        x, y = self.data.training(i, max(sizes))
+        found = self.inference.posteriors(x, y, sizes, [each.x for each in fresh])
+        tally.test[i] = mean_square(found.means[0] - fresh[0].y)
+        tally.train[i] = [mean_square(residual) for residual in found.residuals]
+        if tally.ood is not None:
+            tally.ood[i] = mean_square(found.means[1] - fresh[1].y)
+        tally.overlap[i], tally.square[i] = overlaps(found.means[0], fresh[0]), mean_square(fresh[0].y)
 
-def _problem(
+
+def prepare(
     arch: Architecture,
     task: Task,
     *,
@@ -208,7 +170,8 @@ def _problem(
     kind: str,
     scale: float | None,
     heads: int | None,
-) -> _Problem:
+) -> Problem:
+    """Check the arguments of `learning_curve`."""
     if not isinstance(arch, Architecture):
         raise InputError(f"arch must be an Architecture, got {arch!r}: write specht.Architecture(...) or Architecture.parse(...).")
     if not isinstance(task, Task):
@@ -223,7 +186,7 @@ def _problem(
     data = Datasets(task, arch.columns, noise, kernel.seed)
     mean, stderr = (positive("scale", scale), 0.0) if scale is not None else _mean_diagonal(kernel, kind, data)
     inference = NestedInference(kernel, kind, mean, ridge, count_features(kernel, kind, data.reference(_FEW)))
-    return _Problem(inference, data, mean, stderr)
+    return Problem(inference, data, mean, stderr)
 
 
 def _mean_diagonal(kernel: Kernel, kind: Kind, data: Datasets) -> tuple[float, float]:
@@ -234,26 +197,9 @@ def _mean_diagonal(kernel: Kernel, kind: Kind, data: Datasets) -> tuple[float, f
     return float(diagonal.mean()), float(diagonal.std(ddof=1) / np.sqrt(len(diagonal)))
 
 
-def _sizes(n_train: Any) -> list[int]:
+def sample_sizes(n_train: Any) -> list[int]:
+    """Numbers of samples as a list."""
     values = [n_train] if isinstance(n_train, numbers.Number) or not isinstance(n_train, Iterable) else list(n_train)
     if not values:
         raise InputError("n_train is empty: give one number of samples or more.")
     return [whole_number("n_train", value, 1) for value in values]
-
-
-def _mean_square(values: np.ndarray) -> Any:
-    """Mean over sequences of the square summed over outputs: (..., n, K) -> (...)."""
-    return np.square(values).sum(axis=-1).mean(axis=-1)
-
-
-def _average(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Mean over datasets, the first axis, and its standard error."""
-    return values.mean(axis=0), values.std(axis=0, ddof=1) / np.sqrt(len(values))
-
-
-def _ratio(above: np.ndarray, below: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Ratio of the means over datasets, with the standard error that both have together (to first order)."""
-    if below.max() == 0.0:
-        return np.full(above.shape[1], np.nan), np.full(above.shape[1], np.nan)
-    ratio = above.mean(axis=0) / below.mean()
-    return ratio, _average(above - ratio * below)[1] / below.mean()

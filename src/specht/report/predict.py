@@ -17,6 +17,8 @@ from specht.report.predict_tables import (
     curve_header,
     curve_rows,
     need_rows,
+    net_header,
+    net_rows,
     samples,
 )
 from specht.report.spectrum_figures import spectrum_plot
@@ -30,6 +32,8 @@ def predict_report(architecture: Architecture, result: Mapping[str, Any], *, rep
         Table(curve_header(result), curve_rows(result), note=_check_note(result), title="The learning curve"),
         Table(NEED_HEADER, need_rows(result), note=_need_note(result), title="What each irrep costs"),
     ]
+    if result["net"]:
+        tables.append(Table(net_header(result), net_rows(result), note=_net_note(result), title="Finite networks, test loss"))
     if result["breaking"]:
         note = "ε adds to whatever order the source has; theory is off by the mean of predicted over exact test loss, minus one."
         tables.append(Table(BREAKING_HEADER, breaking_rows(result), note=note, title="When order begins to matter"))
@@ -47,7 +51,7 @@ def predict_report(architecture: Architecture, result: Mapping[str, Any], *, rep
 
 
 def answer(result: Mapping[str, Any]) -> list[str]:
-    """The answer in two sentences, and a third where exact inference was run."""
+    """The answer in two sentences, and further ones where exact inference or networks were run."""
     share, needed, half = result["error"]["share"], result["error"]["samples"], result["half_learned"]
     if needed is None:
         first = f"{_out_of_reach(result)} the error is not predicted to stay below {100 * share:g} % of the target's {_unit(result)}."
@@ -83,6 +87,21 @@ def _why(result: Mapping[str, Any]) -> str:
 
 
 def _checked(result: Mapping[str, Any]) -> list[str]:
+    return [*_checked_exactly(result), *([] if result["net"] is None else _checked_by_networks(result["net"]))]
+
+
+def _checked_by_networks(net: Mapping[str, Any]) -> list[str]:
+    said = []
+    if net["excess"][-1] is not None:
+        did = "sampled from their posterior" if net["method"] == "langevin" else "trained to the end"
+        said.append(
+            f"Networks of width {net['size']['width']} {did} have a test loss {100 * net['excess'][-1]:+.0f} ± "
+            f"{100 * net['excess_stderr'][-1]:.0f} % from exact inference on the same {net['n_train'][-1]} samples."
+        )
+    return said + ([net["regime"]["sentence"]] if net["regime"] else []) + net["warnings"]
+
+
+def _checked_exactly(result: Mapping[str, Any]) -> list[str]:
     if result["gp"] is None or "test" not in result["gp"]["mean_relative_error"]:
         return []
     errors = result["gp"]["mean_relative_error"]
@@ -91,6 +110,7 @@ def _checked(result: Mapping[str, Any]) -> list[str]:
 
 def _plots(result: Mapping[str, Any]) -> list[Plot]:
     points = " Points are exact Bayesian inference on sampled data, with standard errors." if result["gp"] is not None else ""
+    points += f" Diamonds are networks of width {result['net']['size']['width']}." if result["net"] is not None else ""
     entry = result["spectrum"]
     plots = [
         curve_plot(
@@ -133,6 +153,16 @@ def _check_note(result: Mapping[str, Any]) -> str:
     return f"Mean relative difference between theory and exact inference: {errors}."
 
 
+def _net_note(result: Mapping[str, Any]) -> str:
+    net = result["net"]
+    how = {
+        "langevin": "The mean of networks sampled from their posterior by Langevin dynamics",
+        "gradient descent": "Networks trained to the end by gradient descent with weight decay to their initial values",
+    }[net["method"]]
+    size = f"width {net['size']['width']}, {net['size']['heads']} heads of size {net['size']['head_size']}"
+    return f"{how}: {size}, {net['datasets']} data sets. They tend to exact inference as the width grows, and differ by about one over it."
+
+
 def _need_note(result: Mapping[str, Any]) -> str:
     if any(need["lower_bound"] for need in result["complexity"]):
         return "Sampled eigenvalues are lower bounds, so that the samples are upper ones."
@@ -169,6 +199,8 @@ def _method(architecture: Architecture, result: Mapping[str, Any]) -> list[Step]
         steps.append(
             Step(f"Functions that the spectrum does not resolve hold {100 * result['tail']:.2g} % of E[k]; they add as much to the ridge.")
         )
+    if result["net"] is not None:
+        steps.append(_network_step(result["net"]["method"]))
     if gap is not None:
         steps.append(
             Step(
@@ -177,3 +209,17 @@ def _method(architecture: Architecture, result: Mapping[str, Any]) -> list[Step]
             )
         )
     return [*steps, *kernel_steps(architecture, [result["kind"]])]
+
+
+def _network_step(method: str) -> Step:
+    """How networks were made to learn."""
+    if method == "langevin":
+        return Step(
+            "Finite networks are sampled by Langevin dynamics, whose stationary law for small steps η is the posterior with label noise T, "
+            "the ridge, and prior variance v of each weight:",
+            ["θ ← θ + v,   v ← β v − η ( T θ / v_θ + ∇ ½ Σ_n |f(x_n) − y_n|² ) + √(2 (1 − β) η T) ξ"],
+        )
+    return Step(
+        "Finite networks are trained by gradient descent with momentum until nothing changes, their initial function f_0 subtracted:",
+        ["½ Σ_n |f(x_n) − f_0(x_n) − y_n|² + ½ δ |θ − θ_0|²"],
+    )

@@ -16,9 +16,10 @@ _LOWEST = 1e-6
 
 
 def curve_plot(result: Mapping[str, Any], *, title: str, caption: str) -> Plot:
-    """Losses against the number of samples: theory as lines, exact inference as points with error bars."""
+    """Losses against the number of samples: theory as lines; exact inference, and finite networks, as points with error bars."""
     figure = go.Figure()
-    n, theory, exact = result["n_train"], result["theory"], result["gp"]
+    n, theory = result["n_train"], result["theory"]
+    measured = [(result["gp"], "exact", "circle"), (result["net"], "networks", "diamond-open")]
     floor = _LOWEST * max(value for loss in losses(result) for value in theory[loss] if value is not None)
     colours = dict(zip(LOSS_NAMES, SERIES_COLOURS, strict=False))
     for loss in losses(result):
@@ -31,17 +32,18 @@ def curve_plot(result: Mapping[str, Any], *, title: str, caption: str) -> Plot:
             line={"color": colours[loss], "width": 2, "dash": "dash" if loss == "ood" else "solid"},
             hovertemplate=f"{LOSS_NAMES[loss]}, theory<br>N = %{{x}}: %{{y:.4g}}<extra></extra>",
         )
-        if exact is not None:
-            figure.add_scatter(
-                x=exact["n_train"],
-                y=_above(exact[loss], floor),
-                legendgroup=loss,
-                showlegend=False,
-                mode="markers",
-                marker={"color": colours[loss], "size": 7},
-                error_y={"type": "data", "array": exact[f"{loss}_stderr"], "thickness": 1.2, "width": 3},
-                hovertemplate=f"{LOSS_NAMES[loss]}, exact<br>N = %{{x}}: %{{y:.4g}}<extra></extra>",
-            )
+        for points, name, symbol in measured:
+            if points is not None:
+                figure.add_scatter(
+                    x=points["n_train"],
+                    y=_above(points[loss], floor),
+                    legendgroup=loss,
+                    showlegend=False,
+                    mode="markers",
+                    marker={"color": colours[loss], "size": 7 if name == "exact" else 9, "symbol": symbol},
+                    error_y={"type": "data", "array": points[f"{loss}_stderr"], "thickness": 1.2, "width": 3},
+                    hovertemplate=f"{LOSS_NAMES[loss]}, {name}<br>N = %{{x}}: %{{y:.4g}}<extra></extra>",
+                )
     figure.add_scatter(
         x=n,
         y=_above(theory["equivalent_test"], floor),

@@ -48,6 +48,24 @@ def need_rows(result: Mapping[str, Any]) -> list[list[str]]:
     ]
 
 
+def net_header(result: Mapping[str, Any]) -> tuple[str, ...]:
+    """Column names of the table of finite networks."""
+    return ("N", "networks", "exact, same data", "difference", *(["R-hat", "effective samples"] if result["net"]["r_hat"] else []))
+
+
+def net_rows(result: Mapping[str, Any]) -> list[list[str]]:
+    """One row for each number of samples that networks were trained on: their test loss beside exact inference."""
+    net, rows = result["net"], []
+    for index, n in enumerate(net["n_train"]):
+        excess, error = net["excess"][index], net["excess_stderr"][index]
+        apart = "" if excess is None else f"{100 * excess:+.0f} ± {100 * error:.0f} %"
+        row = [str(n), _measured(net["test"][index], net["test_stderr"][index]), _number(net["exact_test"][index]), apart]
+        if net["r_hat"]:
+            row += [f"{net['r_hat'][index]:.3f}", f"{net['effective_samples'][index]:.0f}"]
+        rows.append(row)
+    return rows
+
+
 def breaking_rows(result: Mapping[str, Any]) -> list[list[str]]:
     """One row for each degree to which order was broken."""
     return [

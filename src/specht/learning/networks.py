@@ -1,0 +1,291 @@
+r"""Learning curves of finite networks, beside exact inference on the same data.
+
+For the NNGP kernel networks are sampled from their posterior by Langevin dynamics, and the mean of the sampled functions tends to the mean
+of the Gaussian process. For the NTK they are trained by gradient descent to the end of
+
+$$ \tfrac12 \sum_n |f(x_n) - f_0(x_n) - y_n|^2 + \tfrac\delta2 |\theta - \theta_0|^2 , $$
+
+with index 0 for what they were at the start, and each of them tends to regression with the tangent kernel.
+
+The scale of the readout is chosen such that random networks are as large as the target, times `output_scale`: exact inference with a
+ridge in units of E[k(x, x)] does not depend on it, and finite networks do. Large ones hardly move on their way to the target and
+stay near the kernel; small ones have to move far, and learn features.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import math
+import warnings
+from collections.abc import Callable
+from typing import Any, Literal
+
+import numpy as np
+
+from specht.architecture import Architecture
+from specht.errors import InputError, whole_number
+from specht.finite.data import Fixed
+from specht.finite.empirical import tangent_kernel
+from specht.finite.langevin import Sampling, StepSizeWarning, langevin
+from specht.finite.network import Network, Size
+from specht.finite.recipe import Recipe
+from specht.finite.train import Trained, train
+from specht.learning.datasets import Samples
+from specht.learning.gp import Problem, prepare, sample_sizes
+from specht.learning.tally import MeasuredCurve, Tally, mean_square, ratio
+from specht.sequences.checks import positive
+from specht.sequences.tasks import Task
+from specht.symmetry.progress import Progress, stages
+
+Method = Literal["langevin", "gradient descent"]
+REFERENCE = 512
+"""Sequences over which random networks and the target are measured."""
+CONVERGED = 10.0
+"""Relaxation times of gradient descent: what is left is e^-10."""
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Networks:
+    """Which networks are compared with theory, and how they are trained."""
+
+    size: Size = Size(width=32, heads=16, head_size=4)  # noqa: RUF009 -- immutable
+    output_scale: float = 1.0
+    """How large random networks are beside the target."""
+    sampling: Sampling = Sampling(chains=4, samples=40, burn_in=8.0, duration=24.0)  # noqa: RUF009 -- immutable
+    """Of Langevin dynamics, for the NNGP kernel."""
+    seeds: int = 4
+    """Networks that are trained on each dataset, for the NTK."""
+
+    def __post_init__(self) -> None:
+        positive("output_scale", self.output_scale)
+        whole_number("seeds", self.seeds, at_least=1)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class NetworkCurve:
+    """A learning curve of networks, at S numbers of samples."""
+
+    curve: MeasuredCurve
+    exact: MeasuredCurve
+    """Exact inference on the same datasets and test sequences."""
+    excess: np.ndarray
+    """Test loss over that of exact inference, minus one."""
+    excess_stderr: np.ndarray
+    """Over datasets, which both share."""
+    method: Method
+    networks: Networks
+    r_hat: np.ndarray | None
+    """Median over outputs, the largest over datasets; None for trained networks, or without BlackJAX."""
+    effective_samples: np.ndarray | None
+    """Median over outputs, the smallest over datasets."""
+    warnings: tuple[str, ...]
+    """What went wrong on the way, in sentences."""
+
+
+def learning_curve(
+    arch: Architecture,
+    task: Task,
+    *,
+    n_train: Any,
+    ridge: float = 1.0,
+    noise: float = 0.0,
+    datasets: int = 4,
+    seed: int = 0,
+    kind: str = "nngp",
+    n_test: int = 500,
+    scale: float | None = None,
+    networks: Networks = Networks(),  # noqa: B008 -- frozen
+    progress: Progress | None = None,
+) -> NetworkCurve:
+    """Errors of finite networks on a task against the number of samples; datasets are those of `gp.learning_curve` at the same seed.
+
+    >>> import specht
+    >>> source = specht.sources.uniform(2)
+    >>> task = Task(source, specht.targets.level(0, length=3, source=source))
+    >>> few = Networks(size=Size(8, 4, 2), sampling=Sampling(chains=2, samples=4, burn_in=1.0, duration=1.0))
+    >>> found = learning_curve(specht.Architecture(vocab=2, length=3), task, n_train=4, datasets=2, n_test=20, networks=few)
+    >>> found.curve.test.shape, found.method
+    ((1,), 'langevin')
+
+    Arguments:
+        networks: their size, and how they are trained or sampled.
+        progress: called as progress(done, total). The others are as for `gp.learning_curve`.
+    """
+    if ridge <= 0:
+        raise InputError(f"Networks are sampled and trained with a ridge above 0, got {ridge!r}: raise it.")
+    problem = prepare(arch, task, ridge=ridge, noise=noise, datasets=datasets, seed=seed, kind=kind, scale=scale, heads=None)
+    sizes, n_test = sample_sizes(n_train), whole_number("n_test", n_test, 1)
+    comparison = _Comparison.of(problem, task, sizes, datasets, n_test, networks)
+    for i in range(datasets):
+        problem.infer(i, sizes, comparison.fresh[i], comparison.exact)
+    if problem.inference.kind == "nngp":
+        return comparison.sampled(seed, progress)
+    return comparison.trained(seed, progress)
+
+
+def scaled_readout(problem: Problem, task: Task, output_scale: float) -> tuple[Architecture, float]:
+    """The architecture whose random networks are `output_scale` times as large as the target, and the factor in E[k(x, x)]."""
+    kernel, x = problem.inference.kernel, problem.data.reference(REFERENCE)
+    target = float(mean_square(task.target(x)) / task.target.outputs)
+    if target == 0.0:
+        raise InputError("The target is zero on every sequence, so networks have no scale to be compared with: take another.")
+    factor = output_scale**2 * target / float(kernel.diagonal(x, kind="nngp").mean())
+    return kernel.arch.replace(s_2=kernel.arch.s_2 * factor), factor
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class _Comparison:
+    """Networks and exact inference on the same data."""
+
+    problem: Problem
+    arch: Architecture
+    ridge: float
+    """In the units of the networks."""
+    sizes: list[int]
+    fresh: list[list[Samples]]
+    """Test sequences of every dataset, and those out of distribution if there are any."""
+    networks: Networks
+    exact: Tally
+    found: Tally
+
+    @classmethod
+    def of(cls, problem: Problem, task: Task, sizes: list[int], datasets: int, n_test: int, networks: Networks) -> _Comparison:
+        shifted = task.test_source is not None
+        arch, factor = scaled_readout(problem, task, networks.output_scale)
+        fresh = [
+            [problem.data.test(i, n_test)] + ([problem.data.out_of_distribution(i, n_test)] if shifted else []) for i in range(datasets)
+        ]
+        tallies = [Tally.empty(datasets, len(sizes), shifted) for _ in range(2)]
+        return cls(problem, arch, problem.inference.ridge * problem.scale * factor, sizes, fresh, networks, *tallies)
+
+    def start(self, outputs: int) -> Callable[[Any], Network]:
+        return lambda key: Network.init(self.arch, self.networks.size, key=key, outputs=outputs)
+
+    def sampled(self, seed: int, progress: Progress | None) -> NetworkCurve:
+        """The mean of networks sampled from the posterior."""
+        said: list[str] = []
+        r_hat, effective = np.full((2, len(self.fresh), len(self.sizes)), np.nan)
+        costs = np.array(self.sizes, dtype=float) ** 1.5  # a step costs as the samples, and their number grows as the root of them
+        told = stages(progress, np.tile(costs, len(self.fresh)).tolist())
+        for i, fresh in enumerate(self.fresh):
+            x, y = self.problem.data.training(i, max(self.sizes))
+            for place, n in enumerate(self.sizes):
+                at = [each.x for each in fresh] + [x[:n]]
+                ends = np.cumsum([0, *map(len, at)])
+                parts = [slice(int(first), int(last)) for first, last in itertools.pairwise(ends)]
+                number = i * len(self.sizes) + place
+                with warnings.catch_warnings(record=True) as caught:
+                    warnings.simplefilter("always", StepSizeWarning)
+                    posterior = langevin(
+                        self.start(y.shape[1]),
+                        x[:n],
+                        y[:n],
+                        np.concatenate(at),
+                        noise=self.ridge,
+                        sampling=self.networks.sampling,
+                        seed=(seed + 7919 * number) % 2**31,
+                        progress=told[number],
+                    )
+                said += [f"N = {n}: {each.message}" for each in caught if issubclass(each.category, StepSizeWarning)]
+                self.found.test[i, place], _ = posterior.at(parts[0]).mean_square_error(fresh[0].y)
+                self.found.train[i, place], _ = posterior.at(parts[-1]).mean_square_error(y[:n])
+                if self.found.ood is not None:
+                    self.found.ood[i, place], _ = posterior.at(parts[1]).mean_square_error(fresh[1].y)
+                self.found.overlap[i, place] = (posterior.at(parts[0]).mean * fresh[0].y).sum() / len(fresh[0].y)
+                self.found.square[i] = mean_square(fresh[0].y)
+                try:
+                    r_hat[i, place] = np.median(posterior.at(parts[0]).r_hat())
+                    effective[i, place] = np.median(posterior.at(parts[0]).effective_samples())
+                except InputError as error:  # BlackJAX is not installed
+                    said = [*said, str(error)] if str(error) not in said else said
+        known = not np.isnan(r_hat).any()
+        return self._curve("langevin", said, r_hat.max(axis=0) if known else None, effective.min(axis=0) if known else None)
+
+    def trained(self, seed: int, progress: Progress | None) -> NetworkCurve:
+        """The mean loss of networks trained to the end."""
+        said: list[str] = []
+        datasets = [self.problem.data.training(i, max(self.sizes)) for i in range(len(self.fresh))]
+        sets = {
+            name: Fixed(*_stacked(list(samples))) for name, samples in zip(("test", "ood"), zip(*self.fresh, strict=True), strict=False)
+        }
+        told = stages(progress, [n**1.5 for n in self.sizes])
+        for place, n in enumerate(self.sizes):
+            x, y = _stacked([Samples(data.x[:n], data.y[:n]) for data in datasets])
+            found = train_to_the_end(
+                self.start(y.shape[-1]),
+                Fixed(x, y),
+                self.ridge,
+                seeds=range(seed, seed + self.networks.seeds),
+                evaluate=sets,
+                progress=told[place],
+            )
+            said += [f"N = {n}: {found.warning}"] if found.warning else []
+            self.found.test[:, place] = _last(found, "test")
+            self.found.train[:, place] = _last(found, "train")
+            if self.found.ood is not None:
+                self.found.ood[:, place] = _last(found, "ood")
+            for i, fresh in enumerate(self.fresh):
+                values = np.mean([found.function(i, 0, s)(fresh[0].x) for s in range(self.networks.seeds)], axis=0)
+                self.found.overlap[i, place], self.found.square[i] = (values * fresh[0].y).sum() / len(values), mean_square(fresh[0].y)
+        return self._curve("gradient descent", said, None, None)
+
+    def _curve(self, method: Method, said: list[str], r_hat: np.ndarray | None, effective: np.ndarray | None) -> NetworkCurve:
+        quotient, stderr = ratio(self.found.test, self.exact.test)
+        return NetworkCurve(
+            curve=self.found.curve(self.sizes, self.problem.scale),
+            exact=self.exact.curve(self.sizes, self.problem.scale, self.problem.scale_stderr, self.problem.inference.kernel.heads),
+            excess=quotient - 1.0,
+            excess_stderr=stderr,
+            method=method,
+            networks=self.networks,
+            r_hat=r_hat,
+            effective_samples=effective,
+            warnings=tuple(said),
+        )
+
+
+def train_to_the_end(
+    start: Callable[[Any], Network],
+    data: Fixed,
+    ridge: float,
+    *,
+    seeds: Any,
+    evaluate: dict[str, Fixed],
+    progress: Progress | None = None,
+) -> Trained:
+    """Networks at the minimum of the loss with ridge (see above), by gradient descent with momentum.
+
+    The step follows from the largest curvature, the ridge plus the largest eigenvalue of the tangent kernel of the first network, and
+    the momentum is the best one for the smallest, the ridge.
+    """
+    import jax
+
+    x, n = np.asarray(data.x), np.asarray(data.x).shape[-2]
+    first = start(jax.random.split(jax.random.key(next(iter(seeds))))[0])
+    tangent = tangent_kernel(first, x.reshape(-1, x.shape[-1])[:n])
+    curvature = ridge + 1.5 * float(np.linalg.eigvalsh(tangent)[-1])  # networks differ, and change
+    rate = ridge / curvature
+    recipe = Recipe(
+        steps=math.ceil(CONVERGED / math.sqrt(rate)),
+        learning_rate=n / (2.0 * curvature),  # the recipe's loss is the mean of the square, 2/n of the sum above
+        weight_decay=2.0 * ridge / n,
+        decay_to="start",
+        centred=True,
+        optimiser="momentum",
+        momentum=(1.0 - math.sqrt(rate)) ** 2,
+        records=4,
+    )
+    return train(start, data, recipe, seeds=seeds, evaluate=evaluate, progress=progress)
+
+
+def _last(found: Trained, name: str) -> np.ndarray:
+    """Losses at the end, averaged over the seeds that did not diverge, for every dataset."""
+    losses = np.where(found.diverged, np.nan, found.losses[name][..., -1])[:, 0]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # all of them diverged
+        return np.nanmean(losses, axis=1)
+
+
+def _stacked(samples: list[Samples]) -> tuple[np.ndarray, np.ndarray]:
+    return np.stack([each.x for each in samples]), np.stack([each.y for each in samples])

@@ -1,0 +1,177 @@
+"""Is a trained network where its kernel says? Loss, symmetry and tangent kernel of trained networks against the kernel's prediction.
+
+Networks in the *kernel regime* do what regression with their tangent kernel does: the same loss, the same share of the function at every
+level of symmetry, and a tangent kernel that training leaves alone. Networks that *learn features* change it, and may do better or worse.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from typing import Any, Literal
+
+import numpy as np
+
+from specht.architecture import Architecture
+from specht.finite.data import Fixed
+from specht.finite.empirical import tangent_kernel
+from specht.finite.network import Network
+from specht.finite.train import Trained
+from specht.learning.gp import Problem, prepare
+from specht.learning.networks import Networks, scaled_readout, train_to_the_end
+from specht.learning.tally import average, mean_square
+from specht.sequences.tasks import Task
+from specht.symmetry.profile import Profile, profile
+
+Verdict = Literal["kernel", "features", "unclear"]
+LOSS_TOLERANCE = 0.1
+"""Relative difference in test loss that the kernel regime allows."""
+PROFILE_TOLERANCE = 0.1
+"""Share of the variance that may lie at other levels."""
+KERNEL_TOLERANCE = 0.25
+"""Relative change of the tangent kernel above which features were learnt."""
+_PROBES = 32
+"""Sequences on which tangent kernels are compared."""
+_PROFILED = 400
+"""Sequences drawn for each profile."""
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Regime:
+    """What trained networks did, beside what their kernel predicts from the same data."""
+
+    verdict: Verdict
+    n_train: int
+    output_scale: float
+    loss: float
+    loss_stderr: float
+    """Test loss of the networks: mean over them and its standard error."""
+    kernel_loss: float
+    """Of regression with the infinite tangent kernel."""
+    kernel_change: float
+    kernel_change_stderr: float
+    """Distance of the tangent kernel after training from that before, over its norm before."""
+    levels: tuple[int, ...]
+    shares: np.ndarray
+    """Of the variance of the trained functions at each level, mean over networks; what is above the last level is missing from the sum."""
+    shares_stderr: np.ndarray
+    kernel_shares: np.ndarray
+    """The same of the kernel's function."""
+    warning: str | None
+    """On networks that diverged."""
+
+    @property
+    def excess(self) -> float:
+        """Test loss over that of the kernel, minus one."""
+        return self.loss / self.kernel_loss - 1.0
+
+    @property
+    def excess_stderr(self) -> float:
+        return self.loss_stderr / self.kernel_loss
+
+    @property
+    def moved(self) -> float:
+        """Share of the variance that lies at other levels than the kernel says."""
+        return float(np.abs(self.shares - self.kernel_shares).sum() / 2.0)
+
+    @property
+    def moved_stderr(self) -> float:
+        return float(np.sqrt(np.square(self.shares_stderr).sum()) / 2.0)
+
+    def __str__(self) -> str:
+        end = {
+            "kernel": "They are in the kernel regime.",
+            "features": "They learn features: the theory of the kernel does not describe them.",
+            "unclear": "They are not in the kernel regime, and their kernel hardly moved: too narrow, or not trained to the end.",
+        }[self.verdict]
+        return (
+            f"Trained on {self.n_train} samples, networks have a test loss {100 * self.excess:+.1f} ± {100 * self.excess_stderr:.1f} % "
+            f"from their kernel's, {100 * self.moved:.1f} % of the variance at other levels of symmetry, and a tangent kernel that "
+            f"changed by {100 * self.kernel_change:.0f} %. {end}"
+        )
+
+
+def kernel_regime(
+    arch: Architecture,
+    task: Task,
+    *,
+    n_train: int,
+    ridge: float = 1.0,
+    noise: float = 0.0,
+    seed: int = 0,
+    n_test: int = 1000,
+    scale: float | None = None,
+    networks: Networks = Networks(),  # noqa: B008 -- frozen
+    progress: Callable[[int, int], None] | None = None,
+) -> Regime:
+    """Train networks on one dataset of a task and compare them with regression by the infinite tangent kernel.
+
+    Arguments:
+        scale: E[k(x, x)] of the tangent kernel, the unit of the ridge; estimated unless given.
+        networks: their size, their number, and `output_scale`: large for the kernel regime, small for features.
+        progress: called as progress(done, total). The others are as for `gp.learning_curve`.
+    """
+    problem = prepare(arch, task, ridge=ridge, noise=noise, datasets=2, seed=seed, kind="ntk", scale=scale, heads=None)
+    (x, y), test = problem.data.training(0, n_train), problem.data.test(0, n_test)
+    sized, factor = scaled_readout(problem, task, networks.output_scale)
+    found = train_to_the_end(
+        lambda key: Network.init(sized, networks.size, key=key, outputs=y.shape[1]),
+        Fixed(x, y),
+        ridge * problem.scale * factor,
+        seeds=range(seed, seed + networks.seeds),
+        evaluate={"test": Fixed(test.x, test.y)},
+        progress=progress,
+    )
+    kept = [place for place in range(networks.seeds) if not found.diverged[0, 0, place]]
+    losses = found.losses["test"][0, 0, kept, -1].astype(np.float64)
+    changes = np.array([_kernel_change(found, place, test.x[:_PROBES]) for place in kept])
+    kernel_function = _kernel_function(problem, x, y)
+    profiles = [_profile(found.function(0, 0, place), task, arch) for place in kept]
+    shares, shares_stderr = average(np.array([each.variance_shares for each in profiles]))
+    loss, loss_stderr = average(losses)
+    change, change_stderr = average(changes)
+    regime = Regime(
+        verdict="unclear",
+        n_train=n_train,
+        output_scale=networks.output_scale,
+        loss=float(loss),
+        loss_stderr=float(loss_stderr),
+        kernel_loss=float(mean_square(kernel_function(test.x) - test.y)),
+        kernel_change=float(change),
+        kernel_change_stderr=float(change_stderr),
+        levels=profiles[0].levels,
+        shares=shares,
+        shares_stderr=shares_stderr,
+        kernel_shares=_profile(kernel_function, task, arch).variance_shares,
+        warning=found.warning,
+    )
+    return dataclasses.replace(regime, verdict=_verdict(regime))
+
+
+def _verdict(regime: Regime) -> Verdict:
+    same_loss = abs(regime.excess) <= max(LOSS_TOLERANCE, 3.0 * regime.excess_stderr)
+    same_profile = regime.moved <= max(PROFILE_TOLERANCE, 3.0 * regime.moved_stderr)
+    if regime.kernel_change > KERNEL_TOLERANCE:
+        return "features"
+    return "kernel" if same_loss and same_profile else "unclear"
+
+
+def _kernel_change(found: Trained, seed: int, x: np.ndarray) -> float:
+    """Relative change of the tangent kernel of one network on given sequences."""
+    import jax
+
+    key = jax.random.split(jax.random.key(found.seeds[seed]))[0]
+    before: Any = found.start(key)
+    leaves = [leaf[0, 0, seed] for leaf in jax.tree.leaves(found.models)]
+    after = jax.tree.unflatten(jax.tree.structure(before), leaves)
+    kernels = [tangent_kernel(network, x) for network in (before, after)]
+    return float(np.linalg.norm(kernels[1] - kernels[0]) / np.linalg.norm(kernels[0]))
+
+
+def _kernel_function(problem: Problem, x: np.ndarray, y: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
+    """The function that regression with the infinite tangent kernel learns."""
+    return lambda at: problem.inference.posteriors(x, y, [len(x)], [np.asarray(at)]).means[0][0]
+
+
+def _profile(function: Callable[[np.ndarray], np.ndarray], task: Task, arch: Architecture) -> Profile:
+    return profile(function, task.source, arch.length, samples=_PROFILED, max_level=3, readout=arch.readout)

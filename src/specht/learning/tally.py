@@ -1,0 +1,97 @@
+"""Errors of learnt functions, dataset by dataset, and the learning curve that they make."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+
+from specht.learning.datasets import Samples
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class MeasuredCurve:
+    """A measured learning curve: means over datasets and their standard errors, all of shape (S,) for S numbers of samples."""
+
+    n_train: np.ndarray
+    """Numbers of samples N."""
+    test: np.ndarray
+    test_stderr: np.ndarray
+    train: np.ndarray
+    train_stderr: np.ndarray
+    ood: np.ndarray | None
+    """None for a task without a test source."""
+    ood_stderr: np.ndarray | None
+    learned: np.ndarray
+    """NaN where the target is zero."""
+    learned_stderr: np.ndarray
+    datasets: int
+    scale: float
+    """E[k(x, x)], the unit of the ridge."""
+    scale_stderr: float
+    """Of the sequences that it was estimated from; zero where it was given."""
+    heads: int | None
+    """Sampled heads of the kernel; None where it is exact or none was used."""
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Tally:
+    """Mean squared errors (D, S) of D datasets at S numbers of samples, to be filled in."""
+
+    test: np.ndarray
+    train: np.ndarray
+    ood: np.ndarray | None
+    overlap: np.ndarray
+    """E[f . g] on the test sequences."""
+    square: np.ndarray
+    """E[g^2] on them, (D, 1)."""
+
+    @classmethod
+    def empty(cls, datasets: int, sizes: int, shifted: bool) -> Tally:
+        test, train, ood, overlap = np.full((4, datasets, sizes), np.nan)
+        return cls(test, train, ood if shifted else None, overlap, np.full((datasets, 1), np.nan))
+
+    def curve(self, n_train: list[int], scale: float, scale_stderr: float = 0.0, heads: int | None = None) -> MeasuredCurve:
+        """Means over datasets, with their standard errors."""
+        (test, test_stderr), (train, train_stderr) = average(self.test), average(self.train)
+        ood, ood_stderr = (None, None) if self.ood is None else average(self.ood)
+        learned, learned_stderr = ratio(self.overlap, self.square)
+        return MeasuredCurve(
+            n_train=np.array(n_train),
+            test=test,
+            test_stderr=test_stderr,
+            train=train,
+            train_stderr=train_stderr,
+            ood=ood,
+            ood_stderr=ood_stderr,
+            learned=learned,
+            learned_stderr=learned_stderr,
+            datasets=len(self.test),
+            scale=scale,
+            scale_stderr=scale_stderr,
+            heads=heads,
+        )
+
+
+def overlaps(means: np.ndarray, fresh: Samples) -> np.ndarray:
+    """E[f . g] for functions (S, M, K) on M fresh sequences."""
+    return np.einsum("smk,mk->s", means, fresh.y) / len(fresh.y)
+
+
+def mean_square(values: np.ndarray) -> np.ndarray:
+    """Mean over sequences of the square summed over outputs: (..., n, K) -> (...)."""
+    return np.square(values).sum(axis=-1).mean(axis=-1)
+
+
+def average(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Mean over datasets, the first axis, and its standard error."""
+    return values.mean(axis=0), values.std(axis=0, ddof=1) / np.sqrt(len(values))
+
+
+def ratio(above: np.ndarray, below: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Ratio of the means over datasets, with the standard error that both have together (to first order)."""
+    total = below.mean(axis=0)
+    if not (total > 0.0).all():
+        return np.full(above.shape[1], np.nan), np.full(above.shape[1], np.nan)
+    found = above.mean(axis=0) / total
+    return found, average(above - found * below)[1] / total
