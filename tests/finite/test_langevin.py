@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import warnings
 
@@ -12,8 +13,9 @@ from linear_model import linear, problem
 
 from specht.architecture import Architecture
 from specht.errors import InputError
-from specht.finite.langevin import Posterior, Sampling, StepSizeWarning, _decays, langevin
+from specht.finite.langevin import Sampling, StepSizeWarning, _decays, langevin
 from specht.finite.network import Network, Size
+from specht.finite.posterior import Posterior
 
 PRIOR, NOISE = 0.5, 2.0
 
@@ -85,6 +87,21 @@ def test_both_parametrisations_have_one_posterior():
     assert energies["ntk"][0] == pytest.approx(0.3 * sum(leaf.size for leaf in jax.tree.leaves(network)), rel=0.1)
 
 
+def test_the_mean_over_the_readout_is_that_of_the_functions_with_less_noise():
+    x, at = tokens(6), tokens(5, seed=1)
+    sampling = Sampling(chains=12, samples=60, burn_in=10.0, duration=100.0)
+    start = functools.partial(_network, Size(8, 4, 4))
+    found = langevin(start, x, 1.0 + x[:, 0], at, noise=1.0, sampling=sampling)
+    plain = found.sampled_only()
+    assert (np.abs(found.mean - plain.mean) <= 4.0 * np.hypot(found.stderr, plain.stderr)).all()
+    assert np.median(found.stderr / plain.stderr) < 0.5
+    assert np.abs(found.mean).min() > 10.0 * found.stderr.max()  # so that something was compared
+
+
+def _network(size, key):
+    return Network.init(ARCH, size, key=key)
+
+
 def test_prior_variances_are_those_of_the_weights():
     for name, expected in (("ntk", 1.0), ("standard", 1.0 / 64)):
         network = Network.init(ARCH, Size(64, 8, 8), key=jax.random.key(0), parametrisation=name)
@@ -96,7 +113,7 @@ def test_prior_variances_are_those_of_the_weights():
 
 
 def fake(samples: np.ndarray) -> Posterior:
-    return Posterior(samples.astype(np.float32), step=0.1, momentum=0.9, curvature=1.0, burn_in=0, thin=1)
+    return Posterior(samples.astype(np.float32), None, step=0.1, momentum=0.9, curvature=1.0, burn_in=0, thin=1)
 
 
 def test_diagnostics_tell_good_chains_from_bad_ones():

@@ -24,7 +24,7 @@ def use_compilation_cache() -> None:
         except OSError:
             return  # a home that cannot be written to makes the command slower, not impossible
         os.environ[CACHE_VARIABLE] = str(folder)
-    os.environ.setdefault(THRESHOLD_VARIABLE, "0.3")
+    os.environ.setdefault(THRESHOLD_VARIABLE, "0")  # many small programs take as long to compile as one large
 
 
 def user_cache() -> Path:

@@ -63,7 +63,9 @@ class _Weights:
 
     def __init__(self, key: PRNGKeyArray, count: int, parametrisation: str):
         padded = 2**14 * math.ceil(count / 2**14)  # few different lengths, so that small networks share one program
-        self.numbers = jax.random.normal(key, (padded,), jnp.float32)
+        numbers = jax.random.normal(key, (padded,), jnp.float32)
+        # Cut up by NumPy, where slices cost nothing, unless the key is traced.
+        self.numbers = numbers if isinstance(numbers, jax.core.Tracer) else np.asarray(numbers)
         self.used = 0
         self.folded = parametrisation == "standard"
 
@@ -71,7 +73,7 @@ class _Weights:
         """A weight whose entries, scale included, have the given variance."""
         start, self.used = self.used, self.used + math.prod(shape)
         normal, scale = self.numbers[start : self.used].reshape(shape), math.sqrt(variance)
-        return Weight(scale * normal, 1.0, variance) if self.folded else Weight(normal, scale, 1.0)
+        return Weight(jnp.asarray(scale * normal), 1.0, variance) if self.folded else Weight(jnp.asarray(normal), scale, 1.0)
 
 
 class Block(eqx.Module):

@@ -1,0 +1,94 @@
+"""What networks sampled from a posterior say: means with standard errors, losses, and whether the chains can be trusted."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from typing import Any
+
+import jax
+import numpy as np
+from jaxtyping import Float32, Float64
+
+from specht.errors import InputError
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Posterior:
+    """Functions sampled from the posterior, at M inputs with K outputs."""
+
+    samples: Float32[np.ndarray, "chains samples M K"]
+    """The sampled functions."""
+    conditional: Float64[np.ndarray, "chains samples M K"] | None
+    """Mean over the readout weights given everything else, at each sample; None for a model that is no `Network`."""
+    step: float
+    momentum: float
+    curvature: float
+    """Largest curvature met, at the start or after burn-in."""
+    burn_in: int
+    """Steps before the first sample."""
+    thin: int
+    """Steps from one sample to the next."""
+
+    @property
+    def chain_means(self) -> Float64[np.ndarray, "chains M K"]:
+        """Of every chain, over the readout weights exactly where that can be done."""
+        return (self.samples if self.conditional is None else self.conditional).astype(np.float64).mean(axis=1)
+
+    @property
+    def mean(self) -> Float64[np.ndarray, "M K"]:
+        return self.chain_means.mean(axis=0)
+
+    @property
+    def stderr(self) -> Float64[np.ndarray, "M K"]:
+        """Standard error of the mean, from the scatter of independent chains."""
+        return self.chain_means.std(axis=0, ddof=1) / math.sqrt(len(self.samples))
+
+    @property
+    def variance(self) -> Float64[np.ndarray, "M K"]:
+        """Of the sampled functions."""
+        return self.samples.astype(np.float64).var(axis=(0, 1), ddof=1)
+
+    def at(self, part: slice) -> Posterior:
+        """The same at some of the inputs."""
+        conditional = None if self.conditional is None else self.conditional[:, :, part]
+        return dataclasses.replace(self, samples=self.samples[:, :, part], conditional=conditional)
+
+    def sampled_only(self) -> Posterior:
+        """The same without what is known of the readout: means are then those of the sampled functions."""
+        return dataclasses.replace(self, conditional=None)
+
+    def mean_square_error(self, y: Any) -> tuple[float, float]:
+        """Mean over inputs of the squared error of the posterior mean, summed over outputs, and its standard error over chains.
+
+        The noise of a mean over few chains would add to it, and is taken out.
+        """
+        errors = self.chain_means - np.asarray(y, dtype=np.float64).reshape(self.mean.shape)
+        value = _unbiased_square(errors)
+        left_out = [_unbiased_square(np.delete(errors, chain, axis=0)) for chain in range(len(errors))] if len(errors) > 2 else [value] * 2
+        chains = len(left_out)
+        return value, math.sqrt((chains - 1) / chains * float(np.square(np.array(left_out) - np.mean(left_out)).sum()))
+
+    def r_hat(self) -> Float64[np.ndarray, "M K"]:
+        """Rank-normalised split R-hat of every output: close to one where chains agree. By BlackJAX."""
+        return _diagnosed("rhat", self.samples)
+
+    def effective_samples(self) -> Float64[np.ndarray, "M K"]:
+        """Independent samples that all chains together are worth, for every output. By BlackJAX."""
+        return _diagnosed("ess_bulk", self.samples)
+
+
+def _unbiased_square(errors: np.ndarray) -> float:
+    """The squared error of the mean over the first axis, less what its own noise adds."""
+    own = errors.var(axis=0, ddof=1) / len(errors)
+    return float((np.square(errors.mean(axis=0)) - own).sum(axis=-1).mean())
+
+
+def _diagnosed(what: str, samples: np.ndarray) -> np.ndarray:
+    try:
+        from blackjax import diagnostics
+    except ImportError:
+        raise InputError("R-hat and effective sample size are computed by BlackJAX: pip install 'specht[langevin]'.") from None
+    with jax.numpy_dtype_promotion("standard"), jax.numpy_rank_promotion("allow"):
+        found = getattr(diagnostics, what)(samples)
+    return np.asarray(found, dtype=np.float64).reshape(samples.shape[2:])  # axes of length one are squeezed there
