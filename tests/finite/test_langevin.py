@@ -62,7 +62,7 @@ def test_a_step_beyond_stability_gets_a_sentence():
     x, y = problem()
     with pytest.raises(InputError, match="diverged with a step of 1:"):
         langevin(
-            linear(3), x, y, x, noise=NOISE, prior=PRIOR, sampling=Sampling(chains=2, samples=100, duration=1000.0, step=1.0, momentum=0.9)
+            linear(3), x, y, x, noise=NOISE, prior=PRIOR, sampling=Sampling(chains=3, samples=100, duration=1000.0, step=1.0, momentum=0.9)
         )
 
 
@@ -167,5 +167,5 @@ def test_no_warning_at_the_default_step():
     x, y = problem()
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        found = langevin(linear(3), x, y, x[:2], noise=1.0, prior=1.0, sampling=Sampling(chains=2, samples=4, duration=1.0))
+        found = langevin(linear(3), x, y, x[:2], noise=1.0, prior=1.0, sampling=Sampling(chains=3, samples=4, duration=1.0))
     assert found.step * found.curvature == pytest.approx(0.05, rel=0.01)

@@ -62,7 +62,7 @@ class Sampling:
     """How long to sample, and in how small steps. Times are in units of the slowest relaxation, that of a weight without data."""
 
     chains: int = 8
-    """Independent chains, each from its own random network; at least 2, for without a second there is no standard error."""
+    """Independent chains, each from its own random network; at least 3, for standard errors come from leaving one out."""
     samples: int = 50
     """Networks kept of each chain, evenly spaced in time."""
     burn_in: float = 10.0
@@ -77,7 +77,7 @@ class Sampling:
     """The step itself, instead."""
 
     def __post_init__(self) -> None:
-        whole_number("chains", self.chains, at_least=2)
+        whole_number("chains", self.chains, at_least=3)
         whole_number("samples", self.samples, at_least=4)
         for name in ("burn_in", "duration", "curvature_step", "step"):
             value = getattr(self, name)
@@ -106,7 +106,7 @@ def langevin(
     >>> from specht.finite.network import Size
     >>> arch = Architecture(vocab=2, length=3)
     >>> x = np.random.default_rng(0).integers(2, size=(16, 4))
-    >>> short = Sampling(chains=2, samples=4, burn_in=0.1, duration=0.1)
+    >>> short = Sampling(chains=3, samples=4, burn_in=0.1, duration=0.1)
     >>> langevin(lambda key: Network.init(arch, Size(8, 2, 4), key=key), x, x[:, 0], x[:5], noise=1.0, sampling=short).mean.shape
     (5, 1)
 

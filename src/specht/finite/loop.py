@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import equinox as eqx
 import jax
@@ -24,6 +24,8 @@ from specht.finite.recipe import Recipe
 
 Forward = Callable[[Any, Any, Any], Any]
 """From a model, inputs (n, ...) and a random key to outputs (n, outputs)."""
+AnyArray: TypeAlias = Array | np.ndarray
+"""On the device, or about to be taken there."""
 NOT_YET = -1
 _DIVERGED = 1e3
 """A run whose training loss is this many times what it was at the start will not come back."""
@@ -43,19 +45,19 @@ class State(eqx.Module):
     params: PyTree
     moments: PyTree
     """State of the optimiser."""
-    order: Int[Array, "*runs n"] | None
+    order: Int[AnyArray, "*runs n"] | None
     """In which samples of a fixed dataset are gone through; None where all are taken at once, or none twice."""
-    batch_loss: Float[Array, "*runs"]
+    batch_loss: Float[AnyArray, "*runs"]
     """Of the last batch."""
-    first_loss: Float[Array, "*runs"]
+    first_loss: Float[AnyArray, "*runs"]
     best: PyTree | None
     """Parameters with the least loss on the watched set, where training stops by it."""
-    best_loss: Float[Array, "*runs"]
-    waited: Int[Array, "*runs"]
+    best_loss: Float[AnyArray, "*runs"]
+    waited: Int[AnyArray, "*runs"]
     """Records since then."""
-    stopped_at: Int[Array, "*runs"]
+    stopped_at: Int[AnyArray, "*runs"]
     """Step at which training ended early, or `NOT_YET`."""
-    diverged_at: Int[Array, "*runs"]
+    diverged_at: Int[AnyArray, "*runs"]
 
 
 class Run(eqx.Module):
@@ -64,11 +66,11 @@ class Run(eqx.Module):
     state: State
     start: PyTree | None
     """Parameters at the start, where they are needed."""
-    learning_rate: Float[Array, "*runs"]
+    learning_rate: Float[AnyArray, "*runs"]
     key: Key[Array, "*runs"]
-    x: Num[Array, "..."]
+    x: Num[AnyArray, "..."]
     """The dataset, or the fresh samples of this slice (steps, batch, ...)."""
-    y: Num[Array, "..."]
+    y: Num[AnyArray, "..."]
     sets: dict[str, Blocks]
 
 

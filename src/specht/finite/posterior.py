@@ -65,7 +65,7 @@ class Posterior:
         """
         errors = self.chain_means - np.asarray(y, dtype=np.float64).reshape(self.mean.shape)
         value = _unbiased_square(errors)
-        left_out = [_unbiased_square(np.delete(errors, chain, axis=0)) for chain in range(len(errors))] if len(errors) > 2 else [value] * 2
+        left_out = [_unbiased_square(np.delete(errors, chain, axis=0)) for chain in range(len(errors))]
         chains = len(left_out)
         return value, math.sqrt((chains - 1) / chains * float(np.square(np.array(left_out) - np.mean(left_out)).sum()))
 

@@ -13,7 +13,7 @@ import hashlib
 import itertools
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple, Protocol, runtime_checkable
+from typing import Any, NamedTuple, Protocol, TypeAlias, runtime_checkable
 
 import equinox as eqx
 import jax
@@ -100,6 +100,10 @@ class Trained:
             return values[: len(x)]
 
         return function
+
+
+_Member: TypeAlias = tuple[int, float, int]
+"""Dataset, learning rate and seed of a run."""
 
 
 class _Keys(NamedTuple):
@@ -221,8 +225,9 @@ class _Training:
         identity = self._identity() if checkpoint is not None else ""
         kept = checkpoint.load(identity) if checkpoint is not None else None
         group_at, slice_at, leaves = ledger.restore(kept) if kept is not None else (0, 0, None)
+        runs: Run | None = None
         for number in range(group_at, len(groups)):
-            runs, rest = self._begin(groups[number])
+            runs, rest = self._begin(groups[number], runs, groups[max(0, number - 1)])
             if leaves is not None:
                 runs, leaves = dataclasses.replace(runs, state=_unflattened(runs.state, leaves)), None
             for place in range(slice_at, len(slices)):
@@ -273,36 +278,37 @@ class _Training:
         work = _SLICE_WORK / (6 * self.numbers * self.recipe.batch * width * self.chunk)
         return max(1, min(int(work), _BLOCK_NUMBERS // (self.recipe.batch * width * self.chunk)))
 
-    def _begin(self, group: list[tuple[int, float, int]]) -> tuple[Run, Any]:
-        """A group of runs before their first step, with everything they read, and what of the model is not trained."""
+    def _begin(self, group: list[_Member], before: Run | None, before_group: list[_Member]) -> tuple[Run, Any]:
+        """A group of runs before their first step, and what of the model is not trained.
+
+        What they read is that of the group before, where the datasets are the same: taking it to the device again would cost more than
+        a hundred steps of a small network.
+        """
         keys = [_keys(seed) for _, _, seed in group]
         split = [eqx.partition(self.start(key.start), eqx.is_inexact_array) for key in keys]
         params = _stacked([params for params, _ in split])
-        blank = _stacked([self._blank] * len(group))
+        state = dataclasses.replace(self._blank, params=params, best=params if self.recipe.patience is not None else None)
+        start = params if self.recipe.keeps_start else None
+        rates, run_keys = np.array([rate for _, rate, _ in group], np.float32), jnp.stack([key.run for key in keys])
+        if before is not None and [member[0] for member in group] == [member[0] for member in before_group]:
+            return dataclasses.replace(before, state=state, start=start, learning_rate=rates, key=run_keys), split[0][1]
         x, y = _stacked([self._inputs(dataset, seed, 0) for dataset, _, seed in group])
-        runs = Run(
-            state=dataclasses.replace(blank, params=params, best=params if self.recipe.patience is not None else None),
-            start=params if self.recipe.keeps_start else None,
-            learning_rate=jnp.array([rate for _, rate, _ in group], jnp.float32),
-            key=jnp.stack([key.run for key in keys]),
-            x=x,
-            y=y,
-            sets=_stacked([self._sets(dataset) for dataset, _, _ in group]),
-        )
-        return runs, split[0][1]
+        read = jax.device_put((x, y, _stacked([self._sets(dataset) for dataset, _, _ in group])))
+        return Run(state, start, rates, run_keys, *read), split[0][1]
 
     @functools.cached_property
     def _blank(self) -> State:
-        """The state before the first step but for the parameters: nothing else in it depends on the seed."""
+        """The states of a group before their first step but for the parameters: nothing else in them depends on the seed."""
         params = eqx.filter(self.start(_keys(self.seeds[0]).start), eqx.is_inexact_array)
-        return initial_state(self.plan, params, 0 if isinstance(self.data, Fresh) else self.data.n)
+        blank = initial_state(self.plan, params, 0 if isinstance(self.data, Fresh) else self.data.n)
+        return _stacked([blank] * self.chunk)
 
     def _sets(self, dataset: int) -> dict[str, Blocks]:
         """What losses are recorded on."""
         sets = self.sets | ({"train": self.data} if isinstance(self.data, Fixed) else {})
         return {name: in_blocks(given.x[dataset % given.datasets], given.y[dataset % given.datasets]) for name, given in sets.items()}
 
-    def _with_fresh_samples(self, runs: Run, group: list[tuple[int, float, int]], place: int) -> Run:
+    def _with_fresh_samples(self, runs: Run, group: list[_Member], place: int) -> Run:
         x, y = _stacked([self._inputs(dataset, seed, place) for dataset, _, seed in group])
         return dataclasses.replace(runs, x=x, y=y)
 
@@ -375,7 +381,7 @@ def _grouped(items: Iterator[Any], size: int) -> Iterator[list[Any]]:
 
 def _stacked(trees: Sequence[Any]) -> Any:
     """Leaves side by side on a new first axis; put together by NumPy, which is quicker than a program for every shape."""
-    return jax.device_put(jax.tree.map(lambda *leaves: np.stack([np.asarray(leaf) for leaf in leaves]), *trees))
+    return jax.tree.map(lambda *leaves: np.stack([np.asarray(leaf) for leaf in leaves]), *trees)
 
 
 def _unflattened(like: Any, leaves: Sequence[np.ndarray]) -> Any:

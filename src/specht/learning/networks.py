@@ -7,9 +7,9 @@ $$ \tfrac12 \sum_n |f(x_n) - f_0(x_n) - y_n|^2 + \tfrac\delta2 |\theta - \theta_
 
 with index 0 for what they were at the start, and each of them tends to regression with the tangent kernel.
 
-The scale of the readout is chosen such that random networks are as large as the target, times `output_scale`: exact inference with a
-ridge in units of E[k(x, x)] does not depend on it, and finite networks do. Large ones hardly move on their way to the target and
-stay near the kernel; small ones have to move far, and learn features.
+Labels are given in units such that random networks are as large as the target, times `output_scale`: exact inference with a ridge in units
+of E[k(x, x)] does not depend on it, and finite networks do. Large ones hardly move on their way to the target and stay near the
+kernel; small ones have to move far, and learn features.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ from specht.finite.data import Fixed
 from specht.finite.empirical import tangent_kernel
 from specht.finite.langevin import Sampling, StepSizeWarning, langevin
 from specht.finite.network import Network, Size
+from specht.finite.posterior import Posterior
 from specht.finite.recipe import Recipe
 from specht.finite.train import Trained, train
 from specht.learning.datasets import Samples
@@ -96,6 +97,7 @@ def learning_curve(
     n_test: int = 500,
     scale: float | None = None,
     networks: Networks = Networks(),  # noqa: B008 -- frozen
+    diagnose: bool = True,
     progress: Progress | None = None,
 ) -> NetworkCurve:
     """Errors of finite networks on a task against the number of samples; datasets are those of `gp.learning_curve` at the same seed.
@@ -103,13 +105,14 @@ def learning_curve(
     >>> import specht
     >>> source = specht.sources.uniform(2)
     >>> task = Task(source, specht.targets.level(0, length=3, source=source))
-    >>> few = Networks(size=Size(8, 4, 2), sampling=Sampling(chains=2, samples=4, burn_in=1.0, duration=1.0))
+    >>> few = Networks(size=Size(8, 4, 2), sampling=Sampling(chains=3, samples=4, burn_in=1.0, duration=1.0))
     >>> found = learning_curve(specht.Architecture(vocab=2, length=3), task, n_train=4, datasets=2, n_test=20, networks=few)
     >>> found.curve.test.shape, found.method
     ((1,), 'langevin')
 
     Arguments:
         networks: their size, and how they are trained or sampled.
+        diagnose: whether chains are diagnosed, by BlackJAX.
         progress: called as progress(done, total). The others are as for `gp.learning_curve`.
     """
     if ridge <= 0:
@@ -120,18 +123,20 @@ def learning_curve(
     for i in range(datasets):
         problem.infer(i, sizes, comparison.fresh[i], comparison.exact)
     if problem.inference.kind == "nngp":
-        return comparison.sampled(seed, progress)
+        return comparison.sampled(seed, diagnose, progress)
     return comparison.trained(seed, progress)
 
 
-def scaled_readout(problem: Problem, task: Task, output_scale: float) -> tuple[Architecture, float]:
-    """The architecture whose random networks are `output_scale` times as large as the target, and the factor in E[k(x, x)]."""
+def label_unit(problem: Problem, task: Task, output_scale: float) -> float:
+    """What labels are divided by, so that random networks are `output_scale` times as large as the target.
+
+    Changing the readout's variance instead would do the same, and compile every program again.
+    """
     kernel, x = problem.inference.kernel, problem.data.reference(REFERENCE)
     target = float(mean_square(task.target(x)) / task.target.outputs)
     if target == 0.0:
         raise InputError("The target is zero on every sequence, so networks have no scale to be compared with: take another.")
-    factor = output_scale**2 * target / float(kernel.diagonal(x, kind="nngp").mean())
-    return kernel.arch.replace(s_2=kernel.arch.s_2 * factor), factor
+    return output_scale * math.sqrt(target / float(kernel.diagonal(x, kind="nngp").mean()))
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -139,9 +144,8 @@ class _Comparison:
     """Networks and exact inference on the same data."""
 
     problem: Problem
-    arch: Architecture
-    ridge: float
-    """In the units of the networks."""
+    unit: float
+    """What labels are divided by before networks see them, and their outputs multiplied with."""
     sizes: list[int]
     fresh: list[list[Samples]]
     """Test sequences of every dataset, and those out of distribution if there are any."""
@@ -152,17 +156,22 @@ class _Comparison:
     @classmethod
     def of(cls, problem: Problem, task: Task, sizes: list[int], datasets: int, n_test: int, networks: Networks) -> _Comparison:
         shifted = task.test_source is not None
-        arch, factor = scaled_readout(problem, task, networks.output_scale)
+        unit = label_unit(problem, task, networks.output_scale)
         fresh = [
             [problem.data.test(i, n_test)] + ([problem.data.out_of_distribution(i, n_test)] if shifted else []) for i in range(datasets)
         ]
         tallies = [Tally.empty(datasets, len(sizes), shifted) for _ in range(2)]
-        return cls(problem, arch, problem.inference.ridge * problem.scale * factor, sizes, fresh, networks, *tallies)
+        return cls(problem, unit, sizes, fresh, networks, *tallies)
+
+    @property
+    def ridge(self) -> float:
+        """In the units of the kernel."""
+        return self.problem.inference.ridge * self.problem.scale
 
     def start(self, outputs: int) -> Callable[[Any], Network]:
-        return lambda key: Network.init(self.arch, self.networks.size, key=key, outputs=outputs)
+        return lambda key: Network.init(self.problem.inference.kernel.arch, self.networks.size, key=key, outputs=outputs)
 
-    def sampled(self, seed: int, progress: Progress | None) -> NetworkCurve:
+    def sampled(self, seed: int, diagnose: bool, progress: Progress | None) -> NetworkCurve:
         """The mean of networks sampled from the posterior."""
         said: list[str] = []
         r_hat, effective = np.full((2, len(self.fresh), len(self.sizes)), np.nan)
@@ -180,7 +189,7 @@ class _Comparison:
                     posterior = langevin(
                         self.start(y.shape[1]),
                         x[:n],
-                        y[:n],
+                        y[:n] / self.unit,
                         np.concatenate(at),
                         noise=self.ridge,
                         sampling=self.networks.sampling,
@@ -188,30 +197,35 @@ class _Comparison:
                         progress=told[number],
                     )
                 said += [f"N = {n}: {each.message}" for each in caught if issubclass(each.category, StepSizeWarning)]
-                self.found.test[i, place], _ = posterior.at(parts[0]).mean_square_error(fresh[0].y)
-                self.found.train[i, place], _ = posterior.at(parts[-1]).mean_square_error(y[:n])
+                self.found.test[i, place] = self._error(posterior.at(parts[0]), fresh[0].y)
+                self.found.train[i, place] = self._error(posterior.at(parts[-1]), y[:n])
                 if self.found.ood is not None:
-                    self.found.ood[i, place], _ = posterior.at(parts[1]).mean_square_error(fresh[1].y)
-                self.found.overlap[i, place] = (posterior.at(parts[0]).mean * fresh[0].y).sum() / len(fresh[0].y)
+                    self.found.ood[i, place] = self._error(posterior.at(parts[1]), fresh[1].y)
+                self.found.overlap[i, place] = self.unit * (posterior.at(parts[0]).mean * fresh[0].y).sum() / len(fresh[0].y)
                 self.found.square[i] = mean_square(fresh[0].y)
-                try:
-                    r_hat[i, place] = np.median(posterior.at(parts[0]).r_hat())
-                    effective[i, place] = np.median(posterior.at(parts[0]).effective_samples())
-                except InputError as error:  # BlackJAX is not installed
-                    said = [*said, str(error)] if str(error) not in said else said
+                if diagnose:
+                    try:
+                        r_hat[i, place] = np.median(posterior.at(parts[0]).r_hat())
+                        effective[i, place] = np.median(posterior.at(parts[0]).effective_samples())
+                    except InputError as error:  # BlackJAX is not installed
+                        said = [*said, str(error)] if str(error) not in said else said
         known = not np.isnan(r_hat).any()
         return self._curve("langevin", said, r_hat.max(axis=0) if known else None, effective.min(axis=0) if known else None)
+
+    def _error(self, posterior: Posterior, y: np.ndarray) -> float:
+        return self.unit**2 * posterior.mean_square_error(y / self.unit)[0]
 
     def trained(self, seed: int, progress: Progress | None) -> NetworkCurve:
         """The mean loss of networks trained to the end."""
         said: list[str] = []
         datasets = [self.problem.data.training(i, max(self.sizes)) for i in range(len(self.fresh))]
         sets = {
-            name: Fixed(*_stacked(list(samples))) for name, samples in zip(("test", "ood"), zip(*self.fresh, strict=True), strict=False)
+            name: Fixed(*self._stacked(list(samples)))
+            for name, samples in zip(("test", "ood"), zip(*self.fresh, strict=True), strict=False)
         }
         told = stages(progress, [n**1.5 for n in self.sizes])
         for place, n in enumerate(self.sizes):
-            x, y = _stacked([Samples(data.x[:n], data.y[:n]) for data in datasets])
+            x, y = self._stacked([Samples(data.x[:n], data.y[:n]) for data in datasets])
             found = train_to_the_end(
                 self.start(y.shape[-1]),
                 Fixed(x, y),
@@ -221,14 +235,18 @@ class _Comparison:
                 progress=told[place],
             )
             said += [f"N = {n}: {found.warning}"] if found.warning else []
-            self.found.test[:, place] = _last(found, "test")
-            self.found.train[:, place] = _last(found, "train")
+            self.found.test[:, place] = self.unit**2 * _last(found, "test")
+            self.found.train[:, place] = self.unit**2 * _last(found, "train")
             if self.found.ood is not None:
-                self.found.ood[:, place] = _last(found, "ood")
+                self.found.ood[:, place] = self.unit**2 * _last(found, "ood")
             for i, fresh in enumerate(self.fresh):
-                values = np.mean([found.function(i, 0, s)(fresh[0].x) for s in range(self.networks.seeds)], axis=0)
+                values = self.unit * np.mean([found.function(i, 0, s)(fresh[0].x) for s in range(self.networks.seeds)], axis=0)
                 self.found.overlap[i, place], self.found.square[i] = (values * fresh[0].y).sum() / len(values), mean_square(fresh[0].y)
         return self._curve("gradient descent", said, None, None)
+
+    def _stacked(self, samples: list[Samples]) -> tuple[np.ndarray, np.ndarray]:
+        """Inputs and labels of all datasets, the latter in units of networks."""
+        return np.stack([each.x for each in samples]), np.stack([each.y for each in samples]) / self.unit
 
     def _curve(self, method: Method, said: list[str], r_hat: np.ndarray | None, effective: np.ndarray | None) -> NetworkCurve:
         quotient, stderr = ratio(self.found.test, self.exact.test)
@@ -285,7 +303,3 @@ def _last(found: Trained, name: str) -> np.ndarray:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)  # all of them diverged
         return np.nanmean(losses, axis=1)
-
-
-def _stacked(samples: list[Samples]) -> tuple[np.ndarray, np.ndarray]:
-    return np.stack([each.x for each in samples]), np.stack([each.y for each in samples])

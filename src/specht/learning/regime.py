@@ -18,7 +18,7 @@ from specht.finite.empirical import tangent_kernel
 from specht.finite.network import Network
 from specht.finite.train import Trained
 from specht.learning.gp import Problem, prepare
-from specht.learning.networks import Networks, scaled_readout, train_to_the_end
+from specht.learning.networks import Networks, label_unit, train_to_the_end
 from specht.learning.tally import average, mean_square
 from specht.sequences.tasks import Task
 from specht.symmetry.profile import Profile, profile
@@ -32,6 +32,8 @@ KERNEL_TOLERANCE = 0.25
 """Relative change of the tangent kernel above which features were learnt."""
 _PROBES = 32
 """Sequences on which tangent kernels are compared."""
+_DEVIATIONS = 1.96
+"""Standard errors on each side of an interval at 95 %."""
 _PROFILED = 400
 """Sequences drawn for each profile."""
 
@@ -53,7 +55,7 @@ class Regime:
     """Distance of the tangent kernel after training from that before, over its norm before."""
     levels: tuple[int, ...]
     shares: np.ndarray
-    """Of the variance of the trained functions at each level, mean over networks; what is above the last level is missing from the sum."""
+    """Of the variance of the mean of the trained functions at each level; what is above the last level is missing from the sum."""
     shares_stderr: np.ndarray
     kernel_shares: np.ndarray
     """The same of the kernel's function."""
@@ -113,21 +115,21 @@ def kernel_regime(
     """
     problem = prepare(arch, task, ridge=ridge, noise=noise, datasets=2, seed=seed, kind="ntk", scale=scale, heads=None)
     (x, y), test = problem.data.training(0, n_train), problem.data.test(0, n_test)
-    sized, factor = scaled_readout(problem, task, networks.output_scale)
+    unit = label_unit(problem, task, networks.output_scale)
     found = train_to_the_end(
-        lambda key: Network.init(sized, networks.size, key=key, outputs=y.shape[1]),
-        Fixed(x, y),
-        ridge * problem.scale * factor,
+        lambda key: Network.init(arch, networks.size, key=key, outputs=y.shape[1]),
+        Fixed(x, y / unit),
+        ridge * problem.scale,
         seeds=range(seed, seed + networks.seeds),
-        evaluate={"test": Fixed(test.x, test.y)},
+        evaluate={"test": Fixed(test.x, test.y / unit)},
         progress=progress,
     )
     kept = [place for place in range(networks.seeds) if not found.diverged[0, 0, place]]
-    losses = found.losses["test"][0, 0, kept, -1].astype(np.float64)
+    losses = unit**2 * found.losses["test"][0, 0, kept, -1].astype(np.float64)
     changes = np.array([_kernel_change(found, place, test.x[:_PROBES]) for place in kept])
     kernel_function = _kernel_function(problem, x, y)
-    profiles = [_profile(found.function(0, 0, place), task, arch) for place in kept]
-    shares, shares_stderr = average(np.array([each.variance_shares for each in profiles]))
+    functions = [found.function(0, 0, place) for place in kept]
+    profiled = _profile(lambda at: np.mean([function(at) for function in functions], axis=0), task, arch)
     loss, loss_stderr = average(losses)
     change, change_stderr = average(changes)
     regime = Regime(
@@ -139,9 +141,9 @@ def kernel_regime(
         kernel_loss=float(mean_square(kernel_function(test.x) - test.y)),
         kernel_change=float(change),
         kernel_change_stderr=float(change_stderr),
-        levels=profiles[0].levels,
-        shares=shares,
-        shares_stderr=shares_stderr,
+        levels=profiled.levels,
+        shares=profiled.variance_shares,
+        shares_stderr=(profiled.high - profiled.low) / (2.0 * _DEVIATIONS * profiled.variance),
         kernel_shares=_profile(kernel_function, task, arch).variance_shares,
         warning=found.warning,
     )

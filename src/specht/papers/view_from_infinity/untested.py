@@ -1,4 +1,4 @@
-"""What the package cannot test yet: text corpora, and networks that are trained or sampled."""
+"""What the package cannot test yet: it needs text corpora."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from specht.papers.claims import Claim, Experiment
 from specht.papers.view_from_infinity import common
 
 _TEXT = "It needs a text corpus and its correlations by frequency, and `specht symmetry`, which measures them, is not built."
-_TRAINED = "It needs networks that are trained or sampled by Langevin dynamics, which are not built."
 
 
 def _claim(name: str, sentence: str, citation: str, criterion: str, untested: str) -> Claim:
@@ -39,28 +38,6 @@ TEXT_FIGURE = Experiment(
     ),
 )
 
-WIDE_NETWORKS = Experiment(
-    name="infinity.q3",
-    title="Wide finite networks follow the Gaussian process",
-    shown="Abstract page: experiments with finite networks support the theory, also for nonlinear activations. Widths are not known to us.",
-    claims=(
-        _claim(
-            "q3-langevin",
-            "Networks sampled by Langevin dynamics have the loss of the Gaussian process when they are wide.",
-            common.ABSTRACT,
-            "loss within 10 % of the Gaussian process at the largest width, deviation falling as 1/width",
-            _TRAINED,
-        ),
-        _claim(
-            "q3-nonlinear",
-            "Wide networks with nonlinear activations follow the Gaussian process in quality.",
-            common.ABSTRACT,
-            "loss ordered by level as predicted, for erf and ReLU",
-            _TRAINED,
-        ),
-    ),
-)
-
 TEXT_SYMMETRY = Experiment(
     name="infinity.q8",
     title="Text has a degree of permutation symmetry",
@@ -72,28 +49,6 @@ TEXT_SYMMETRY = Experiment(
             common.ABSTRACT,
             "both criteria of the figure on WikiText-2 hold",
             _TEXT,
-        ),
-    ),
-)
-
-FINITE_WIDTH = Experiment(
-    name="infinity.e4",
-    title="Finite width and step size",
-    shown="Summary: an experiment that it suggests, how the loss depends on the width.",
-    claims=(
-        _claim(
-            "e4-width",
-            "The excess of the loss over that of the Gaussian process falls as one over the width.",
-            common.SUGGESTED,
-            "log-log slope of the excess loss against the width −1 ± 0.3 at fixed N",
-            _TRAINED,
-        ),
-        _claim(
-            "e4-step",
-            "The bias of a finite step size vanishes with it.",
-            common.SUGGESTED,
-            "loss within 5 % of the limit where step size times largest curvature is at most 0.1",
-            _TRAINED,
         ),
     ),
 )
@@ -124,21 +79,6 @@ HIGHER_ORDER = Experiment(
             f"{common.SUMMARY}, open question",
             "multiplicity matrices within an irrep compared with those of windows shuffled inside, score as across corpora",
             _TEXT,
-        ),
-    ),
-)
-
-LEARNING_RATE = Experiment(
-    name="infinity.e8",
-    title="Finite size and learning rate",
-    shown="Summary: an open question, corrections for finite networks and learning rates.",
-    claims=(
-        _claim(
-            "e8-mean-output",
-            "The leading deviation of the mean output is of order one over the width.",
-            f"{common.SUMMARY}, open question",
-            "log-log slope of the deviation of the mean output against the width −1 ± 0.3",
-            _TRAINED,
         ),
     ),
 )

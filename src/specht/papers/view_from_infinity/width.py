@@ -17,6 +17,8 @@ from specht.report.html import Step, Table
 _HERE = f"{common.PACKAGE}.width"
 VOCAB, LENGTH, INPUTS = 3, 4, 5
 """Five sequences of four context tokens and a readout token, out of three tokens, with s_w = 0.6 and s_p = 0.5."""
+HEAD_SIZE = 8
+"""Of the networks whose heads are counted."""
 LIMIT = 0.02
 """Relative error of the kernel at the largest width: section 7 of the notes."""
 
@@ -60,6 +62,15 @@ def measure_width(attention: str, activation: str, kind: str, width: int, networ
     )
 
 
+def measure_heads(heads: int, width: int, networks: int, seed: int) -> xarray.Dataset:
+    """How far the covariance of a single network is from its mean over networks, at one number of heads, for softmax attention + erf."""
+    import specht
+
+    arch, x = _architecture("softmax", "erf"), _inputs()
+    found = specht.empirical_nngp(arch, x, size=specht.Size(width, heads, HEAD_SIZE), networks=networks, seed=seed)
+    return common.record("heads", {"fluctuation": np.linalg.norm(found.stderr) * np.sqrt(networks) / np.linalg.norm(found.mean)})
+
+
 def measure_ratio(activation: str) -> xarray.Dataset:
     """The tangent kernel over the covariance, entry by entry, for linear attention."""
     import specht
@@ -93,6 +104,11 @@ def jobs(scale: Scale) -> list[Job]:
             Job.of(f"{_HERE}:measure_width", attention=a, activation=f, kind=kind, width=width, networks=networks, heads=heads, seed=width)
             for a, f, kind, heads, numbers in cases
             for width, networks in numbers.items()
+        ),
+        *(
+            Job.of(f"{_HERE}:measure_heads", heads=heads, width=width, networks=networks, seed=heads)
+            for width, networks in [common.at_scale(scale, smoke=(16, 10), quick=(256, 400), full=(512, 1000))]
+            for heads in common.at_scale(scale, smoke=(1, 4), quick=(1, 2, 4, 8, 16), full=(1, 2, 4, 8, 16, 32))
         ),
         *(Job.of(f"{_HERE}:measure_ratio", activation=activation) for activation in ("linear", "relu")),
     ]
@@ -157,6 +173,20 @@ def judge_fluctuation(results: Results) -> Verdict:
     return holds_if(abs(power.exponent + 0.5) <= 0.1, power.exponent, power.stderr, _regime(found))
 
 
+def judge_heads(results: Results) -> Verdict:
+    found = common.chosen(results, "heads")
+    values, networks = common.column(found, "fluctuation"), np.array(common.arguments(found, "networks"))
+    heads = common.arguments(found, "heads")
+    power = common.power_law(heads, values, values / np.sqrt(2 * networks))
+    assert power is not None
+    words = (
+        f"NNGP of softmax attention + erf, V = {VOCAB}, L = {LENGTH}, s_w = 0.6, s_p = 0.5, {INPUTS} sequences, {common.listed(heads)} heads "
+        f"of size {HEAD_SIZE}, width {found[0].arguments['width']}, {networks[0]} networks each. More heads than those leave the "
+        "fluctuation of the width."
+    )
+    return holds_if(abs(power.exponent + 0.5) <= 0.15, power.exponent, power.stderr, words)
+
+
 def plots(results: Results) -> list[Plot]:
     figure = go.Figure()
     cases = [("linear", "linear", "nngp"), ("softmax", "erf", "nngp"), ("softmax", "erf", "ntk")]
@@ -172,7 +202,17 @@ def plots(results: Results) -> list[Plot]:
         "Solid: the kernel averaged over networks, its noise taken out, which falls as one over the width. Dotted: a single network, "
         "whose distance from the average falls as the root of that. Averages that cannot be told from noise are left out."
     )
-    return [Plot(figure, "Kernels of finite networks", caption, wide=True)]
+    return [Plot(figure, "Kernels of finite networks", caption, wide=True), _heads_plot(common.chosen(results, "heads"))]
+
+
+def _heads_plot(found: Results) -> Plot:
+    figure, heads = go.Figure(), common.arguments(found, "heads")
+    common.add_points(figure, heads, common.column(found, "fluctuation"), "one network, NNGP, softmax + erf", 0, joined=True)
+    first = float(found[0].data["fluctuation"])
+    common.add_guide(figure, heads, [first / np.sqrt(number / heads[0]) for number in heads], "1/√heads")
+    common.finished(figure, x="heads", y="relative distance from the mean", ticks=heads)
+    caption = f"At a width of {found[0].arguments['width']}, which is large enough for heads to matter more."
+    return Plot(figure, "Kernels and heads", caption, wide=True)
 
 
 def tables(results: Results) -> list[Table]:
@@ -232,6 +272,13 @@ EXPERIMENT = Experiment(
             common.SUGGESTED,
             "log-log slope −0.5 ± 0.1 against the width, softmax + erf",
             judge_fluctuation,
+        ),
+        Claim(
+            "infinity.e1-heads",
+            "The fluctuation of a single network falls as one over the root of the number of heads, where they are few.",
+            common.SUGGESTED,
+            "log-log slope −0.5 ± 0.15 against the number of heads, softmax + erf, at a width far above it",
+            judge_heads,
         ),
     ),
     jobs=jobs,
