@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from specht.papers.claims import Result
-from specht.papers.view_from_infinity import PAPER, common, complexity, losses, nonlinear, scaling, width
+from specht.papers.view_from_infinity import PAPER, common, complexity, losses, nonlinear, posterior, regime, scaling, width
 
 JUDGED = {claim.id: claim for claim in PAPER.claims if claim.judge is not None}
 LENGTHS = (4, 8, 16, 32, 64)
@@ -72,8 +72,8 @@ def losses_grid(test=1.02, train=1.02, ood=1.02, equivalent=(0.85, 0.2)):
     ]  # fmt: skip
 
 
-def widths(error=(0.2, 0.015), bias=-1.0, fluctuation=-0.5, ratio=9.0):
-    results = []
+def widths(error=(0.2, 0.015), bias=-1.0, fluctuation=-0.5, ratio=9.0, heads=-0.5):
+    results = [made("heads", {"fluctuation": float(n) ** heads}, heads=n, width=256, networks=400) for n in (1, 2, 4)]
     for attention, activation, kind in (("linear", "linear", "nngp"), ("softmax", "erf", "nngp"), ("softmax", "erf", "ntk")):
         for width_, far in zip((16, 128), error, strict=True):
             variables = {
@@ -183,7 +183,59 @@ def tightness_map(shift=0.0, inside=-1.1, outside=-1.8):
     return [line, *tops(scaling.PEAKED, peaked, lengths=(16, 64)), *tops(spread_out, flat, lengths=(16, 64))]
 
 
+def sampled(excess=-1.0, deviation=-1.0, size=4.0, step=0.0):
+    """Posteriors whose loss and mean output are off by powers of the width, and whose loss is off by `step` at a step of 0.1."""
+    results = []
+    for activation, width_, at in [
+        *itertools.product(("linear", "erf"), (32, 64, 128), (0.05,)),
+        *(("erf", 16, at) for at in posterior.STEPS),
+    ]:
+        wide = width_ != 16
+        off = size * width_**excess if wide else step * (at == 0.1)
+        variables = {
+            "loss": 0.8 * (1.0 + off),
+            "loss_stderr": 0.001,
+            "gp_loss": 0.8,
+            "distance": 0.2 * (size * width_**deviation) ** 2,
+            "distance_stderr": 1e-6,
+            "gp_norm": 0.2,
+            "spread": 0.5,
+        }
+        given = {"activation": activation, "width": width_, "dataset": 0, "chains": 4, "duration": 1.0, "step": at}
+        results.append(made("posterior", variables, **given))
+    return [r for r in results if (r.arguments["width"] == 16) == bool(step)]
+
+
+def regimes(kernel="kernel", features="features"):
+    numbers = dict.fromkeys(("excess", "excess_stderr", "moved", "moved_stderr", "kernel_change", "kernel_change_stderr"), 0.1)
+    return [
+        made("regime", numbers | {"verdict": verdict}, output_scale=scale, n=16, width=8, networks=3)
+        for scale, verdict in ((regime.SMALL, features), (regime.LARGE, kernel))
+    ]
+
+
+def learnt(losses=(0.1, 0.4, 0.9), off=0.05):
+    return [
+        made(
+            "level",
+            {"net_loss": loss, "net_loss_stderr": 0.02, "net_learned": 0.5 + off, "net_learned_stderr": 0.01, "gp_learned": 0.5},
+            activation=activation, level=m, width=8, datasets=2,
+        )
+        for activation in regime.ACTIVATIONS
+        for m, loss in enumerate(losses)
+    ]  # fmt: skip
+
+
 CASES = {
+    "e1-heads": (widths(), widths(heads=-0.2)),
+    "q3-langevin": (sampled(), sampled(size=40.0)),
+    "e4-width": (sampled(), sampled(excess=-0.5)),
+    "e8-mean-output": (sampled(), sampled(deviation=-0.5)),
+    "e4-step": (sampled(step=0.01), sampled(step=0.1)),
+    "e8-kernel": (regimes(), regimes(kernel="unclear")),
+    "e8-features": (regimes(), regimes(features="kernel")),
+    "q3-nonlinear": (learnt(), learnt(losses=(0.1, 0.9, 0.4))),
+    "q3-learnability": (learnt(), learnt(off=0.2)),
     "f0-blocks": (block_results(), block_results(off_block=1e-6)),
     "f0-degeneracy": (block_results(), block_results(spread=1e-6)),
     "f0-brute-force": (block_results(), block_results(difference=1e-6)),
@@ -270,5 +322,5 @@ def test_a_judge_without_numbers_to_judge_says_so(name, results):
 
 
 def test_noise_is_taken_out_of_the_error_of_a_kernel():
-    assert width.cleared(widths()[:2]) == pytest.approx([0.2, 0.015], rel=1e-9)
+    assert width.cleared(widths()[3:5]) == pytest.approx([0.2, 0.015], rel=1e-9)
     assert width.cleared([made("width", {"error": 0.01, "noise": 0.02})])[0] == 0.0

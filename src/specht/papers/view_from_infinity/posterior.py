@@ -26,7 +26,7 @@ STEPS = (0.5, 0.2, 0.1, 0.05)
 """Step times largest curvature: section 8 of the notes."""
 
 
-def measure_posterior(activation: str, width: int, dataset: int, chains: int, duration: float, step: float) -> xarray.Dataset:
+def measure_posterior(activation: str, width: int, dataset: int, chains: int, duration: float, step: float, seed: int) -> xarray.Dataset:
     """The posterior mean of networks on one dataset, at every sequence, against that of the Gaussian process.
 
     `loss` and `gp_loss` are mean squared errors against the target, `distance` is the mean square of the difference of the two means, all
@@ -39,7 +39,7 @@ def measure_posterior(activation: str, width: int, dataset: int, chains: int, du
     from specht.finite.langevin import StepSizeWarning
 
     x, y = _sequences()
-    rows = np.random.default_rng(dataset).choice(len(x), SAMPLES, replace=False)
+    rows = np.random.default_rng(dataset + seed).choice(len(x), SAMPLES, replace=False)
     fields: Any = {"activation": activation}
     arch = specht.Architecture(vocab=2, length=LENGTH, **fields)
     gram = specht.Kernel(arch).nngp(x)
@@ -55,7 +55,7 @@ def measure_posterior(activation: str, width: int, dataset: int, chains: int, du
             x,
             noise=noise,
             sampling=specht.Sampling(chains=chains, samples=40, burn_in=8.0, duration=duration, curvature_step=step),
-            seed=1000 * dataset + width,
+            seed=(1000 * dataset + width + seed) % 2**31,
         )
     (loss, loss_stderr), (distance, distance_stderr) = found.mean_square_error(y), found.mean_square_error(mean)
     return common.record(
@@ -90,7 +90,7 @@ def jobs(scale: Scale) -> list[Job]:
     )
     name = f"{_HERE}:measure_posterior"
     return [
-        Job.of(name, activation=activation, width=width, dataset=dataset, chains=chains, duration=duration, step=0.05)
+        Job.of(name, activation=activation, width=width, dataset=dataset, chains=chains, duration=duration, step=0.05, seed=0)
         for activation in ("linear", "erf")
         for width in widths
         for dataset in range(datasets)
@@ -101,7 +101,7 @@ def step_jobs(scale: Scale) -> list[Job]:
     width, datasets, chains, duration = common.at_scale(scale, smoke=(8, 1, 3, 1.0), quick=(WIDTH, 2, 8, 60.0), full=(WIDTH, 4, 16, 100.0))
     name = f"{_HERE}:measure_posterior"
     return [
-        Job.of(name, activation="erf", width=width, dataset=dataset, chains=chains, duration=duration, step=step)
+        Job.of(name, activation="erf", width=width, dataset=dataset, chains=chains, duration=duration, step=step, seed=0)
         for step in STEPS
         for dataset in range(datasets)
     ]

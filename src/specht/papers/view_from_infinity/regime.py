@@ -19,11 +19,11 @@ LENGTH, RIDGE = 6, 0.5
 LARGE, SMALL = 8.0, 0.125
 """How large random networks are beside the target, in the two cases."""
 ACTIVATIONS = ("linear", "erf", "relu", "gelu")
-N_LEARNT = 16
-"""Samples from which levels are learnt."""
+N_LEARNT, LEVEL_RIDGE = 16, 0.3
+"""Samples from which levels are learnt, and the ridge in units of E[k]."""
 
 
-def measure_regime(output_scale: float, width: int, n: int, networks: int) -> xarray.Dataset:
+def measure_regime(output_scale: float, width: int, n: int, networks: int, seed: int) -> xarray.Dataset:
     """Networks trained to the end on a target that singles out one position, against regression with their infinite tangent kernel."""
     import specht
     from specht.learning.networks import Networks
@@ -33,7 +33,7 @@ def measure_regime(output_scale: float, width: int, n: int, networks: int) -> xa
     chosen = Networks(size=specht.Size(width, width // 2, 4), output_scale=output_scale, seeds=networks)
     source = specht.sources.uniform(2)
     task = specht.Task(source, specht.targets.level(1, length=LENGTH, source=source))
-    found = kernel_regime(arch, task, n_train=n, ridge=RIDGE, networks=chosen)
+    found = kernel_regime(arch, task, n_train=n, ridge=RIDGE, seed=seed, networks=chosen)
     plain = (
         "loss",
         "loss_stderr",
@@ -50,7 +50,7 @@ def measure_regime(output_scale: float, width: int, n: int, networks: int) -> xa
     return common.record("regime", fields | shares, {"level": list(found.levels)})
 
 
-def measure_level(activation: str, level: int, width: int, datasets: int, chains: int, duration: float) -> xarray.Dataset:
+def measure_level(activation: str, level: int, width: int, datasets: int, chains: int, duration: float, seed: int) -> xarray.Dataset:
     """A target at one level: share learnt and loss, by theory, by exact inference and by networks sampled from their posterior."""
     import specht
     from specht.learning import networks
@@ -61,12 +61,11 @@ def measure_level(activation: str, level: int, width: int, datasets: int, chains
     source = specht.sources.uniform(2)
     task = specht.Task(source, specht.targets.level(level, length=4, source=source))
     spec = specht.spectrum(arch, source)
-    theory = specht.learning_curve(spec, task, [N_LEARNT], 0.1)
+    theory = specht.learning_curve(spec, task, [N_LEARNT], LEVEL_RIDGE)
     sampling = specht.Sampling(chains=chains, samples=30, burn_in=8.0, duration=duration)
     chosen = Networks(size=specht.Size(width, width // 2, 4), sampling=sampling, output_scale=3.0)
-    found = networks.learning_curve(
-        arch, task, n_train=[N_LEARNT], ridge=0.1, datasets=datasets, n_test=200, scale=spec.trace, networks=chosen, diagnose=False
-    )
+    given: Any = {"ridge": LEVEL_RIDGE, "datasets": datasets, "n_test": 200, "scale": spec.trace, "seed": seed}
+    found = networks.learning_curve(arch, task, n_train=[N_LEARNT], networks=chosen, diagnose=False, **given)
     tops = [row.eigenvalue for row in spec.rows if row.irrep.level == level and not row.below_rounding]
     return common.record(
         "level",
@@ -89,7 +88,7 @@ def jobs(scale: Scale) -> list[Job]:
         scale, smoke=(8, 8, 2, [SMALL, LARGE]), quick=(128, 16, 6, [SMALL, 1.0, LARGE]), full=(256, 16, 12, [SMALL, 0.5, 2.0, LARGE])
     )
     name = f"{_HERE}:measure_regime"
-    return [Job.of(name, output_scale=output_scale, width=width, n=n, networks=networks) for output_scale in scales]
+    return [Job.of(name, output_scale=output_scale, width=width, n=n, networks=networks, seed=0) for output_scale in scales]
 
 
 def level_jobs(scale: Scale) -> list[Job]:
@@ -97,7 +96,7 @@ def level_jobs(scale: Scale) -> list[Job]:
     activations = ACTIVATIONS if scale != "smoke" else ("linear", "erf")
     name = f"{_HERE}:measure_level"
     return [
-        Job.of(name, activation=activation, level=level, width=width, datasets=datasets, chains=chains, duration=duration)
+        Job.of(name, activation=activation, level=level, width=width, datasets=datasets, chains=chains, duration=duration, seed=0)
         for activation in activations
         for level in common.LEVELS
     ]
@@ -136,7 +135,7 @@ def judge_order(results: Results) -> Verdict:
         steps += (np.diff(losses) / np.hypot(errors[1:], errors[:-1])).tolist()
     given = results[0].arguments
     words = (
-        f"Linear attention + {', '.join(_activations(results)[1:])}, V = 2, L = 4, {N_LEARNT} samples, ridge 0.1 E[k], width "
+        f"Linear attention + {', '.join(_activations(results)[1:])}, V = 2, L = 4, {N_LEARNT} samples, ridge {LEVEL_RIDGE:g} E[k], width "
         f"{given['width']}, "
         f"{given['datasets']} data sets; the smallest step between two levels is shown, in its standard errors."
     )

@@ -108,7 +108,7 @@ def jobs(scale: Scale) -> list[Job]:
         *(
             Job.of(f"{_HERE}:measure_heads", heads=heads, width=width, networks=networks, seed=heads)
             for width, networks in [common.at_scale(scale, smoke=(16, 10), quick=(256, 400), full=(512, 1000))]
-            for heads in common.at_scale(scale, smoke=(1, 4), quick=(1, 2, 4, 8, 16), full=(1, 2, 4, 8, 16, 32))
+            for heads in common.at_scale(scale, smoke=(1, 4), quick=(1, 2, 4, 8), full=(1, 2, 4, 8, 16))
         ),
         *(Job.of(f"{_HERE}:measure_ratio", activation=activation) for activation in ("linear", "relu")),
     ]
@@ -180,8 +180,8 @@ def judge_heads(results: Results) -> Verdict:
     power = common.power_law(heads, values, values / np.sqrt(2 * networks))
     assert power is not None
     words = (
-        f"NNGP of softmax attention + erf, V = {VOCAB}, L = {LENGTH}, s_w = 0.6, s_p = 0.5, {INPUTS} sequences, {common.listed(heads)} heads "
-        f"of size {HEAD_SIZE}, width {found[0].arguments['width']}, {networks[0]} networks each. More heads than those leave the "
+        f"NNGP of softmax attention + erf, V = {VOCAB}, L = {LENGTH}, s_w = 0.6, s_p = 0.5, {INPUTS} sequences, {common.listed(heads)} "
+        f"heads of size {HEAD_SIZE}, width {found[0].arguments['width']}, {networks[0]} networks each. More heads than those leave the "
         "fluctuation of the width."
     )
     return holds_if(abs(power.exponent + 0.5) <= 0.15, power.exponent, power.stderr, words)
