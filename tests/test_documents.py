@@ -16,7 +16,8 @@ SNIPPETS = [
 
 
 @pytest.mark.parametrize("code", SNIPPETS)
-def test_snippet_runs(code):
+def test_snippet_runs(code, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     names: dict = {}
     exec(code, names)
     assert "specht" in code
