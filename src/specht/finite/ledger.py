@@ -4,13 +4,26 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Protocol, runtime_checkable
 
 import jax
 import numpy as np
 
 from specht.finite.loop import NOT_YET, Spans, State
+
+
+@runtime_checkable
+class Keeper(Protocol):
+    """Keeps the state of a training that may be killed; `specht.Checkpoint` does so in a file."""
+
+    def load(self, identity: str) -> Mapping[str, np.ndarray] | None:
+        """What was kept of the training with this identity, if anything was."""
+        ...
+
+    def save(self, identity: str, arrays: Callable[[], Mapping[str, np.ndarray]], now: bool) -> None:
+        """Keep what `arrays` makes: at once, or when enough time has passed since the last."""
+        ...
 
 
 @dataclasses.dataclass(eq=False)

@@ -13,7 +13,7 @@ import hashlib
 import itertools
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple, Protocol, TypeAlias, runtime_checkable
+from typing import Any, NamedTuple, TypeAlias
 
 import equinox as eqx
 import jax
@@ -22,7 +22,7 @@ import numpy as np
 
 from specht.errors import InputError, whole_number
 from specht.finite.data import Blocks, Fixed, Fresh, in_blocks
-from specht.finite.ledger import Ledger
+from specht.finite.ledger import Keeper, Ledger
 from specht.finite.loop import NOT_YET, Forward, Plan, Run, Spans, State, advance, call_model, initial_state, outputs
 from specht.finite.recipe import Recipe
 from specht.memory import available_memory
@@ -34,19 +34,6 @@ _SLICE_WORK = 3e10
 """Multiplications in a slice: some tenths of a second, after which progress is shown and a checkpoint may be written."""
 _BLOCK_NUMBERS = 2**22
 """Numbers in the fresh samples of a slice."""
-
-
-@runtime_checkable
-class Keeper(Protocol):
-    """Keeps the state of a training that may be killed; `specht.Checkpoint` does so in a file."""
-
-    def load(self, identity: str) -> Mapping[str, np.ndarray] | None:
-        """What was kept of the training with this identity, if anything was."""
-        ...
-
-    def save(self, identity: str, arrays: Callable[[], Mapping[str, np.ndarray]], now: bool) -> None:
-        """Keep what `arrays` makes: at once, or when enough time has passed since the last."""
-        ...
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
