@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import math
 import operator
 from collections.abc import Iterable
 from typing import Any
@@ -30,6 +31,26 @@ def unknown_choice(what: str, given: object, choices: Iterable[str]) -> InputErr
     near = difflib.get_close_matches(str(given), choices, n=1)
     hint = f": did you mean {near[0]!r}?" if near else "."
     return InputError(f"Unknown {what} {given!r}{hint} Choose from: {', '.join(choices)}.")
+
+
+def finite_number(name: str, value: Any, above: float | None = None, at_least: float | None = None, below: float | None = None) -> float:
+    """The value as a `float`, or the error for one that is no finite number in the range.
+
+    >>> finite_number("step", 1, above=0)
+    1.0
+    """
+    limits = [f"{word} {limit:g}" for word, limit in (("above", above), ("of at least", at_least), ("below", below)) if limit is not None]
+    wrong = InputError(f"{name} must be a finite number {' and '.join(limits)}".rstrip() + f", got {value!r}.")
+    if isinstance(value, (bool, str)) or value is None:
+        raise wrong
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        raise wrong from None
+    inside = (above is None or number > above) and (at_least is None or number >= at_least) and (below is None or number < below)
+    if not math.isfinite(number) or not inside:
+        raise wrong
+    return number
 
 
 def whole_number(name: str, value: Any, at_least: int = 0, at_most: int | None = None) -> int:

@@ -10,6 +10,8 @@ import numpy as np
 
 from specht.errors import InputError
 from specht.finite.losses import check_labels
+from specht.finite.network import Network
+from specht.sequences.tokens import check_tokens
 
 Draw = Callable[[np.random.Generator, int], tuple[Any, Any]]
 """From a generator and a number n to n inputs (n, ...) and labels (n, columns)."""
@@ -28,7 +30,7 @@ class Fixed:
 
     def checked(self, loss: str, name: str = "data") -> Fixed:
         """The same with a first axis of datasets, in the types that training reads."""
-        x, y = np.asarray(self.x), check_labels(loss, self.y, f"{name}.y")
+        x, y = _array(self.x, f"{name}.x"), check_labels(loss, _array(self.y, f"{name}.y"), f"{name}.y")
         y = y[:, None] if y.ndim == 1 else y
         if x.ndim not in (2, 3):
             raise InputError(f"{name}.x must be (n, columns) or (datasets, n, columns), got an array of shape {x.shape}.")
@@ -51,6 +53,19 @@ class Fixed:
     @property
     def n(self) -> int:
         return self.x.shape[1]
+
+
+def _array(values: Any, name: str) -> np.ndarray:
+    try:
+        return np.asarray(values)
+    except ValueError:
+        raise InputError(f"{name} has rows of unequal length: give inputs of one length.") from None
+
+
+def check_model_inputs(model: Any, x: np.ndarray, name: str) -> None:
+    """Tokens that a transformer does not know would be taken for others without a word."""
+    if isinstance(model, Network):
+        check_tokens(model.arch, x.reshape(-1, x.shape[-1]), name)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

@@ -74,5 +74,20 @@ def check_labels(loss: str, y: Any, name: str = "y") -> np.ndarray:
     return array.astype(np.float32)
 
 
+def check_outputs(loss: str, outputs: tuple[int, ...], y: np.ndarray) -> None:
+    """Refuse outputs that do not fit the labels (datasets, n, columns): they would be stretched to each other's shape without a word."""
+    n, columns = y.shape[-2:]
+    if len(outputs) != 2 or outputs[0] != n:
+        raise InputError(f"The model turns {n} inputs into outputs of shape {outputs}: it must give ({n}, number of outputs).")
+    if loss != "cross-entropy":
+        if outputs[1] != columns:
+            raise InputError(f"The model has {outputs[1]} outputs and labels have {columns} columns: give as many of one as of the other.")
+        return
+    if columns != 1:
+        raise InputError(f"Labels of cross-entropy are one column of classes, and there are {columns}: number the classes.")
+    if y.max() >= outputs[1]:
+        raise InputError(f"Labels name class {int(y.max())} and the model has {outputs[1]} outputs, one for each class: give it more.")
+
+
 def _odd_one(array: np.ndarray) -> Any:
     return array[(array != np.floor(array)) | (array < 0)].flat[0]

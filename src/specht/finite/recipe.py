@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import math
 from typing import Any, Literal, get_args
 
 import jax
@@ -12,7 +11,7 @@ import numpy as np
 import optax
 from jaxtyping import Array, Float
 
-from specht.errors import InputError, unknown_choice, whole_number
+from specht.errors import finite_number, unknown_choice, whole_number
 from specht.finite.losses import Loss
 
 Optimiser = Literal["sgd", "momentum", "adam", "adamw"]
@@ -29,16 +28,16 @@ class Recipe:
     """
 
     steps: int
-    learning_rate: float
+    learning_rate: Any
     optimiser: Optimiser | str = "sgd"
-    momentum: float = 0.9
+    momentum: Any = 0.9
     """Of the optimiser "momentum"."""
     batch: int | None = None
     """Samples a step; None takes all of a fixed dataset. Fixed datasets are gone through in a new random order every epoch, of which
     what does not fill a batch is left out."""
     loss: Loss | str = "mse"
     """Averaged over the batch."""
-    weight_decay: float = 0.0
+    weight_decay: Any = 0.0
     r"""Adds $\frac{w}{2} |\theta - \theta_*|^2$ to the loss; "adamw" takes it past the moments, straight to the step."""
     decay_to: DecayTo | str = "zero"
     r"""Where weight decay pulls to: zero, or the values at the start."""
@@ -46,11 +45,11 @@ class Recipe:
     """constant; cosine and linear fall to zero over the steps after `warmup`."""
     warmup: int = 0
     """Steps over which the learning rate rises from zero."""
-    output_scale: float = 1.0
+    output_scale: Any = 1.0
     """What outputs are multiplied by: large values keep the network near its tangent kernel, small ones let it learn features."""
     centred: bool = False
     """Whether the output at the start is subtracted, so that training begins from the function zero."""
-    stop_below: float | None = None
+    stop_below: Any = None
     """Training ends where the training loss is recorded at this value or less."""
     patience: int | None = None
     """Training ends after this many records without a better loss on the set that is watched ("validation" if there is one, else the
@@ -68,12 +67,12 @@ class Recipe:
         for name, choices in (("optimiser", Optimiser), ("schedule", Schedule), ("decay_to", DecayTo), ("loss", Loss)):
             if getattr(self, name) not in get_args(choices):
                 raise unknown_choice(name, getattr(self, name), get_args(choices))
-        for name, above in (("learning_rate", 0.0), ("output_scale", 0.0), ("weight_decay", None), ("stop_below", None)):
-            value = getattr(self, name)
-            if value is not None and (not math.isfinite(value) or value < 0 or value == above):
-                raise InputError(f"{name} must be a finite number {'above' if above == 0.0 else 'of at least'} 0, got {value!r}.")
-        if not 0 <= self.momentum < 1:
-            raise InputError(f"momentum must be at least 0 and below 1, got {self.momentum!r}.")
+        for name in ("learning_rate", "output_scale"):
+            object.__setattr__(self, name, finite_number(name, getattr(self, name), above=0.0))
+        object.__setattr__(self, "weight_decay", finite_number("weight_decay", self.weight_decay, at_least=0.0))
+        object.__setattr__(self, "momentum", finite_number("momentum", self.momentum, at_least=0.0, below=1.0))
+        if self.stop_below is not None:
+            finite_number("stop_below", self.stop_below, at_least=0.0)
 
     def record_steps(self) -> np.ndarray:
         """Steps after which losses are recorded: the first, the last, and between them evenly in the logarithm, without repetition."""

@@ -12,7 +12,7 @@ import functools
 import hashlib
 import itertools
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
 import equinox as eqx
@@ -20,10 +20,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from specht.errors import InputError, whole_number
-from specht.finite.data import Blocks, Fixed, Fresh, in_blocks
+from specht.errors import InputError, finite_number, whole_number
+from specht.finite.data import Blocks, Fixed, Fresh, check_model_inputs, in_blocks
 from specht.finite.ledger import Keeper, Ledger
 from specht.finite.loop import NOT_YET, Forward, Plan, Run, Spans, State, advance, call_model, initial_state, outputs
+from specht.finite.losses import check_outputs
 from specht.finite.recipe import Recipe
 from specht.memory import available_memory
 
@@ -43,7 +44,8 @@ class Trained:
     steps: np.ndarray
     """Steps after which losses were recorded, (records,)."""
     losses: dict[str, np.ndarray]
-    """Mean loss on "train" and every other set, (datasets, rates, seeds, records); after an early stop the last one is repeated."""
+    """Mean loss on "train" and every other set, (datasets, rates, seeds, records); after an early stop the last one is repeated. Of fresh
+    samples "train" is the loss of the last batch before its step was made."""
     accuracies: dict[str, np.ndarray]
     """The same for the share of right predictions; empty for a loss of numbers. Fresh samples have none."""
     models: Any
@@ -82,7 +84,11 @@ class Trained:
         params = jax.tree.map(lambda leaf: jnp.asarray(leaf[dataset, rate, seed]), self.models)
 
         def function(x: Any) -> np.ndarray:
-            blocks = in_blocks(np.asarray(x), np.zeros((len(x), 1), np.float32))
+            x = np.atleast_2d(np.asarray(x))
+            if x.size == 0:
+                raise InputError(f"x is empty (shape {x.shape}): give at least one input.")
+            check_model_inputs(self.start(key.start), x, "x")
+            blocks = in_blocks(x, np.zeros((len(x), 1), np.float32))
             values = np.concatenate([_outputs(self.plan, rest, params, first, block, key.run) for block in blocks.x])
             return values[: len(x)]
 
@@ -151,36 +157,56 @@ def _prepare(
     chunk: int | None,
 ) -> _Training:
     """Everything checked, before anything is computed."""
-    rates = tuple(map(float, (recipe.learning_rate,) if learning_rates is None else learning_rates))
-    seeds = tuple(whole_number("seed", seed, at_least=0, at_most=2**31 - 1) for seed in seeds)
-    for name, given in (("seeds", seeds), ("learning_rates", rates)):
-        if not given:
-            raise InputError(f"{name} is empty: give at least one.")
-    for rate in rates:
-        dataclasses.replace(recipe, learning_rate=rate)  # checks it
+    if not isinstance(recipe, Recipe) or not callable(start):
+        what, given = ("recipe must be a Recipe", recipe) if callable(start) else ("start must be a function of a random key", start)
+        raise InputError(f"{what}, got {type(given).__name__}.")
+    rates = tuple(
+        finite_number("learning_rate", rate, above=0.0) for rate in _listed("learning_rates", learning_rates, recipe.learning_rate)
+    )
+    seeds = tuple(whole_number("seed", seed, at_least=0, at_most=2**31 - 1) for seed in _listed("seeds", seeds, 0))
+    for name, each in {"data": data, **evaluate}.items():
+        if not isinstance(each, Fixed) and not (name == "data" and isinstance(each, Fresh)):
+            raise InputError(f"{name} must be Fixed(x, y){' or Fresh(draw)' if name == 'data' else ''}, got {type(each).__name__}.")
     if "train" in evaluate:
         raise InputError('evaluate has a set named "train", which is the name of the training data: take another.')
+    if isinstance(data, Fresh) and recipe.batch is None:
+        raise InputError("Fresh samples come in batches: give the recipe a batch.")
     fixed = data.checked(recipe.loss) if isinstance(data, Fixed) else None
     sets = {name: given.checked(recipe.loss, name) for name, given in evaluate.items()}
     datasets = 1 if fixed is None else fixed.datasets
     for name, given in sets.items():
         if given.datasets not in (1, datasets):
             raise InputError(f"{name} has {given.datasets} datasets and the training data {datasets}: give one, or one for each.")
-    if fixed is None and recipe.batch is None:
-        raise InputError("Fresh samples come in batches: give the recipe a batch.")
     if fixed is not None and recipe.batch is not None and recipe.batch > fixed.n:
         raise InputError(f"A batch of {recipe.batch} is more than the {fixed.n} samples there are: take a smaller one, or none.")
-    model = start(_keys(seeds[0]).start)
+    forward, model = forward or call_model, start(_keys(seeds[0]).start)
     numbers = sum(leaf.size for leaf in jax.tree.leaves(eqx.filter(model, eqx.is_inexact_array)))
     if not numbers:
         raise InputError("start made a model without arrays of floating-point numbers: there is nothing to train.")
+    first = fixed or Fixed(*data.block(0, 0, 1, recipe.batch, recipe.loss))  # pyright: ignore -- Fresh, with a batch
+    for name, given in {"data": first, **sets}.items():
+        check_model_inputs(model, given.x, f"{name}.x")
+        shape = jax.eval_shape(forward, model, jax.ShapeDtypeStruct(given.x.shape[1:], given.x.dtype), _keys(0).run).shape
+        check_outputs(recipe.loss, shape, given.y)
     runs = datasets * len(rates) * len(seeds)
-    _check_memory(runs, numbers * (2 if recipe.patience is not None else 1))
     if chunk is None:
         chunk = 1 if jax.default_backend() == "cpu" else runs
     chunk = min(runs, whole_number("chunk", chunk, at_least=1))
-    plan = Plan(_compiled(recipe), forward or call_model, fixed is None, "validation" if "validation" in sets else "train")
+    _check_memory(runs, chunk, numbers, datasets * len(rates))
+    plan = Plan(_compiled(recipe), forward, fixed is None, "validation" if "validation" in sets else "train")
     return _Training(start, data if fixed is None else fixed, recipe, seeds, rates, sets, plan, chunk, numbers, datasets)
+
+
+def _listed(name: str, given: Any, default: Any) -> list[Any]:
+    """Several numbers, or what they are unless given."""
+    if given is None:
+        return [default]
+    if isinstance(given, str) or not isinstance(given, Iterable):
+        raise InputError(f"{name} must be a list of numbers, got {given!r}.")
+    values = list(given)
+    if not values:
+        raise InputError(f"{name} is empty: give at least one.")
+    return values
 
 
 def _compiled(recipe: Recipe) -> Recipe:
@@ -273,6 +299,8 @@ class _Training:
         """
         keys = [_keys(seed) for _, _, seed in group]
         split = [eqx.partition(self.start(key.start), eqx.is_inexact_array) for key in keys]
+        if any(not eqx.tree_equal(split[0][1], rest) for _, rest in split[1:]):
+            raise InputError("Models of different seeds differ in what is not trained: train them one at a time, with chunk=1.")
         params = _stacked([params for params, _ in split])
         state = dataclasses.replace(self._blank, params=params, best=params if self.recipe.patience is not None else None)
         start = params if self.recipe.keeps_start else None
@@ -308,14 +336,16 @@ class _Training:
 
     def _identity(self) -> str:
         """Of everything that decides the numbers."""
-        digest = hashlib.sha256(repr((self.recipe, self.seeds, self.rates, self.chunk, _name(self.plan.forward))).encode())
-        model = self.start(_keys(self.seeds[0]).start)
-        digest.update(str(jax.tree.structure(model)).encode())
-        arrays = [np.asarray(leaf) for leaf in jax.tree.leaves(eqx.filter(model, eqx.is_inexact_array))]
+        digest = hashlib.sha256(repr((self.recipe, self.seeds, self.rates, self.chunk, jax.__version__, jax.default_backend())).encode())
+        key, (x, _) = _keys(self.seeds[0]), self._inputs(0, self.seeds[0], 0)
+        model = self.start(key.start)
+        few = x.reshape(-1, x.shape[-1])[:8]
+        # What the model does at the start stands for all of it that is no array, and for the way it is called.
+        arrays = [np.asarray(leaf) for leaf in jax.tree.leaves(eqx.filter(model, eqx.is_array))]
+        arrays.append(np.asarray(self.plan.forward(model, jnp.asarray(few), key.run)))
         if isinstance(self.data, Fixed):
             arrays += [self.data.x, self.data.y]
         else:
-            digest.update(_name(self.data.draw).encode())
             arrays += self._inputs(0, self.seeds[0], 0)
         for name, given in sorted(self.sets.items()):
             digest.update(name.encode())
@@ -375,14 +405,11 @@ def _unflattened(like: Any, leaves: Sequence[np.ndarray]) -> Any:
     return jax.tree.unflatten(jax.tree.structure(like), [jnp.asarray(leaf) for leaf in leaves])
 
 
-def _name(function: Any) -> str:
-    return f"{getattr(function, '__module__', '')}.{getattr(function, '__qualname__', type(function).__name__)}"
-
-
-def _check_memory(runs: int, numbers: int) -> None:
-    needed, free = 4 * runs * numbers, available_memory()
+def _check_memory(runs: int, chunk: int, numbers: int, seeds_share: int) -> None:
+    """Finished models of all runs, and for those at work parameters, gradients, moments and copies of them."""
+    needed, free = 4 * numbers * (runs + 8 * chunk), available_memory()
     if free is not None and needed > 0.8 * free:
-        fit = max(1, int(0.5 * free / (4 * numbers)))
+        fit = max(1, int(0.5 * free / (4 * numbers * seeds_share)))
         raise InputError(
             f"{runs} trained networks of {numbers} numbers each need {needed / 2**30:.1f} GiB and {free / 2**30:.1f} GiB are free: "
             f"train about {fit} seeds at a time, or smaller networks."

@@ -89,9 +89,7 @@ def average(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def ratio(above: np.ndarray, below: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Ratio of the means over datasets, with the standard error that both have together (to first order)."""
-    total = below.mean(axis=0)
-    if not (total > 0.0).all():
-        return np.full(above.shape[1], np.nan), np.full(above.shape[1], np.nan)
+    """Ratio of the means over datasets, with the standard error that both have together (to first order); NaN where nothing is below."""
+    total = np.where(below.mean(axis=0) > 0.0, below.mean(axis=0), np.nan)
     found = above.mean(axis=0) / total
     return found, average(above - found * below)[1] / total

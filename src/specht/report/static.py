@@ -23,7 +23,7 @@ _SIZE = (7.0, 4.2)
 _RESOLUTION = 200
 """Dots an inch of a PNG."""
 _DASHES = {"solid": "-", "dash": "--", "dot": ":", "dashdot": "-."}
-_MARKERS = {"line-ew-open": "_"}
+_MARKERS = {"line-ew-open": "_", "diamond-open": "D"}
 
 
 def figure_names(plots: list[Plot], kind: str) -> list[str]:
@@ -90,6 +90,7 @@ def _draw_trace(axes: Axes, trace: Any) -> None:
         "color": _colour(trace.line.color or trace.marker.color),
         "linewidth": trace.line.width or 1.5,
         "markersize": (trace.marker.size or 6) * 0.75,
+        "markerfacecolor": "none" if (trace.marker.symbol or "").endswith("-open") else None,
         "label": label,
     }
     axes.errorbar(x, y, yerr=_errors(trace.error_y), xerr=_errors(trace.error_x), elinewidth=1, capsize=2, **style)
