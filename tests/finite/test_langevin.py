@@ -98,6 +98,15 @@ def test_the_mean_over_the_readout_is_that_of_the_functions_with_less_noise():
     assert np.abs(found.mean).min() > 10.0 * found.stderr.max()  # so that something was compared
 
 
+def test_what_is_known_of_the_readout_is_left_out_where_it_does_not_hold():
+    """Another prior or another way to call the network has another mean over the readout."""
+    x, short = tokens(4), Sampling(chains=3, samples=4, burn_in=1.0, duration=1.0)
+    start = functools.partial(_network, Size(8, 4, 4))
+    assert langevin(start, x, x[:, 0], x, noise=1.0, sampling=short).conditional is not None
+    assert langevin(start, x, x[:, 0], x, noise=1.0, sampling=short, prior=0.5).conditional is None
+    assert langevin(start, x, x[:, 0], x, noise=1.0, sampling=short, forward=lambda m, x, key: 2.0 * m(x)).conditional is None
+
+
 def _network(size, key):
     return Network.init(ARCH, size, key=key)
 
@@ -141,12 +150,15 @@ def test_the_loss_of_the_mean_has_no_bias_from_few_chains():
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
-        ({"noise": 0.0}, "noise must be"),
+        ({"noise": 0.0}, r"noise .* above 0"),
         ({"y": np.full(12, np.nan)}, "holds nan"),
         ({"at": np.zeros((2, 5))}, "at must be inputs with 3 columns"),
         ({"prior": None}, "prior is needed"),
-        ({"prior": -1.0}, "variances above 0"),
+        ({"prior": -1.0}, r"prior .* above 0"),
         ({"x": np.zeros((0, 3))}, "empty"),
+        ({"y": np.zeros((12, 2))}, "1 outputs and labels have 2 columns"),
+        ({"noise": "1"}, r"noise .* above 0"),
+        ({"at": np.full((2, 3), np.nan)}, "at holds NaN"),
     ],
 )
 def test_bad_input_gets_a_sentence(change, sentence):

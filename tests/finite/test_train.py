@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 
 import jax
@@ -51,6 +52,7 @@ RECIPES = {
     "adam with decay": {"optimiser": "adam", "weight_decay": 0.3},
     "decoupled decay": {"optimiser": "adamw", "weight_decay": 0.3},
     "decay to the start": {"weight_decay": 0.5, "decay_to": "start"},
+    "a whole number of decay": {"weight_decay": 1},
     "cosine after warmup": {"schedule": "cosine", "warmup": 7},
     "linear": {"schedule": "linear", "optimiser": "momentum"},
 }
@@ -86,8 +88,15 @@ def test_an_epoch_shows_every_sample_once():
     start = first_weight(n, 0)[:, 0]
     after = train(linear(n), Fixed(x, y), recipe).models.weight[0, 0, 0, :, 0]
     np.testing.assert_allclose(after, start + rate * (y - start), rtol=1e-5)  # mean over two samples: 2/2 of the residual
-    half = train(linear(n), Fixed(x, y), Recipe(steps=2, learning_rate=rate, batch=2)).models.weight[0, 0, 0, :, 0]
-    assert np.isclose(half, start, rtol=1e-6).sum() == 4
+    after = [start]
+    for steps in range(1, 9):
+        recipe = Recipe(steps=steps, learning_rate=rate, batch=2)
+        after.append(train(linear(n), Fixed(x, y), recipe).models.weight[0, 0, 0, :, 0])
+    shown = [set(np.flatnonzero(~np.isclose(new, old, rtol=1e-6))) for old, new in itertools.pairwise(after)]  # at each step of two epochs
+    assert [len(each) for each in shown] == [2] * 8
+    assert sorted(itertools.chain(*shown[:4])) == list(range(n))
+    assert sorted(itertools.chain(*shown[4:])) == list(range(n))
+    assert shown[:4] != shown[4:]  # in another order
 
 
 def draw_normal(rng, n):
@@ -107,7 +116,12 @@ def test_fresh_samples_are_drawn_once(monkeypatch):
     np.testing.assert_allclose(found, weight, rtol=1e-4, atol=1e-5)
     monkeypatch.setattr(train_module, "_BLOCK_NUMBERS", 4 * 3 * 2)  # two steps a slice
     sliced = train(linear(3), Fresh(draw_normal), recipe, seeds=[3])
-    assert np.isfinite(sliced.losses["train"][0, 0, 0, 1:]).all()
+    weight = first_weight(3, 3)
+    for place in range(5):
+        x, y = draw_normal(np.random.default_rng(np.random.SeedSequence(3, spawn_key=(place,))), 8)
+        for batch, labels in ((x[:4], y[:4, None]), (x[4:], y[4:, None])):
+            weight = weight - RATE * 2.0 * batch.T @ (batch @ weight - labels) / 4
+    np.testing.assert_allclose(sliced.models.weight[0, 0, 0], weight, rtol=1e-4, atol=1e-5)
     assert np.isnan(sliced.losses["train"][0, 0, 0, 0])  # no batch was seen before the first step
 
 
@@ -143,9 +157,12 @@ def test_a_trained_function_has_the_recorded_loss():
 
 
 def test_stochastic_positions_are_drawn_at_every_step():
-    arch = Architecture(vocab=2, length=3, positions="stochastic")
-    found = train(lambda key: Network.init(arch, Size(8, 2, 4), key=key), token_data(1), Recipe(steps=5, learning_rate=0.01))
-    assert np.isfinite(found.losses["train"]).all()
+    """The batch is the same at every step, and without learning so would its loss be."""
+    arch, x = Architecture(vocab=2, length=3, positions="stochastic"), token_data(1).x[0]
+    data = Fresh(lambda rng, n: (np.tile(x[:4], (n // 4, 1)), np.zeros(n)))
+    recipe = Recipe(steps=5, learning_rate=1e-12, batch=4, records=30)
+    losses = train(lambda key: Network.init(arch, Size(8, 2, 4), key=key), data, recipe).losses["train"][0, 0, 0, 1:]
+    assert len(np.unique(losses)) == len(losses) == 5
 
 
 def test_divergence_is_told_and_the_rest_goes_on():
@@ -234,6 +251,19 @@ FAULTS = [
     (lambda: train(linear(3), Fresh(draw_normal), Recipe(steps=1, learning_rate=1.0)), "give the recipe a batch"),
     (lambda: train(linear(3), Fresh(lambda rng, n: draw_normal(rng, 5)), Recipe(steps=9, learning_rate=1.0, batch=2)), "asked for 2"),
     (lambda: train(lambda key: Linear(jax.numpy.arange(3)), Fixed(*GOOD), Recipe(steps=1, learning_rate=1.0)), "nothing to train"),
+    (lambda: train(linear(3), GOOD, Recipe(steps=1, learning_rate=1.0)), r"data must be Fixed\(x, y\) or Fresh\(draw\), got tuple"),
+    (lambda: train(linear(3), Fixed(*GOOD), Recipe(steps=1, learning_rate=1.0), seeds=3), "seeds must be a list"),
+    (
+        lambda: train(linear(3), Fixed(*GOOD), Recipe(steps=1, learning_rate=1.0), evaluate={"test": GOOD}),
+        r"test must be Fixed\(x, y\), got",
+    ),
+    (lambda: train(linear(3, 2), Fixed(*GOOD), Recipe(steps=1, learning_rate=1.0)), "2 outputs and labels have 1 columns"),
+    (lambda: train(linear(3, 2), Fixed(GOOD[0], np.arange(12)), Recipe(steps=1, learning_rate=1.0, loss="cross-entropy")), "class 11"),
+    (lambda: train(linear(3), Fixed(GOOD[0], np.eye(12, 3)), Recipe(steps=1, learning_rate=1.0, loss="cross-entropy")), "one column"),
+    (lambda: train(transformer, Fixed([[0, 1, 2, 0]], [1.0]), Recipe(steps=1, learning_rate=1.0)), "holds token 2, but vocab=2"),
+    (lambda: train(linear(3), Fixed([[1.0], [1.0, 2.0]], [1.0, 2.0]), Recipe(steps=1, learning_rate=1.0)), "unequal length"),
+    (lambda: Recipe(steps=1, learning_rate="0.1"), "learning_rate must be"),
+    (lambda: Recipe(steps=1, learning_rate=0.1, weight_decay=None), "weight_decay must be"),
     (lambda: Recipe(steps=1, learning_rate=1.0, optimiser="adma"), "did you mean 'adam'"),
     (lambda: Recipe(steps=0, learning_rate=1.0), "steps must be"),
     (lambda: Recipe(steps=5, learning_rate=1.0, warmup=6), "warmup must be"),

@@ -13,9 +13,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 import sample_training
+from linear_model import linear
 from sample_training import RECIPES, numbers, run
 
 from specht.errors import InputError
+from specht.finite.data import Fixed
+from specht.finite.recipe import Recipe
+from specht.finite.train import train
 from specht.lab.checkpoint import Checkpoint
 
 
@@ -89,6 +93,20 @@ def test_files_of_others_are_refused_and_left_alone(tmp_path):
         with pytest.raises(InputError, match="delete it to start anew"):
             run("full batch", Checkpoint(path))
         assert path.read_bytes() == content
+
+
+def test_models_that_do_different_things_are_different_trainings(tmp_path):
+    """Functions made by one factory have one name, and what is not trained is part of the model."""
+    x, y = np.ones((4, 2), np.float32), np.ones(4, np.float32)
+    recipe, path = Recipe(steps=2, learning_rate=0.1), tmp_path / "kept.npz"
+
+    def go(times, checkpoint):
+        return train(linear(2), Fixed(x, y), recipe, forward=lambda model, x, key: times * model(x), checkpoint=checkpoint)
+
+    go(1.0, Checkpoint(path))
+    with pytest.raises(InputError, match="belongs to another training"):
+        go(2.0, Checkpoint(path))
+    np.testing.assert_array_equal(go(1.0, Checkpoint(path)).losses["train"], go(1.0, None).losses["train"])
 
 
 def test_writings_keep_their_distance(tmp_path):

@@ -201,16 +201,22 @@ def sampled(excess=-1.0, deviation=-1.0, size=4.0, step=0.0):
             "gp_norm": 0.2,
             "spread": 0.5,
         }
-        given = {"activation": activation, "width": width_, "dataset": 0, "chains": 4, "duration": 1.0, "step": at}
+        given = {"activation": activation, "width": width_, "heads": width_ // 2, "dataset": 0, "chains": 4, "duration": 1.0, "step": at}
         results.append(made("posterior", variables, **given))
     return [r for r in results if (r.arguments["width"] == 16) == bool(step)]
 
 
-def regimes(kernel="kernel", features="features"):
-    numbers = dict.fromkeys(("excess", "excess_stderr", "moved", "moved_stderr", "kernel_change", "kernel_change_stderr"), 0.1)
+def headed(few=0.3):
+    variables = {"loss_stderr": 0.001, "gp_loss": 0.8, "distance": 0.01, "distance_stderr": 1e-4, "gp_norm": 0.2}
+    given = {"activation": "linear", "width": 64, "dataset": 0}
+    return [made("posterior", variables | {"loss": 0.8 * (1.0 + off)}, heads=n, **given) for n, off in ((1, few), (4, 0.2), (16, 0.1))]
+
+
+def regimes(kernel="kernel", features="features", excess=0.5):
+    numbers = dict.fromkeys(("excess_stderr", "moved", "moved_stderr", "kernel_change", "kernel_change_stderr"), 0.1)
     return [
-        made("regime", numbers | {"verdict": verdict}, output_scale=scale, n=16, width=8, networks=3)
-        for scale, verdict in ((regime.SMALL, features), (regime.LARGE, kernel))
+        made("regime", numbers | {"verdict": verdict, "excess": excess}, output_scale=scale, n=n, ridge=ridge, width=8, networks=3)
+        for scale, verdict, (n, ridge) in ((regime.SMALL, features, regime.HARD), (regime.LARGE, kernel, regime.EASY))
     ]
 
 
@@ -231,9 +237,10 @@ CASES = {
     "q3-langevin": (sampled(), sampled(size=40.0)),
     "e4-width": (sampled(), sampled(excess=-0.5)),
     "e8-mean-output": (sampled(), sampled(deviation=-0.5)),
+    "e4-heads": (headed(), headed(few=0.05)),
     "e4-step": (sampled(step=0.01), sampled(step=0.1)),
     "e8-kernel": (regimes(), regimes(kernel="unclear")),
-    "e8-features": (regimes(), regimes(features="kernel")),
+    "e8-features": (regimes(), regimes(excess=0.2)),
     "q3-nonlinear": (learnt(), learnt(losses=(0.1, 0.9, 0.4))),
     "q3-learnability": (learnt(), learnt(off=0.2)),
     "f0-blocks": (block_results(), block_results(off_block=1e-6)),

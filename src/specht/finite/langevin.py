@@ -19,7 +19,7 @@ Given everything but the readout weights, the posterior mean of a `Network` is k
 $\phi$, $\phi(x) \phi(X)^T (\phi(X) \phi(X)^T + T)^{-1} y$. Averaging that instead of the sampled functions gives the same mean with far
 less noise.
 
-A direction of curvature $h$ comes out with the variance $T / h$ times $1 / (1 - \eta h / 2 (1 + \beta))$: at $\eta h = 0.1$ and without
+A direction of curvature $h$ comes out with the variance $T / h$ times $1 / (1 - \eta h / [2 (1 + \beta)])$: at $\eta h = 0.1$ and without
 momentum that is 5 % too much. Weights that the data say nothing of have the least curvature, $\gamma$, and relax last: at a rate
 $\eta \gamma$ a step without momentum, and $\sqrt{\eta \gamma}$, which is far more, at the best one, $\beta = (1 - \sqrt{\eta \gamma})^2$.
 """
@@ -39,9 +39,10 @@ import numpy as np
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float, PyTree
 
-from specht.errors import InputError, whole_number
-from specht.finite.data import Fixed, in_blocks
+from specht.errors import InputError, finite_number, whole_number
+from specht.finite.data import Fixed, check_model_inputs, in_blocks
 from specht.finite.loop import Forward, call_model
+from specht.finite.losses import check_outputs
 from specht.finite.network import Network
 from specht.finite.posterior import Posterior
 
@@ -49,6 +50,8 @@ Progress = Callable[[int, int], None]
 LARGEST_STEP = 0.1
 """Step times curvature above which variances are off by more than five per cent."""
 _POWER_ITERATIONS = 40
+_MOST_STEPS = 2e7
+"""Of one chain: days, even of small networks."""
 _CALL_WORK = 4e9
 """Multiplications between two signs of progress."""
 
@@ -65,26 +68,27 @@ class Sampling:
     """Independent chains, each from its own random network; at least 3, for standard errors come from leaving one out."""
     samples: int = 50
     """Networks kept of each chain, evenly spaced in time."""
-    burn_in: float = 10.0
+    burn_in: Any = 10.0
     """Relaxation times before the first."""
-    duration: float = 40.0
+    duration: Any = 40.0
     """Relaxation times over which samples are taken."""
-    momentum: float | None = None
+    momentum: Any = None
     """Beta: the best one unless given; zero is Langevin dynamics without inertia, which samples the same law more slowly."""
-    curvature_step: float = 0.05
-    """Step times largest curvature, from which the step follows; the curvature is measured at the start of every chain."""
-    step: float | None = None
+    curvature_step: Any = 0.05
+    """Step times largest curvature, from which the step follows; the curvature is measured at the start and half-way through burn-in."""
+    step: Any = None
     """The step itself, instead."""
 
     def __post_init__(self) -> None:
         whole_number("chains", self.chains, at_least=3)
         whole_number("samples", self.samples, at_least=4)
-        for name in ("burn_in", "duration", "curvature_step", "step"):
-            value = getattr(self, name)
-            if value is not None and (not math.isfinite(value) or value < 0 or (value == 0 and name != "burn_in")):
-                raise InputError(f"{name} must be a finite number above 0, got {value!r}.")
-        if self.momentum is not None and not 0 <= self.momentum < 1:
-            raise InputError(f"momentum must be at least 0 and below 1, got {self.momentum!r}.")
+        finite_number("burn_in", self.burn_in, at_least=0.0)
+        for name in ("duration", "curvature_step"):
+            finite_number(name, getattr(self, name), above=0.0)
+        if self.step is not None:
+            finite_number("step", self.step, above=0.0)
+        if self.momentum is not None:
+            finite_number("momentum", self.momentum, at_least=0.0, below=1.0)
 
 
 def langevin(
@@ -93,8 +97,8 @@ def langevin(
     y: Any,
     at: Any,
     *,
-    noise: float,
-    sampling: Sampling = Sampling(),  # noqa: B008 -- frozen
+    noise: Any,
+    sampling: Sampling | Any = Sampling(),  # noqa: B008 -- frozen
     seed: int = 0,
     prior: Any = None,
     forward: Forward | None = None,
@@ -119,15 +123,26 @@ def langevin(
         forward: from a model, inputs and a random key to outputs; calls the model unless given.
         progress: called as `progress(done, total)`, in steps of all chains.
     """
-    if not math.isfinite(noise) or noise <= 0:
-        raise InputError(f"noise must be a finite variance above 0, got {noise!r}: without it the posterior has no width to sample.")
+    noise = finite_number("noise (a variance)", noise, above=0.0)
+    if not isinstance(sampling, Sampling):
+        raise InputError(f"sampling must be a Sampling, got {type(sampling).__name__}.")
     data = Fixed(x, y).checked("mse")
+    if data.datasets != 1:
+        raise InputError(f"x holds {data.datasets} datasets: sample the posterior of one at a time.")
     inputs = np.asarray(at)
     if inputs.ndim != 2 or inputs.size == 0 or inputs.shape[1] != data.x.shape[-1]:
         raise InputError(f"at must be inputs with {data.x.shape[-1]} columns, one a row, got an array of shape {inputs.shape}.")
     key = jax.random.key(whole_number("seed", seed, at_least=0, at_most=2**31 - 1))
     keys = [jax.random.split(jax.random.fold_in(key, chain)) for chain in range(sampling.chains)]
     models = [start(first) for first, _ in keys]
+    if isinstance(models[0], Network) and models[0].arch.positions == "stochastic":
+        raise InputError("Stochastic positions are drawn anew for every sequence, so these networks have no posterior: take others.")
+    for name, tokens in (("x", data.x), ("at", inputs)):
+        if inputs.dtype.kind == "f" and not np.isfinite(inputs).all():
+            raise InputError("at holds NaN or infinity: leave out such inputs.")
+        check_model_inputs(models[0], tokens, name)
+    called = forward or call_model
+    check_outputs("mse", jax.eval_shape(called, models[0], jax.ShapeDtypeStruct(data.x.shape[1:], data.x.dtype), keys[0][1]).shape, data.y)
     params, rest = zip(*(eqx.partition(model, eqx.is_inexact_array) for model in models), strict=True)
     energy = _Energy(
         rest=rest[0],
@@ -135,7 +150,8 @@ def langevin(
         temperature=jnp.float32(noise),
         x=jnp.asarray(data.x[0]),
         y=jnp.asarray(data.y[0]),
-        forward=forward or call_model,
+        forward=called,
+        known_readout=forward is None and prior is None and isinstance(models[0], Network),
     )
     return _Walk(energy, sampling, in_blocks(inputs.astype(data.x.dtype), np.zeros((len(inputs), 1), np.float32)).x, len(inputs)).run(
         list(params), [noise_key for _, noise_key in keys], progress
@@ -151,6 +167,8 @@ class _Energy(eqx.Module):
     x: Any
     y: Any
     forward: Forward = eqx.field(static=True)
+    known_readout: bool = eqx.field(static=True)
+    """Whether it is a network as it came, whose mean over the readout weights is known."""
 
     def outputs(self, params: PyTree, x: Any) -> Float[Array, "n outputs"]:
         return self.forward(eqx.combine(params, self.rest), x, jax.random.key(0))
@@ -203,6 +221,8 @@ class _Walk:
         # Random networks are flatter than fitted ones, or steeper: the step is chosen again once the chains have seen the data.
         chains = [self._go(chain, key, 0, half, first, told) for chain, key in zip(chains, keys, strict=True)]
         curvature = max(curvature, self._curvature(chains))
+        if not math.isfinite(curvature):
+            raise self._diverged(None, first)
         steps = self._steps(curvature)
         begin = half + steps.burn_in // 2
         samples, conditional = [], []
@@ -222,7 +242,7 @@ class _Walk:
         if steps.step * largest > LARGEST_STEP * 1.0001:
             warnings.warn(
                 f"Step {steps.step:.2g} times the largest curvature {largest:.3g} is {steps.step * largest:.2g}: above "
-                f"{LARGEST_STEP:g} the sampled variances are more than 5 % too large; take a smaller step.",
+                f"{LARGEST_STEP:g} the sampled variances are several per cent too large; take a smaller step.",
                 StepSizeWarning,
                 stacklevel=3,
             )
@@ -233,7 +253,7 @@ class _Walk:
         """The function of a chain where it is, and its mean over the readout weights."""
         values = np.concatenate(np.asarray(_at(self.energy, chain.params, self.blocks)))[: self.kept]
         model: Any = eqx.combine(chain.params, self.energy.rest)
-        if not isinstance(model, Network) or not np.isfinite(values).all():
+        if not self.energy.known_readout or not np.isfinite(values).all():
             return _Kept(values, None)
         inside, outside = (np.asarray(each, dtype=np.float64) for each in _features(model, self.energy.x, self.blocks))
         outside = np.concatenate(outside)[: self.kept]
@@ -247,7 +267,7 @@ class _Walk:
         return max(found) if all(map(math.isfinite, found)) else math.inf
 
     def _steps(self, curvature: float) -> _Steps:
-        if self.sampling.step is None and not math.isfinite(curvature):
+        if not math.isfinite(curvature):
             raise InputError("The loss of a random network is not finite: check the labels and the variances of the architecture.")
         step = self.sampling.step if self.sampling.step is not None else self.sampling.curvature_step / curvature
         slowest = min(float(rate) for rate in jax.tree.leaves(self.energy.decay))
@@ -255,11 +275,18 @@ class _Walk:
         momentum = (1.0 - math.sqrt(rate)) ** 2 if self.sampling.momentum is None else self.sampling.momentum
         relaxation = relaxation_steps(rate, momentum)
         thin = max(1, math.ceil(self.sampling.duration * relaxation / self.sampling.samples))
-        return _Steps(step, momentum, math.ceil(self.sampling.burn_in * relaxation), thin)
+        steps = _Steps(step, momentum, math.ceil(self.sampling.burn_in * relaxation), thin)
+        if steps.burn_in + steps.thin * self.sampling.samples > _MOST_STEPS:
+            raise InputError(
+                f"A chain would take {steps.burn_in + steps.thin * self.sampling.samples:.0e} steps, since the curvature is "
+                f"{curvature / slowest:.0e} times the weight decay: raise the noise, or shorten the chains."
+            )
+        return steps
 
-    def _diverged(self, chain: int, steps: _Steps) -> InputError:
+    def _diverged(self, chain: int | None, steps: _Steps) -> InputError:
+        which = "A Langevin chain" if chain is None else f"Langevin chain {chain}"
         return InputError(
-            f"Langevin chain {chain} diverged with a step of {steps.step:.2g}: step times curvature must be well below 2, so take a "
+            f"{which} diverged with a step of {steps.step:.2g}: step times curvature must be well below 2, so take a "
             "smaller step, or more label noise."
         )
 
@@ -312,8 +339,7 @@ def _features(network: Network, x: Any, blocks: Any) -> tuple[Any, Any]:
     size = network.readout.scale * math.sqrt(network.readout.variance)
 
     def features(tokens: Any) -> Any:
-        key = jax.random.key(0) if network.arch.positions == "stochastic" else None
-        return size * network.hidden(tokens, key=key)
+        return size * network.hidden(tokens)
 
     return features(x), jax.lax.map(features, blocks)
 
@@ -341,8 +367,8 @@ def _decays(model: Any, params: PyTree, prior: Any, noise: float) -> PyTree:
         raise InputError(f"prior is needed for a model of type {type(model).__name__}: give the variance of its weights before any data.")
     variances = model.prior_variances() if prior is None else prior
     tree = variances if jax.tree.structure(variances) == jax.tree.structure(params) else jax.tree.map(lambda _: variances, params)
-    if any(not float(variance) > 0 for variance in jax.tree.leaves(tree)):
-        raise InputError("prior must be variances above 0, one for all weights or one for each array of the model.")
+    for variance in jax.tree.leaves(tree):
+        finite_number("prior (one variance, or a tree of them like the model)", variance, above=0.0)
     return jax.tree.map(lambda variance: jnp.asarray(noise / float(variance), jnp.float32), tree)
 
 

@@ -77,8 +77,8 @@ class Run(eqx.Module):
 class Losses(NamedTuple):
     """Mean loss and accuracy on a set; NaN where there is none."""
 
-    loss: Float[Array, "..."]
-    accuracy: Float[Array, "..."]
+    loss: Float[AnyArray, "..."]
+    accuracy: Float[AnyArray, "..."]
 
 
 @dataclasses.dataclass(frozen=True)

@@ -16,6 +16,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.core import Tracer
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from specht.architecture import Architecture
@@ -65,7 +66,7 @@ class _Weights:
         padded = 2**14 * math.ceil(count / 2**14)  # few different lengths, so that small networks share one program
         numbers = jax.random.normal(key, (padded,), jnp.float32)
         # Cut up by NumPy, where slices cost nothing, unless the key is traced.
-        self.numbers = numbers if isinstance(numbers, jax.core.Tracer) else np.asarray(numbers)
+        self.numbers = numbers if isinstance(numbers, Tracer) else np.asarray(numbers)
         self.used = 0
         self.folded = parametrisation == "standard"
 

@@ -24,7 +24,7 @@ class Posterior:
     step: float
     momentum: float
     curvature: float
-    """Largest curvature met, at the start or after burn-in."""
+    """Largest curvature met: at the start, half-way through burn-in, or at the end."""
     burn_in: int
     """Steps before the first sample."""
     thin: int

@@ -9,7 +9,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import optax
-from jaxtyping import Array, Float
 
 from specht.errors import finite_number, unknown_choice, whole_number
 from specht.finite.losses import Loss
@@ -88,7 +87,7 @@ class Recipe:
     def may_stop(self) -> bool:
         return self.stop_below is not None or self.patience is not None
 
-    def transformation(self, learning_rate: Float[Array, ""], anchor: Any) -> optax.GradientTransformation:
+    def transformation(self, learning_rate: Any, anchor: Any) -> optax.GradientTransformation:
         """The optimiser at one learning rate, which may be traced; `anchor` is what weight decay pulls to, None for zero."""
         moments = {
             "sgd": optax.identity(),

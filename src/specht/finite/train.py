@@ -105,13 +105,13 @@ class _Keys(NamedTuple):
 
 
 def train(
-    start: Start,
-    data: Fixed | Fresh,
-    recipe: Recipe,
+    start: Start | Any,
+    data: Fixed | Fresh | Any,
+    recipe: Recipe | Any,
     *,
-    seeds: Sequence[int] = (0,),
-    learning_rates: Sequence[float] | None = None,
-    evaluate: Mapping[str, Fixed] | None = None,
+    seeds: Sequence[int] | Any = (0,),
+    learning_rates: Sequence[float] | Any = None,
+    evaluate: Mapping[str, Fixed] | Any = None,
     forward: Forward | None = None,
     chunk: int | None = None,
     checkpoint: Keeper | None = None,
@@ -147,12 +147,12 @@ def train(
 
 
 def _prepare(
-    start: Start,
-    data: Fixed | Fresh,
-    recipe: Recipe,
-    seeds: Sequence[int],
-    learning_rates: Sequence[float] | None,
-    evaluate: Mapping[str, Fixed],
+    start: Any,
+    data: Any,
+    recipe: Any,
+    seeds: Any,
+    learning_rates: Any,
+    evaluate: Any,
     forward: Forward | None,
     chunk: int | None,
 ) -> _Training:
@@ -183,7 +183,8 @@ def _prepare(
     numbers = sum(leaf.size for leaf in jax.tree.leaves(eqx.filter(model, eqx.is_inexact_array)))
     if not numbers:
         raise InputError("start made a model without arrays of floating-point numbers: there is nothing to train.")
-    first = fixed or Fixed(*data.block(0, 0, 1, recipe.batch, recipe.loss))  # pyright: ignore -- Fresh, with a batch
+    fresh: Any = data
+    first = fixed if fixed is not None else Fixed(*fresh.block(0, 0, 1, recipe.batch, recipe.loss))
     for name, given in {"data": first, **sets}.items():
         check_model_inputs(model, given.x, f"{name}.x")
         shape = jax.eval_shape(forward, model, jax.ShapeDtypeStruct(given.x.shape[1:], given.x.dtype), _keys(0).run).shape

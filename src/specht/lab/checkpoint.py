@@ -7,6 +7,7 @@ import hashlib
 import os
 import time
 import zipfile
+import zlib
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
@@ -41,7 +42,7 @@ class Checkpoint:
             with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
                 arrays = {name: archive[name] for name in archive.files}
             kept, checksum = str(arrays.pop(_IDENTITY)), str(arrays.pop(_CHECKSUM))
-        except (OSError, ValueError, KeyError, EOFError, TypeError, zipfile.BadZipFile):
+        except (OSError, ValueError, KeyError, EOFError, TypeError, NotImplementedError, RuntimeError, zlib.error, zipfile.BadZipFile):
             raise InputError(f"{path} is no checkpoint or is damaged: give another path, or delete it to start anew.") from None
         if checksum != _checksum(arrays):
             raise InputError(f"{path} is damaged: delete it to start anew.")

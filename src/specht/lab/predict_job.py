@@ -316,7 +316,9 @@ def _net(net: NetworkCurve, regime: Regime | None) -> dict[str, Any]:
 
 def _regime(regime: Regime) -> dict[str, Any]:
     plain = ("verdict", "n_train", "loss", "loss_stderr", "kernel_loss", "kernel_change", "kernel_change_stderr", "warning")
-    fields = {name: getattr(regime, name) for name in plain} | {"sentence": str(regime), "levels": list(regime.levels)}
+    values = {name: getattr(regime, name) for name in plain}
+    fields = {name: _finite(value) if isinstance(value, float) else value for name, value in values.items()}
+    fields |= {"sentence": str(regime), "levels": list(regime.levels)}
     return fields | {name: _numbers(getattr(regime, name)) for name in ("shares", "shares_stderr", "kernel_shares")}
 
 

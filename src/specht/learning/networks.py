@@ -24,7 +24,7 @@ from typing import Any, Literal
 import numpy as np
 
 from specht.architecture import Architecture
-from specht.errors import InputError, whole_number
+from specht.errors import InputError, finite_number, whole_number
 from specht.finite.data import Fixed
 from specht.finite.empirical import tangent_kernel
 from specht.finite.langevin import Sampling, StepSizeWarning, langevin
@@ -35,7 +35,6 @@ from specht.finite.train import Trained, train
 from specht.learning.datasets import Samples
 from specht.learning.gp import Problem, prepare, sample_sizes
 from specht.learning.tally import MeasuredCurve, Tally, mean_square, ratio
-from specht.sequences.checks import positive
 from specht.sequences.tasks import Task
 from specht.symmetry.progress import Progress, stages
 
@@ -44,6 +43,9 @@ REFERENCE = 512
 """Sequences over which random networks and the target are measured."""
 DIAGNOSED = 8
 """Test sequences whose outputs are diagnosed: always as many, because every number of them takes seconds to compile."""
+_ATTEMPTS, _STEEPER, _PROBED = 5, 1.2, 4
+"""How often training begins again with smaller steps, how much steeper networks may be at the end than was assumed, and how many of them
+are looked at."""
 CONVERGED = 10.0
 """Relaxation times of gradient descent: what is left is e^-10."""
 
@@ -61,7 +63,9 @@ class Networks:
     """Networks that are trained on each dataset, for the NTK."""
 
     def __post_init__(self) -> None:
-        positive("output_scale", self.output_scale)
+        if not isinstance(self.size, Size):
+            raise InputError(f"size must be a Size(width, heads, head_size), got {self.size!r}.")
+        finite_number("output_scale", self.output_scale, above=0.0)
         whole_number("seeds", self.seeds, at_least=1)
 
 
@@ -117,8 +121,7 @@ def learning_curve(
         diagnose: whether chains are diagnosed, by BlackJAX.
         progress: called as progress(done, total). The others are as for `gp.learning_curve`.
     """
-    if ridge <= 0:
-        raise InputError(f"Networks are sampled and trained with a ridge above 0, got {ridge!r}: raise it.")
+    ridge = finite_number("ridge (of networks)", ridge, above=0.0)
     problem = prepare(arch, task, ridge=ridge, noise=noise, datasets=datasets, seed=seed, kind=kind, scale=scale, heads=None)
     sizes, n_test = sample_sizes(n_train), whole_number("n_test", n_test, 1)
     comparison = _Comparison.of(problem, task, sizes, datasets, n_test, networks)
@@ -242,7 +245,8 @@ class _Comparison:
             if self.found.ood is not None:
                 self.found.ood[:, place] = self.unit**2 * _last(found, "ood")
             for i, fresh in enumerate(self.fresh):
-                values = self.unit * np.mean([found.function(i, 0, s)(fresh[0].x) for s in range(self.networks.seeds)], axis=0)
+                kept = [s for s in range(self.networks.seeds) if not found.diverged[i, 0, s]]
+                values = self.unit * np.mean([found.function(i, 0, s)(fresh[0].x) for s in kept] or [fresh[0].y * np.nan], axis=0)
                 self.found.overlap[i, place], self.found.square[i] = (values * fresh[0].y).sum() / len(values), mean_square(fresh[0].y)
         return self._curve("gradient descent", said, None, None)
 
@@ -277,26 +281,52 @@ def train_to_the_end(
     """Networks at the minimum of the loss with ridge (see above), by gradient descent with momentum.
 
     The step follows from the largest curvature, the ridge plus the largest eigenvalue of the tangent kernel of the first network, and
-    the momentum is the best one for the smallest, the ridge.
+    the momentum is the best one for the smallest, the ridge. Where networks are steeper at the end, they are trained again with a smaller
+    step.
     """
     import jax
 
     x, n = np.asarray(data.x), np.asarray(data.x).shape[-2]
+    probes = x.reshape(-1, x.shape[-1])[:n]
     first = start(jax.random.split(jax.random.key(next(iter(seeds))))[0])
-    tangent = tangent_kernel(first, x.reshape(-1, x.shape[-1])[:n])
-    curvature = ridge + 1.5 * float(np.linalg.eigvalsh(tangent)[-1])  # networks differ, and change
-    rate = ridge / curvature
-    recipe = Recipe(
-        steps=math.ceil(CONVERGED / math.sqrt(rate)),
-        learning_rate=n / (2.0 * curvature),  # the recipe's loss is the mean of the square, 2/n of the sum above
-        weight_decay=2.0 * ridge / n,
-        decay_to="start",
-        centred=True,
-        optimiser="momentum",
-        momentum=(1.0 - math.sqrt(rate)) ** 2,
-        records=4,
-    )
-    return train(start, data, recipe, seeds=seeds, evaluate=evaluate, progress=progress)
+    curvature = _curvature([first], probes, ridge)
+    for _ in range(_ATTEMPTS):
+        rate = ridge / curvature
+        recipe = Recipe(
+            steps=math.ceil(CONVERGED / math.sqrt(rate)),
+            learning_rate=n / (2.0 * curvature),  # the recipe's loss is the mean of the square, 2/n of the sum above
+            weight_decay=2.0 * ridge / n,
+            decay_to="start",
+            centred=True,
+            optimiser="momentum",
+            momentum=(1.0 - math.sqrt(rate)) ** 2,
+            records=4,
+        )
+        found = train(start, data, recipe, seeds=seeds, evaluate=evaluate, progress=progress)
+        # Networks that learn features change their kernel, and need smaller steps the steeper they become.
+        steepest = _curvature([_network(found, first, place) for place in np.ndindex(found.diverged.shape)], probes, ridge)
+        if found.diverged.any() or not math.isfinite(steepest):
+            curvature *= 4.0
+        elif steepest > _STEEPER * curvature:
+            curvature = steepest
+        else:
+            break
+    return found
+
+
+def _network(found: Trained, like: Network, place: tuple[int, ...]) -> Network:
+    """One of the trained networks."""
+    import jax
+
+    return jax.tree.unflatten(jax.tree.structure(like), [leaf[place] for leaf in jax.tree.leaves(found.models)])
+
+
+def _curvature(networks: list[Network], x: np.ndarray, ridge: float) -> float:
+    """The ridge and the largest eigenvalue of a tangent kernel, of at most a few of the networks, with something to spare."""
+    kernels = [tangent_kernel(network, x) for network in networks[:_PROBED]]
+    if not all(np.isfinite(kernel).all() for kernel in kernels):
+        return math.inf
+    return ridge + 1.5 * max(float(np.linalg.eigvalsh(kernel)[-1]) for kernel in kernels)
 
 
 def _last(found: Trained, name: str) -> np.ndarray:

@@ -13,6 +13,7 @@ from typing import Any, Literal
 import numpy as np
 
 from specht.architecture import Architecture
+from specht.errors import finite_number, whole_number
 from specht.finite.data import Fixed
 from specht.finite.empirical import tangent_kernel
 from specht.finite.network import Network
@@ -23,7 +24,7 @@ from specht.learning.tally import average, mean_square
 from specht.sequences.tasks import Task
 from specht.symmetry.profile import Profile, profile
 
-Verdict = Literal["kernel", "features", "unclear"]
+Verdict = Literal["kernel", "features", "unclear", "diverged"]
 LOSS_TOLERANCE = 0.1
 """Relative difference in test loss that the kernel regime allows."""
 PROFILE_TOLERANCE = 0.1
@@ -74,7 +75,15 @@ class Regime:
     @property
     def moved(self) -> float:
         """Share of the variance that lies at other levels than the kernel says."""
-        return float(np.abs(self.shares - self.kernel_shares).sum() / 2.0)
+        apart = self.shares - self.kernel_shares
+        return float((np.abs(apart).sum() + abs(apart.sum())) / 2.0)  # what is missing lies above the last level
+
+    @property
+    def agrees(self) -> bool:
+        """Whether loss and profile are those of the kernel: within the tolerance, or within two errors where these are below it."""
+        loss = abs(self.excess) <= max(LOSS_TOLERANCE, 2.0 * self.excess_stderr) and self.excess_stderr <= LOSS_TOLERANCE
+        shares = self.moved <= max(PROFILE_TOLERANCE, 2.0 * self.moved_stderr) and self.moved_stderr <= PROFILE_TOLERANCE
+        return loss and shares
 
     @property
     def moved_stderr(self) -> float:
@@ -83,8 +92,10 @@ class Regime:
     def __str__(self) -> str:
         end = {
             "kernel": "They are in the kernel regime.",
-            "features": "They learn features: the theory of the kernel does not describe them.",
-            "unclear": "They are not in the kernel regime, and their kernel hardly moved: too narrow, or not trained to the end.",
+            "features": "They learn features"
+            + (", and still do what the kernel says." if self.agrees else ": the kernel does not describe them."),
+            "unclear": "Whether they are in the kernel regime is unclear: too narrow, or too few of them.",
+            "diverged": "They diverged.",
         }[self.verdict]
         return (
             f"Trained on {self.n_train} samples, networks have a test loss {100 * self.excess:+.1f} ± {100 * self.excess_stderr:.1f} % "
@@ -113,6 +124,8 @@ def kernel_regime(
         networks: their size, their number, and `output_scale`: large for the kernel regime, small for features.
         progress: called as progress(done, total). The others are as for `gp.learning_curve`.
     """
+    ridge, n_train = finite_number("ridge (of networks)", ridge, above=0.0), whole_number("n_train", n_train, 1)
+    whole_number("networks.seeds", networks.seeds, at_least=2)  # one network has no standard error
     problem = prepare(arch, task, ridge=ridge, noise=noise, datasets=2, seed=seed, kind="ntk", scale=scale, heads=None)
     (x, y), test = problem.data.training(0, n_train), problem.data.test(0, n_test)
     unit = label_unit(problem, task, networks.output_scale)
@@ -125,37 +138,41 @@ def kernel_regime(
         progress=progress,
     )
     kept = [place for place in range(networks.seeds) if not found.diverged[0, 0, place]]
+    kernel_function = _kernel_function(problem, x, y)
+    kernel_loss, kernel_profile = float(mean_square(kernel_function(test.x) - test.y)), _profile(kernel_function, task, arch)
+    if not kept:
+        nothing, levels = float("nan"), np.full(len(kernel_profile.levels), np.nan)
+        numbers = (nothing, nothing, kernel_loss, nothing, nothing, kernel_profile.levels, levels, levels, kernel_profile.variance_shares)
+        return Regime("diverged", n_train, networks.output_scale, *numbers, found.warning)
     losses = unit**2 * found.losses["test"][0, 0, kept, -1].astype(np.float64)
     changes = np.array([_kernel_change(found, place, test.x[:_PROBES]) for place in kept])
-    kernel_function = _kernel_function(problem, x, y)
     functions = [found.function(0, 0, place) for place in kept]
     profiled = _profile(lambda at: np.mean([function(at) for function in functions], axis=0), task, arch)
-    loss, loss_stderr = average(losses)
-    change, change_stderr = average(changes)
+    with np.errstate(invalid="ignore", divide="ignore"):  # a single survivor has no standard error
+        (loss, loss_stderr), (change, change_stderr) = average(losses), average(changes)
     regime = Regime(
         verdict="unclear",
         n_train=n_train,
         output_scale=networks.output_scale,
         loss=float(loss),
         loss_stderr=float(loss_stderr),
-        kernel_loss=float(mean_square(kernel_function(test.x) - test.y)),
+        kernel_loss=kernel_loss,
         kernel_change=float(change),
         kernel_change_stderr=float(change_stderr),
         levels=profiled.levels,
         shares=profiled.variance_shares,
         shares_stderr=(profiled.high - profiled.low) / (2.0 * _DEVIATIONS * profiled.variance),
-        kernel_shares=_profile(kernel_function, task, arch).variance_shares,
+        kernel_shares=kernel_profile.variance_shares,
         warning=found.warning,
     )
     return dataclasses.replace(regime, verdict=_verdict(regime))
 
 
 def _verdict(regime: Regime) -> Verdict:
-    same_loss = abs(regime.excess) <= max(LOSS_TOLERANCE, 3.0 * regime.excess_stderr)
-    same_profile = regime.moved <= max(PROFILE_TOLERANCE, 3.0 * regime.moved_stderr)
-    if regime.kernel_change > KERNEL_TOLERANCE:
+    """Numbers that are not known well enough decide nothing."""
+    if regime.kernel_change - 2.0 * regime.kernel_change_stderr > KERNEL_TOLERANCE:
         return "features"
-    return "kernel" if same_loss and same_profile else "unclear"
+    return "kernel" if regime.agrees and regime.kernel_change <= KERNEL_TOLERANCE else "unclear"
 
 
 def _kernel_change(found: Trained, seed: int, x: np.ndarray) -> float:

@@ -216,8 +216,8 @@ def _network_step(method: str) -> Step:
     if method == "langevin":
         return Step(
             "Finite networks are sampled by Langevin dynamics, whose stationary law for small steps η is the posterior with label noise T, "
-            "the ridge, and prior variance v of each weight:",
-            ["θ ← θ + v,   v ← β v − η ( T θ / v_θ + ∇ ½ Σ_n |f(x_n) − y_n|² ) + √(2 (1 − β) η T) ξ"],
+            "the ridge, and prior variance s of each weight. With a velocity u and a momentum β:",
+            ["u ← β u − η ( T θ / s + ∇ ½ Σ_n |f(x_n) − y_n|² ) + √(2 (1 − β) η T) ξ", "θ ← θ + u"],
         )
     return Step(
         "Finite networks are trained by gradient descent with momentum until nothing changes, their initial function f_0 subtracted:",

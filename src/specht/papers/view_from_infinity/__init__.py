@@ -49,6 +49,7 @@ PAPER = Paper(
         untested.TEXT_SYMMETRY,
         symmetries.EXPERIMENT,
         half.EXPERIMENT,
+        posterior.HEADS,
         posterior.STEP_SIZE,
         untested.CORPORA,
         nonlinear.EXPERIMENT,
