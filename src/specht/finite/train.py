@@ -12,7 +12,7 @@ import functools
 import hashlib
 import itertools
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
 import equinox as eqx
@@ -21,12 +21,12 @@ import jax.numpy as jnp
 import numpy as np
 
 from specht.errors import InputError, finite_number, whole_number
+from specht.finite.checks import check_memory, listed
 from specht.finite.data import Blocks, Fixed, Fresh, check_model_inputs, in_blocks
 from specht.finite.ledger import Keeper, Ledger
 from specht.finite.loop import NOT_YET, Forward, Plan, Run, Spans, State, advance, call_model, initial_state, outputs
 from specht.finite.losses import check_outputs
 from specht.finite.recipe import Recipe
-from specht.memory import available_memory
 
 Start = Callable[[Any], Any]
 """From a random key to a model: a callable tree of arrays, such as a `Network`."""
@@ -161,9 +161,9 @@ def _prepare(
         what, given = ("recipe must be a Recipe", recipe) if callable(start) else ("start must be a function of a random key", start)
         raise InputError(f"{what}, got {type(given).__name__}.")
     rates = tuple(
-        finite_number("learning_rate", rate, above=0.0) for rate in _listed("learning_rates", learning_rates, recipe.learning_rate)
+        finite_number("learning_rate", rate, above=0.0) for rate in listed("learning_rates", learning_rates, recipe.learning_rate)
     )
-    seeds = tuple(whole_number("seed", seed, at_least=0, at_most=2**31 - 1) for seed in _listed("seeds", seeds, 0))
+    seeds = tuple(whole_number("seed", seed, at_least=0, at_most=2**31 - 1) for seed in listed("seeds", seeds, 0))
     for name, each in {"data": data, **evaluate}.items():
         if not isinstance(each, Fixed) and not (name == "data" and isinstance(each, Fresh)):
             raise InputError(f"{name} must be Fixed(x, y){' or Fresh(draw)' if name == 'data' else ''}, got {type(each).__name__}.")
@@ -193,21 +193,9 @@ def _prepare(
     if chunk is None:
         chunk = 1 if jax.default_backend() == "cpu" else runs
     chunk = min(runs, whole_number("chunk", chunk, at_least=1))
-    _check_memory(runs, chunk, numbers, datasets * len(rates))
+    check_memory(runs, chunk, numbers, datasets * len(rates))
     plan = Plan(_compiled(recipe), forward, fixed is None, "validation" if "validation" in sets else "train")
     return _Training(start, data if fixed is None else fixed, recipe, seeds, rates, sets, plan, chunk, numbers, datasets)
-
-
-def _listed(name: str, given: Any, default: Any) -> list[Any]:
-    """Several numbers, or what they are unless given."""
-    if given is None:
-        return [default]
-    if isinstance(given, str) or not isinstance(given, Iterable):
-        raise InputError(f"{name} must be a list of numbers, got {given!r}.")
-    values = list(given)
-    if not values:
-        raise InputError(f"{name} is empty: give at least one.")
-    return values
 
 
 def _compiled(recipe: Recipe) -> Recipe:
@@ -404,14 +392,3 @@ def _stacked(trees: Sequence[Any]) -> Any:
 
 def _unflattened(like: Any, leaves: Sequence[np.ndarray]) -> Any:
     return jax.tree.unflatten(jax.tree.structure(like), [jnp.asarray(leaf) for leaf in leaves])
-
-
-def _check_memory(runs: int, chunk: int, numbers: int, seeds_share: int) -> None:
-    """Finished models of all runs, and for those at work parameters, gradients, moments and copies of them."""
-    needed, free = 4 * numbers * (runs + 8 * chunk), available_memory()
-    if free is not None and needed > 0.8 * free:
-        fit = max(1, int(0.5 * free / (4 * numbers * seeds_share)))
-        raise InputError(
-            f"{runs} trained networks of {numbers} numbers each need {needed / 2**30:.1f} GiB and {free / 2**30:.1f} GiB are free: "
-            f"train about {fit} seeds at a time, or smaller networks."
-        )
