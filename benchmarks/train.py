@@ -64,6 +64,8 @@ class Workload(NamedTuple):
     steps: int
     """Of `train`; the others take fewer, since time is counted by the step."""
     fewer: int
+    chunk: int
+    """Runs that `train` trains side by side: very small networks gain by it, and nothing else does on a processor."""
     singly: int
     """Seeds that are trained one after the other where all would take too long."""
 
@@ -82,9 +84,9 @@ class Workload(NamedTuple):
 
 
 WORKLOADS = [
-    Workload("tiny", batch=16, columns=4, size=Size(16, 2, 8), seeds=64, steps=1000, fewer=50, singly=8),
-    Workload("small", batch=64, columns=16, size=Size(32, 4, 8), seeds=64, steps=200, fewer=10, singly=8),
-    Workload("medium", batch=64, columns=16, size=Size(128, 8, 16), seeds=16, steps=50, fewer=10, singly=8),
+    Workload("tiny", batch=16, columns=4, size=Size(16, 2, 8), seeds=64, steps=1000, fewer=50, chunk=8, singly=8),
+    Workload("small", batch=64, columns=16, size=Size(32, 4, 8), seeds=64, steps=200, fewer=10, chunk=1, singly=8),
+    Workload("medium", batch=64, columns=16, size=Size(128, 8, 16), seeds=16, steps=50, fewer=10, chunk=1, singly=8),
 ]
 
 
@@ -123,6 +125,7 @@ def report_steps(load: Workload, runs: int) -> None:
         width=load.size.width,
         seeds=load.seeds,
         steps=load.steps,
+        chunk=load.chunk,
         runs=runs,
         milliseconds=times,
         once_a_seed=once,
@@ -177,7 +180,7 @@ def assert_close(found: Iterable[Iterable[Any]], expected: Iterable[Iterable[Any
 
 def with_train(load: Workload, steps: int) -> Trained:
     recipe = Recipe(steps=steps, learning_rate=RATE, optimiser="adamw", weight_decay=DECAY, records=1)
-    return train(load.start, load.data(), recipe, seeds=range(load.seeds))
+    return train(load.start, load.data(), recipe, seeds=range(load.seeds), chunk=load.chunk)
 
 
 OPTIMISER = optax.adamw(RATE, weight_decay=DECAY)
