@@ -23,7 +23,7 @@ _CHECKSUM = "checksum"
 
 @dataclasses.dataclass(eq=False)
 class Checkpoint:
-    """Keeps the state of a training in a file, so that the same call of `train` goes on from there.
+    """Keeps the state of a training in a file, so that the same call of `train` goes on from there, to the bit if it has as many threads.
 
     >>> checkpoint = Checkpoint("training.npz", every=30)  # train(..., checkpoint=checkpoint)
     """

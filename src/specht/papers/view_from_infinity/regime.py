@@ -47,9 +47,9 @@ def measure_regime(output_scale: float, width: int, n: int, ridge: float, networ
         "moved",
         "moved_stderr",
     )
-    fields = {name: getattr(found, name) for name in plain} | {"verdict": found.verdict}
+    fields = {name: getattr(found, name) for name in plain}
     shares = {"shares": ("level", found.shares), "kernel_shares": ("level", found.kernel_shares)}
-    return common.record("regime", fields | shares, {"level": list(found.levels)})
+    return common.record("regime", fields | shares, {"level": list(found.levels), "verdict": found.verdict})
 
 
 def measure_level(activation: str, level: int, width: int, datasets: int, chains: int, duration: float, seed: int) -> xarray.Dataset:
