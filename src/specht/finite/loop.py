@@ -146,7 +146,6 @@ def _span(plan: Plan, rest: PyTree, run: Run, state: State, span: Spans) -> tupl
 
     # Only where training may stop does the number of steps differ between runs, which costs a copy of the state a step.
     end = jnp.where(state.stopped_at == NOT_YET, last, first) if plan.recipe.may_stop else last
-    # Fresh samples of a slice are counted from its own beginning.
     state = jax.lax.fori_loop(first, end, step, state)
 
     def judged(state: State) -> tuple[State, dict[str, Losses]]:

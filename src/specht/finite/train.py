@@ -77,17 +77,26 @@ class Trained:
             "Take a smaller learning rate."
         )
 
-    def function(self, dataset: int = 0, rate: int = 0, seed: int = 0) -> Callable[[Any], np.ndarray]:
-        """One of the trained functions, from inputs (n, columns) to outputs (n, outputs)."""
-        key = _keys(self.seeds[seed])
-        first, rest = eqx.partition(self.start(key.start), eqx.is_inexact_array)
+    def first_model(self, seed: int = 0) -> Any:
+        """The model from which a run began."""
+        return self.start(_keys(self.seeds[seed]).start)
+
+    def model(self, dataset: int = 0, rate: int = 0, seed: int = 0) -> Any:
+        """The model with which a run ended."""
         params = jax.tree.map(lambda leaf: jnp.asarray(leaf[dataset, rate, seed]), self.models)
+        return eqx.combine(params, eqx.filter(self.first_model(seed), eqx.is_inexact_array, inverse=True))
+
+    def function(self, dataset: int = 0, rate: int = 0, seed: int = 0) -> Callable[[Any], np.ndarray]:
+        """One of the trained functions, from inputs (n, columns) to outputs (n, outputs), centred and scaled as the recipe says."""
+        key, model = _keys(self.seeds[seed]), self.model(dataset, rate, seed)
+        params, rest = eqx.partition(model, eqx.is_inexact_array)
+        first = eqx.filter(self.first_model(seed), eqx.is_inexact_array)
 
         def function(x: Any) -> np.ndarray:
             x = np.atleast_2d(np.asarray(x))
             if x.size == 0:
                 raise InputError(f"x is empty (shape {x.shape}): give at least one input.")
-            check_model_inputs(self.start(key.start), x, "x")
+            check_model_inputs(model, x, "x")
             blocks = in_blocks(x, np.zeros((len(x), 1), np.float32))
             values = np.concatenate([_outputs(self.plan, rest, params, first, block, key.run) for block in blocks.x])
             return values[: len(x)]
@@ -255,7 +264,7 @@ class _Training:
     def _slices(self) -> list[Spans]:
         """Spans of steps, slice by slice, as many to each, the last ones empty where a slice has fewer."""
         records, steps = self.recipe.record_steps(), self.recipe.steps
-        length = min(steps, self._slice_steps())
+        length = min(steps, self._slice_steps)
         ends = [min(start + length, steps) for start in range(0, steps, length)]
         found = []
         for start, end in zip([0, *ends], ends, strict=False):
@@ -270,6 +279,7 @@ class _Training:
             padded.append(Spans(np.array([start, *filled[:-1]], np.int32), np.array(filled, np.int32), flags))
         return padded
 
+    @functools.cached_property
     def _slice_steps(self) -> int:
         """Steps after which progress is shown: a function of the sizes alone, so that it is the same when a training goes on."""
         if isinstance(self.data, Fixed):
@@ -320,7 +330,7 @@ class _Training:
         if isinstance(self.data, Fixed):
             return self.data.x[dataset], self.data.y[dataset]
         assert self.recipe.batch is not None
-        steps = min(self.recipe.steps, self._slice_steps())
+        steps = min(self.recipe.steps, self._slice_steps)
         return self.data.block(seed, place, steps, self.recipe.batch, self.recipe.loss)
 
     def _identity(self) -> str:

@@ -304,7 +304,8 @@ def train_to_the_end(
         )
         found = train(start, data, recipe, seeds=seeds, evaluate=evaluate, progress=progress)
         # Networks that learn features change their kernel, and need smaller steps the steeper they become.
-        steepest = _curvature([_network(found, first, place) for place in np.ndindex(found.diverged.shape)], probes, ridge)
+        places = itertools.islice(np.ndindex(found.diverged.shape), _PROBED)
+        steepest = _curvature([found.model(*place) for place in places], probes, ridge)
         if found.diverged.any() or not math.isfinite(steepest):
             curvature *= 4.0
         elif steepest > _STEEPER * curvature:
@@ -314,16 +315,9 @@ def train_to_the_end(
     return found
 
 
-def _network(found: Trained, like: Network, place: tuple[int, ...]) -> Network:
-    """One of the trained networks."""
-    import jax
-
-    return jax.tree.unflatten(jax.tree.structure(like), [leaf[place] for leaf in jax.tree.leaves(found.models)])
-
-
 def _curvature(networks: list[Network], x: np.ndarray, ridge: float) -> float:
-    """The ridge and the largest eigenvalue of a tangent kernel, of at most a few of the networks, with something to spare."""
-    kernels = [tangent_kernel(network, x) for network in networks[:_PROBED]]
+    """The ridge and the largest eigenvalue of the tangent kernels of networks, with something to spare."""
+    kernels = [tangent_kernel(network, x) for network in networks]
     if not all(np.isfinite(kernel).all() for kernel in kernels):
         return math.inf
     return ridge + 1.5 * max(float(np.linalg.eigvalsh(kernel)[-1]) for kernel in kernels)

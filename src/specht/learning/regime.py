@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -126,7 +126,7 @@ def kernel_regime(
     """
     ridge, n_train = finite_number("ridge (of networks)", ridge, above=0.0), whole_number("n_train", n_train, 1)
     whole_number("networks.seeds", networks.seeds, at_least=2)  # one network has no standard error
-    problem = prepare(arch, task, ridge=ridge, noise=noise, datasets=2, seed=seed, kind="ntk", scale=scale, heads=None)
+    problem = prepare(arch, task, ridge=ridge, noise=noise, datasets=2, seed=seed, kind="ntk", scale=scale, heads=None)  # the first is used
     (x, y), test = problem.data.training(0, n_train), problem.data.test(0, n_test)
     unit = label_unit(problem, task, networks.output_scale)
     found = train_to_the_end(
@@ -177,13 +177,7 @@ def _verdict(regime: Regime) -> Verdict:
 
 def _kernel_change(found: Trained, seed: int, x: np.ndarray) -> float:
     """Relative change of the tangent kernel of one network on given sequences."""
-    import jax
-
-    key = jax.random.split(jax.random.key(found.seeds[seed]))[0]
-    before: Any = found.start(key)
-    leaves = [leaf[0, 0, seed] for leaf in jax.tree.leaves(found.models)]
-    after = jax.tree.unflatten(jax.tree.structure(before), leaves)
-    kernels = [tangent_kernel(network, x) for network in (before, after)]
+    kernels = [tangent_kernel(network, x) for network in (found.first_model(seed), found.model(seed=seed))]
     return float(np.linalg.norm(kernels[1] - kernels[0]) / np.linalg.norm(kernels[0]))
 
 

@@ -172,21 +172,19 @@ def _power(cases: dict[Any, Results], measure: Any) -> common.Power | None:
 
 def _judge_slope(measure: Any) -> Any:
     def judge(results: Results) -> Verdict:
-        told = {}
-        for activation in _activations(results):
-            cases = _by(results, "width", activation=activation)
-            power = _power(cases, measure)
-            if power is None:
-                return common.unresolved(_regime(results, activation))
-            told[activation] = (
-                power,
-                f"{power.exponent:.2f} ± {power.stderr:.2f}, and {_local(cases, measure):.2f} between the two largest",
-            )
-        shown = "erf" if "erf" in told else "linear"
-        power = told[shown][0]
-        if power.stderr > 0.2:
+        cases = {activation: _by(results, "width", activation=activation) for activation in _activations(results)}
+        powers = {activation: _power(each, measure) for activation, each in cases.items()}
+        shown = "erf" if "erf" in powers else "linear"
+        power = powers[shown]
+        if power is None or power.stderr > 0.2:
             return common.unresolved(_regime(results, shown))
-        words = f"{_regime(results, shown)} Slopes: " + "; ".join(f"{name} {said}" for name, (_, said) in told.items()) + "."
+        told = [
+            f"{name} not told from noise"
+            if found is None
+            else f"{name} {found.exponent:.2f} ± {found.stderr:.2f}, and {_local(cases[name], measure):.2f} between the two largest"
+            for name, found in powers.items()
+        ]
+        words = f"{_regime(results, shown)} Slopes: {'; '.join(told)}."
         return holds_if(abs(power.exponent + 1.0) <= 0.3, power.exponent, power.stderr, words)
 
     return judge
