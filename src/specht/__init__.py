@@ -14,6 +14,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from specht import corpus as corpus
     from specht import testing as testing
     from specht.architecture import Architecture as Architecture
     from specht.errors import InputError as InputError
@@ -72,6 +73,7 @@ _HOMES = {
     "train": "specht.finite.train",
 }
 _MODULES = {
+    "corpus": "specht.corpus",
     "gp": "specht.learning.gp",
     "sources": "specht.sequences.sources",
     "targets": "specht.sequences.targets",
@@ -95,6 +97,7 @@ __all__ = [
     "Target",
     "Task",
     "__version__",
+    "corpus",
     "empirical_nngp",
     "empirical_ntk",
     "gp",

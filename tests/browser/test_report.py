@@ -23,6 +23,8 @@ from specht.lab.profile_job import run_profile
 from specht.lab.spectrum_config import SpectrumConfig
 from specht.lab.spectrum_job import run_spectrum
 from specht.lab.sweep import sweep
+from specht.lab.symmetry_config import SymmetryConfig
+from specht.lab.symmetry_job import Prepared, run_symmetry
 from specht.lab.target_config import TargetFlags
 from specht.papers.page import paper_sections
 from specht.papers.registry import select
@@ -34,6 +36,7 @@ from specht.report.predict import predict_report
 from specht.report.profile import profile_report
 from specht.report.scorecard import scorecard_page
 from specht.report.spectrum import spectrum_report
+from specht.report.symmetry import symmetry_report
 
 CHROMIUM = next((found for name in ("chromium", "chromium-browser", "google-chrome") if (found := shutil.which(name))), None)
 FLAGS = [
@@ -128,6 +131,23 @@ def forecast_file(tmp_path_factory) -> Path:
 
 
 @pytest.fixture(scope="module")
+def symmetry_file(tmp_path_factory) -> Path:
+    folder, rng = tmp_path_factory.mktemp("symmetry"), np.random.default_rng(0)
+    coins = rng.random((400, 64)) < rng.choice([0.2, 0.8], size=(400, 1))  # each record throws a coin of its own
+    waves = (np.arange(25600) // 4 + (rng.random(25600) < 0.1)) % 2
+    files = {"coins.npy": coins.astype(np.int64), "waves.npy": waves, "noise.npy": rng.integers(2, size=25600)}
+    for name, tokens in files.items():
+        np.save(folder / name, tokens)
+    config = SymmetryConfig(corpora=tuple(str(folder / name) for name in files), length=16, lengths=(8,))
+    prepared = [Prepared(corpus, corpus.fingerprint()) for corpus in config.open(folder)]
+    found = run_symmetry(prepared, config.settings(), config.nulls, Archive(folder / "jobs"), this_process)
+    result = {"config": config.model_dump(mode="json"), "corpora": found}
+    path = folder / "report.html"
+    path.write_text(render(symmetry_report(result, reproduce="specht symmetry", made_with={"seed": "0"})), encoding="utf-8")
+    return path
+
+
+@pytest.fixture(scope="module")
 def scorecard_file(tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("scorecard")
     archive, parts = Archive(folder), select(among=[toy_paper.PAPER])
@@ -208,6 +228,18 @@ def test_forecast_report_draws_measured_points_and_bands(browser, forecast_file,
         assert page.locator("#plot-0 .scatterlayer .js-fill").count() >= 1  # the interval of the forecast
         assert page.locator("table").count() >= 3
         assert "broken row" in page.locator("body").inner_text() or "line 202" in page.locator("body").inner_text()
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(390, "dark"), (1200, "light")], ids=["phone", "desktop"])
+def test_symmetry_report_draws_bars_lines_and_blocks(browser, symmetry_file, width, scheme):
+    with quiet_page(browser, symmetry_file, width, scheme) as page:
+        assert page.locator("#plot-0 .errorbar path").count() == 2
+        assert page.locator("#plot-0 .scatterlayer text").text_content() == "undefined"  # noise has no score
+        assert page.locator("#plot-1 .barlayer .trace").count() == 3  # order, distance, direction
+        assert page.locator(".heatmaplayer image").count() == 2
+        assert page.locator("table").count() == 8
+        names = page.locator("#plot-0 .ytick text").all_text_contents()
+        assert [name.strip() for name in names] == ["coins.npy", "waves.npy", "noise.npy"]
 
 
 @pytest.mark.parametrize(("width", "scheme"), [(390, "dark"), (1200, "light")], ids=["phone", "desktop"])

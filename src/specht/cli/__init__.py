@@ -15,7 +15,7 @@ import cyclopts
 import pydantic
 
 import specht
-from specht.cli import doctor, forecast, kernel, predict, profile, reproduce, runs, spectrum
+from specht.cli import doctor, forecast, kernel, predict, profile, reproduce, runs, spectrum, symmetry
 from specht.errors import InputError, StorageError, unknown_choice
 
 DONE, FAILED, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
@@ -39,6 +39,7 @@ For example
     specht kernel --preset lecun --length 32   a Gram matrix, softmax and erf
     specht kernel --arch "V=8 L=64 | relu"     a line of notation
     specht kernel --list-presets               the named architectures
+    specht symmetry novel.txt                  is a corpus order-sensitive?
     specht reproduce --list                    what the papers claim
     specht reproduce                           whether it holds: a scorecard
     specht runs                                what has been computed
@@ -54,7 +55,8 @@ app.command(forecast.forecast, name=OWN_DATA, show=False, usage="Usage: specht p
 app.command(profile.profile, sort_key=2)
 app.command(spectrum.spectrum, sort_key=3)
 app.command(kernel.kernel, sort_key=4)
-app.command(reproduce.reproduce, sort_key=5)
+app.command(symmetry.symmetry, sort_key=5)
+app.command(reproduce.reproduce, sort_key=6)
 app.command(runs.app)
 app.command(doctor.doctor, sort_key=9)
 
@@ -67,6 +69,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             stream.reconfigure(errors="replace")
     if words[:1] == ["predict"] and any(word.split("=")[0] == "--data" for word in words):
         words = [OWN_DATA, *words[1:]]  # the same question, but other flags
+    if words[:1] == ["symmetry"]:
+        words = [symmetry.STANDARD_INPUT if word == "-" else word for word in words]  # which the parser takes for a flag
     try:
         code = app(
             words,

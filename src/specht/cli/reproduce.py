@@ -12,7 +12,6 @@ from cyclopts import Parameter
 from specht.cli.cache import use_compilation_cache
 from specht.cli.output import OutputFlags, Progress, print_json, print_paths, print_table
 from specht.cli.workers import WorkFlags
-from specht.errors import InputError
 from specht.lab.reproduce_config import ReproduceConfig, ReproduceFlags
 
 if TYPE_CHECKING:
@@ -80,16 +79,9 @@ def _run(config: ReproduceConfig, parts: list[Part], work: WorkFlags, output: Ou
     archive = Archive(work.folder(output.out))
     places = work.places(archive.folder)
     with store.results_folder("reproduce", config, output.out) as folder:
-        fresh = not (folder / store.CONFIG_FILE).exists()
-        store.save_config("reproduce", config, folder)  # at once: a run that is killed has to find its folder again
         jobs = {part.experiment.name: jobs_of(part, config.scale, config.seed) for part in parts}
-        try:
-            with Progress("reproduce") as progress:
-                done = sweep([job for each in jobs.values() for job in each], archive, places, progress=progress)
-        except InputError:
-            if fresh:
-                (folder / store.CONFIG_FILE).unlink()
-            raise
+        with store.begun("reproduce", config, folder), Progress("reproduce") as progress:
+            done = sweep([job for each in jobs.values() for job in each], archive, places, progress=progress)
         expected = expected_outcomes(config.scale)
         judged = [judge(part, jobs[part.experiment.name], archive, done.failures, expected) for part in parts]
         claims = as_json(judged)

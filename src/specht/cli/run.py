@@ -32,6 +32,8 @@ class Origin:
     """The attributes of the data file."""
     reproduce: str
     """The command that makes the result again."""
+    folder: Path = Path()
+    """Where the results go."""
 
     @property
     def made_with(self) -> dict[str, str]:
@@ -99,7 +101,7 @@ def _find_or_compute(
         seed = config.model_dump(include={"seed"})["seed"]
         record = store.provenance(command, config, seed)
         heading = {"command": command, "config": config.identity(), "seed": seed, "version": record["version"]}
-        outcome = compute(Origin(heading, record, shlex.join(["specht", command, *config.flags()])))
+        outcome = compute(Origin(heading, record, shlex.join(["specht", command, *config.flags()]), folder))
         writers = {**outcome.writers, "report": partial(store.save_text, render(outcome.report))}
         written = {files[name]: write for name, write in writers.items()} | figure_writers(outcome.report.plots, output)
         store.save_config(command, config, folder)

@@ -30,7 +30,7 @@ class WorkFlags:
     slurm: Annotated[tuple[str, ...] | None, Parameter(consume_multiple=True, negative="")] = None
     """Jobs of SLURM instead, with options of sbatch, for example partition=cpu timeout_min=60 mem_gb=8; --workers at a time."""
     store: Path | None = None
-    """Folder of the results of jobs, which runs share; specht-results/jobs unless given, or jobs/ in --out."""
+    """Folder of the results of jobs, which runs share. Unless given: jobs/ in --out or in specht-results; symmetry has its own."""
 
     def folder(self, out: Path | None) -> Path:
         """Where results of jobs are kept."""

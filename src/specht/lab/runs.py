@@ -20,7 +20,7 @@ from specht.errors import InputError
 from specht.lab.archive import COMPLETE, LOCKS, Archive
 from specht.lab.store import CONFIG_FILE, RESULT_FILE, finished_result, is_at_work, write_atomically
 
-WRITTEN = ("config.json", "result.json", "scorecard.json", "report.html", "*.nc", "*.csv", "*.npz", "figure-*", ".*")
+WRITTEN = ("config.json", "result.json", "scorecard.json", "report.html", "*.nc", "*.csv", "*.npz", "tokenizer-*.json", "figure-*", ".*")
 """Files that Specht writes into the folder of a run."""
 
 

@@ -199,6 +199,19 @@ def save_config(command: str, config: Config, folder: Path) -> None:
     save_text(json.dumps(record, indent=2) + "\n", folder / CONFIG_FILE)
 
 
+@contextlib.contextmanager
+def begun(command: str, config: Config, folder: Path) -> Iterator[None]:
+    """Mark a folder at once, for a run that is killed has to find it again; if its input turns out to be bad, nothing is left behind."""
+    fresh = not (folder / CONFIG_FILE).exists()
+    save_config(command, config, folder)
+    try:
+        yield
+    except InputError:
+        if fresh:
+            (folder / CONFIG_FILE).unlink()
+        raise
+
+
 def _refuse_others(folder: Path, command: str, config: Config) -> None:
     record = folder / CONFIG_FILE
     if not record.exists():

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import specht
 
-DECIDES_NUMBERS = ("architecture.py", "presets.py", "groups", "sequences", "infinite", "finite", "symmetry", "learning", "papers")
+DECIDES_NUMBERS = ("architecture.py", "presets.py", "groups", "sequences", "infinite", "finite", "symmetry", "learning", "corpus", "papers")
 
 
 @functools.cache

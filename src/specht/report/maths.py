@@ -6,18 +6,29 @@ import re
 
 from markupsafe import Markup, escape
 
-_RAISED = re.compile(r"([_^])(?:\{([^{}]*)\}|([^\s{}]))")
+_RAISED = re.compile(r"\\([_^])|([_^])(?:\{([^{}]*)\}|([^\s{}]))")
 
 
 def formula(text: str) -> Markup:
-    """Unicode mathematics with `_` and `^` for one character or a group in braces.
+    r"""Unicode mathematics with `_` and `^` for one character or a group in braces; after a backslash they stand for themselves.
 
-    >>> str(formula("K_{ab} = s_w² + x^2"))
-    'K<sub>ab</sub> = s<sub>w</sub>² + x<sup>2</sup>'
+    >>> str(formula(r"K_{ab} = s_w² + x^2 in my\_file"))
+    'K<sub>ab</sub> = s<sub>w</sub>² + x<sup>2</sup> in my_file'
     """
 
     def raised(match: re.Match[str]) -> str:
-        tag = "sub" if match[1] == "_" else "sup"
-        return f"<{tag}>{match[2] if match[2] is not None else match[3]}</{tag}>"
+        if match[1]:
+            return match[1]
+        tag = "sub" if match[2] == "_" else "sup"
+        return f"<{tag}>{match[3] if match[3] is not None else match[4]}</{tag}>"
 
     return Markup(_RAISED.sub(raised, str(escape(text))))
+
+
+def literal(text: str) -> str:
+    r"""Text that `formula` leaves as it is, such as names of files.
+
+    >>> str(formula(literal("my_file^2")))
+    'my_file^2'
+    """
+    return re.sub(r"([_^])", r"\\\1", text)

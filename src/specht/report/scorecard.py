@@ -68,6 +68,9 @@ def answer(claims: Sequence[Mapping[str, Any]], scale: str) -> str:
     first = f"Of {len(claims)} claims {tested} were tested: {number['holds']} hold and {number['fails']} fail."
     if scale == "smoke":
         first += " At this scale they show that everything runs, and not what is true."
+    absent = [claim for claim in claims if claim.get("missing")]
+    if absent:
+        first += f" For {len(absent)} this machine lacks the data. {absent[0]['regime']}"
     unexpected = [claim["id"] for claim in claims if is_unexpected(claim)]
     if unexpected:
         more = f" and {len(unexpected) - SHOWN} more" if len(unexpected) > SHOWN else ""

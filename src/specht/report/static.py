@@ -1,6 +1,7 @@
 """Figures of a report as files: PNG, SVG or PDF, drawn by Matplotlib from the same figures as the page.
 
-It knows what reports draw: lines and points with error bars, bars and heat maps, on linear, logarithmic or named axes.
+It knows what reports draw: lines, steps and points with error bars, bars upright or lying, also stacked, words and heat maps, on linear,
+logarithmic or named axes.
 """
 
 from __future__ import annotations
@@ -19,11 +20,13 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _SIZE = (7.0, 4.2)
-"""Width and height in inches."""
+"""Width and least height in inches."""
+_INCH = 105
+"""Points of the page's figures that make an inch of height, where they are taller than usual."""
 _RESOLUTION = 200
 """Dots an inch of a PNG."""
 _DASHES = {"solid": "-", "dash": "--", "dot": ":", "dashdot": "-."}
-_MARKERS = {"line-ew-open": "_", "diamond-open": "D"}
+_MARKERS = {"line-ew-open": "_", "diamond-open": "D", "diamond": "D", "square": "s"}
 
 
 def figure_names(plots: list[Plot], kind: str) -> list[str]:
@@ -48,30 +51,50 @@ def draw(plot: Plot, kind: str) -> bytes:
     from matplotlib.backends.backend_agg import FigureCanvasAgg  # an extra, and slow to load
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=_SIZE, layout="constrained")
+    figure = Figure(figsize=(_SIZE[0], max(_SIZE[1], (plot.figure.layout.height or 0) / _INCH)), layout="constrained")
     FigureCanvasAgg(figure)
     axes = figure.add_subplot()
-    for trace in plot.figure.data:
-        _draw_trace(axes, trace)
+    stacks = _Stacks() if plot.figure.layout.barmode in ("stack", "relative") else None
+    traces: Any = plot.figure.data
+    for trace in traces:
+        _draw_trace(axes, trace, stacks)
     _set_axis(axes, "x", plot.figure.layout.xaxis)
     _set_axis(axes, "y", plot.figure.layout.yaxis)
     axes.set_title(plot.title, fontsize=11)
     axes.spines[["top", "right"]].set_visible(False)
-    if axes.get_legend_handles_labels()[1]:
-        axes.legend(frameon=False, fontsize=8)
+    if axes.get_legend_handles_labels()[1] and plot.figure.layout.showlegend is not False:
+        # Bars that lie fill the figure from side to side: there is no room among them.
+        lying = any(trace.type == "bar" and trace.orientation == "h" for trace in traces)
+        place = {"loc": "outside lower center", "ncols": 4} if lying else {}
+        (figure if lying else axes).legend(frameon=False, fontsize=8, **place)
     content = io.BytesIO()
     figure.savefig(content, format=kind, dpi=_RESOLUTION, metadata={"Date": None} if kind == "svg" else None)
     return content.getvalue()
 
 
-def _draw_trace(axes: Axes, trace: Any) -> None:
+class _Stacks:
+    """Where the next bar at a place begins; those below zero pile up downwards."""
+
+    def __init__(self) -> None:
+        self._ends: dict[tuple[Any, bool], float] = {}
+
+    def put(self, places: list[Any], sizes: np.ndarray) -> list[float]:
+        begins = []
+        for place, size in zip(places, np.nan_to_num(sizes).tolist(), strict=True):
+            key = (place, size < 0.0)
+            begins.append(self._ends.get(key, 0.0))
+            self._ends[key] = begins[-1] + size
+        return begins
+
+
+def _draw_trace(axes: Axes, trace: Any, stacks: _Stacks | None = None) -> None:
     if trace.type == "heatmap":
         image = axes.imshow(np.asarray(trace.z, dtype=float), vmin=trace.zmin, vmax=trace.zmax, cmap="viridis", interpolation="nearest")
         axes.figure.colorbar(image, ax=axes)
         return
     label = trace.name if trace.showlegend is not False and trace.name else "_hidden"
     if trace.type == "bar":
-        axes.bar(list(trace.x), _numbers(trace.y), color=_colour(trace.marker.color), label=label, yerr=_errors(trace.error_y))
+        _draw_bars(axes, trace, label, stacks)
         return
     if trace.type != "scatter":
         raise TypeError(f"a report draws no {trace.type} so far: teach report/static.py to draw it")
@@ -81,6 +104,10 @@ def _draw_trace(axes: Axes, trace: Any) -> None:
         axes.fill(x, y, color=_colour(trace.fillcolor or trace.line.color), alpha=0.2, linewidth=0, label=label)
         return
     mode = trace.mode or "lines"
+    if mode == "text":
+        for place, height, text in zip(x, y, trace.text, strict=True):
+            axes.text(place, height, text, fontsize=8, va="center", color=_colour(trace.textfont.color or "black"))
+        return
     if "markers" in mode and isinstance(trace.marker.color, tuple | list):
         axes.scatter(x, y, c=list(trace.marker.color), s=(trace.marker.size or 6) ** 2 / 2, label=label, zorder=3)
         return
@@ -89,6 +116,7 @@ def _draw_trace(axes: Axes, trace: Any) -> None:
         "marker": _MARKERS.get(trace.marker.symbol, "o") if "markers" in mode else "none",
         "color": _colour(trace.line.color or trace.marker.color),
         "linewidth": trace.line.width or 1.5,
+        "drawstyle": "steps-post" if trace.line.shape == "hv" else "default",
         "markersize": (trace.marker.size or 6) * 0.75,
         "markerfacecolor": "none" if (trace.marker.symbol or "").endswith("-open") else None,
         "label": label,
@@ -96,7 +124,23 @@ def _draw_trace(axes: Axes, trace: Any) -> None:
     axes.errorbar(x, y, yerr=_errors(trace.error_y), xerr=_errors(trace.error_x), elinewidth=1, capsize=2, **style)
 
 
+def _draw_bars(axes: Axes, trace: Any, label: str, stacks: _Stacks | None) -> None:
+    lying = trace.orientation == "h"
+    places, sizes = (trace.y, trace.x) if lying else (trace.x, trace.y)
+    places, sizes = list(places), _numbers(sizes)
+    begins = stacks.put(places, sizes) if stacks is not None else [0.0] * len(places)
+    errors, width = trace.error_x if lying else trace.error_y, trace.width or 0.8
+    style = {"color": _colour(trace.marker.color), "alpha": trace.marker.opacity, "label": label}
+    style |= {"ecolor": _colour(errors.color), "capsize": 2}
+    if lying:
+        axes.barh(places, sizes, height=width, left=begins, xerr=_errors(errors), **style)
+    else:
+        axes.bar(places, sizes, width=width, bottom=begins, yerr=_errors(errors), **style)
+
+
 def _set_axis(axes: Axes, which: str, axis: Any) -> None:
+    from matplotlib.ticker import NullLocator
+
     if axis.title.text:
         getattr(axes, f"set_{which}label")(axis.title.text)
     if axis.type == "log":
@@ -105,6 +149,7 @@ def _set_axis(axes: Axes, which: str, axis: Any) -> None:
         low, high = (10.0**value if axis.type == "log" else value for value in axis.range)
         getattr(axes, f"set_{which}lim")(low, high)
     if axis.tickvals is not None and axis.ticktext is not None:
+        getattr(axes, f"{which}axis").set_minor_locator(NullLocator())  # a logarithmic axis has others with names of their own
         getattr(axes, f"set_{which}ticks")(list(axis.tickvals), list(axis.ticktext))
     if axis.showticklabels is False:
         getattr(axes, f"set_{which}ticks")([])

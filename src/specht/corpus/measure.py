@@ -1,0 +1,198 @@
+"""How permutation-symmetric a corpus is: all that `specht symmetry` says about one, in one process."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from specht.corpus.corpora import Corpus, has_articles, open_corpus
+from specht.corpus.exact import LagByLag
+from specht.corpus.exchangeability import Score, Symmetry, symmetry
+from specht.corpus.harmonics import Harmonics, Kind, harmonics
+from specht.corpus.influence import MOST_SYMBOLS, Influence, WindowSample, influence
+from specht.corpus.isotypic import IsotypicEnergies, WindowTensor, isotypic_energies
+from specht.corpus.lag_counts import LagCounts
+from specht.corpus.metrics import Metric, weights
+from specht.corpus.shuffles import NULLS, Null
+from specht.corpus.survey import How, Settings, Statistics, Survey, merge_statistics, plan_survey, take_census
+from specht.corpus.third import ThirdMoments, ThirdScore, third_score
+
+Progress = Callable[[int, int], None]
+KINDS: tuple[Kind, ...] = ("raw", "centred", "off-site")
+COMPONENTS = 10
+"""Principal components whose subspaces are compared."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Measured:
+    """What was found of a corpus; None stands for what was not counted, or for what its records are too short for."""
+
+    symmetry: Symmetry
+    influence: Influence | None = None
+    isotypic: IsotypicEnergies | None = None
+    third: ThirdScore | None = None
+    harmonics: tuple[Harmonics, ...] = ()
+    """The blocks C(k): as they are, centred, and without the single-site term."""
+
+    @property
+    def main(self) -> Score:
+        return self.symmetry.main
+
+
+def measure(corpus: Corpus, settings: Settings, progress: Progress | None = None) -> tuple[Survey, Measured]:
+    """Survey a corpus here and now."""
+    meter = _Meter(progress)
+    survey = plan_survey(corpus, settings, take_census(corpus, range(len(corpus.parts)), meter.census))
+    meter.total = 2 * survey.total
+    statistics = count_all(survey, progress=meter.count)
+    return survey, findings(statistics)
+
+
+def count_all(survey: Survey, null: Null | None = None, progress: Callable[[int], object] = lambda tokens: None) -> Statistics:
+    """The statistics of all parts: batch by batch, and added up, as they are when others count the batches."""
+
+    def count(order: int, batch: Sequence[int]) -> Statistics:
+        statistics = Statistics(survey, order, null)
+        statistics.count(batch, progress, pairs=survey.how != "exact")
+        return statistics
+
+    return merge_statistics(count(order, batch) for order, batch in enumerate(survey.batches))
+
+
+def findings(statistics: Statistics) -> Measured:
+    """What the statistics of a whole corpus say."""
+    extras = statistics.extras
+    return Measured(
+        symmetry=scores(statistics),
+        influence=_influence(statistics, extras["influence"]) if "influence" in extras else None,
+        isotypic=_isotypic(statistics, extras["isotypic"]) if "isotypic" in extras else None,
+        third=_third(statistics, extras["third"]) if "third" in extras else None,
+        harmonics=tuple(blocks(extras["harmonics"], kind) for kind in KINDS) if "harmonics" in extras else (),
+    )
+
+
+def _influence(statistics: Statistics, sample: WindowSample) -> Influence:
+    survey = statistics.survey
+    kept = survey.narrowed(MOST_SYMBOLS)
+    p = np.bincount(kept, survey.plan.probabilities)
+    return influence(sample.windows, p, weights(survey.settings.metric, p))
+
+
+def _isotypic(statistics: Statistics, tensor: WindowTensor) -> IsotypicEnergies | None:
+    settings = statistics.survey.settings
+    if np.count_nonzero(tensor.counts) < 2:  # there are no squares without two blocks
+        return None
+    return isotypic_energies(tensor, weights(settings.metric, tensor.probabilities), seed=settings.seed)
+
+
+def _third(statistics: Statistics, moments: ThirdMoments) -> ThirdScore | None:
+    if np.count_nonzero(moments.triples.sum(axis=2).all(axis=1)) < 2:
+        return None
+    # As a coordinate the rest would outweigh twenty types.
+    scale = np.append(weights("chi2", moments.probabilities)[:-1], 0.0)
+    return third_score(moments, scale, seed=statistics.survey.settings.seed)
+
+
+def blocks(counts: LagCounts, kind: Kind) -> Harmonics:
+    """The blocks C(k) of a corpus: likeness and principal subspaces as they are, eigenvalues with types weighed by their frequency.
+
+    Otherwise frequencies decide about eigenvalues and hide the correlations. Without the single-site term they have both signs.
+    """
+    given = (counts.tables, counts.pairs, counts.probabilities)
+    if kind == "off-site":
+        return harmonics(*given, kind=kind)
+    whitened = harmonics(*given, kind=kind, whitened=True, eigenvalues=True)
+    return dataclasses.replace(harmonics(*given, kind=kind, components=min(COMPONENTS, counts.symbols)), eigenvalues=whitened.eigenvalues)
+
+
+def scores(statistics: Statistics) -> Symmetry:
+    """The scores of a corpus, or of a shuffled one, from its statistics."""
+    survey = statistics.survey
+    settings = survey.settings
+    if survey.how == "exact":
+        passes = LagByLag(survey, statistics.null)
+        try:
+            return symmetry(passes, length=settings.length, lengths=settings.lengths, cuts=settings.cuts, seed=settings.seed)
+        finally:
+            passes.close()
+    survey.plan.check_windows(statistics.moments)
+    return symmetry(statistics.moments, length=settings.length, lengths=settings.lengths, cuts=settings.cuts, seed=settings.seed)
+
+
+def null_score(survey: Survey, null: Null) -> Score:
+    """The score of the corpus with its tokens shuffled."""
+    statistics = Statistics(survey, null=null) if survey.how == "exact" else count_all(survey, null)
+    return scores(statistics).main
+
+
+def nulls_of(corpus: Corpus) -> tuple[Null, ...]:
+    """The null models that say something about a corpus."""
+    return NULLS if has_articles(corpus) else tuple(null for null in NULLS if null != "article")
+
+
+def score(
+    source: Any = None,
+    *,
+    length: int = 64,
+    vocab: int | None = None,
+    metric: Metric = "chi2-floor",
+    tokens: str = "auto",
+    records: str = "auto",
+    encoding: str = "utf-8",
+    tokenizer: str | None = None,
+    how: How = "auto",
+    blocks: int = 16,
+    seed: int = 0,
+    progress: Progress | None = None,
+) -> Score:
+    """The exchangeability score of a corpus: how much of the correlations between positions ignores order.
+
+    Arguments:
+        source: a path, a folder, a pattern, a name of `specht.corpus.named`, an array of token ids (n,) or (records, n), or None for the
+            source of Python's standard library.
+        length: tokens of a window.
+        vocab: types that are told apart; 500, or all there are, unless given.
+        metric: how types are weighed, see `specht.corpus.metrics`.
+        tokens, records, encoding, tokenizer: how files are read, see `specht.corpus.text`.
+        how: "sketch", exact "tables" of all pairs at once, "exact" tables lag by lag, or what suits the vocabulary.
+        blocks: of the corpus, for intervals.
+        seed: of the sketch and of the intervals.
+        progress: called as progress(done, total) with numbers of tokens.
+
+    >>> rng = np.random.default_rng(0)
+    >>> coins = rng.choice([0.2, 0.8], size=(4000, 1))  # each record throws a coin of its own
+    >>> records = (rng.random((4000, 8)) < coins).astype(int)
+    >>> found = score(records, length=8)
+    >>> found.defined, abs(found.score - 1.0) < 0.02
+    (True, True)
+    """
+    corpus = open_corpus(source, tokens=tokens, records=records, encoding=encoding, tokenizer=tokenizer)
+    settings = Settings(length=length, lengths=(), cuts=(), vocab=vocab, metric=metric, how=how, blocks=blocks, seed=seed)
+    return measure(corpus, settings, progress)[1].main
+
+
+class _Meter:
+    """Tokens seen so far; how many there will be is known after the census only."""
+
+    def __init__(self, progress: Progress | None) -> None:
+        self._progress, self._done, self.total = progress, 0, 0
+
+    def census(self, tokens: int) -> None:
+        self._done += tokens
+
+    def count(self, tokens: int) -> None:
+        self._done += tokens
+        if self._progress is not None:
+            self._progress(self._done, self.total)
+
+
+def explain(survey: Survey, tokens: Sequence[int]) -> list[str]:
+    """Types as one reads them."""
+    from specht.corpus.tokenise import choose, spell
+
+    reading, part = survey.corpus.reading, survey.corpus.parts[0]
+    name = reading.tokens if reading.tokens != "auto" else choose(part.path) if hasattr(part, "path") else "ids"
+    return [spell(name, survey.vocabulary.types[token], reading.tokenizer) for token in tokens if token < len(survey.vocabulary)]

@@ -1,0 +1,314 @@
+"""One corpus from its parts to its scores: a census of the types, statistics of batches of parts, and what they say together.
+
+Each step is a function of plain values, so that any process, on whatever machine sees the files, can do it. Batches, blocks and random
+numbers do not depend on who does them, and neither do results.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import io
+import itertools
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cached_property
+from typing import Any, Literal, NamedTuple, get_args
+
+import numpy as np
+
+from specht.corpus.chunks import Encoded, Segment
+from specht.corpus.corpora import Corpus
+from specht.corpus.exchangeability import CUTS
+from specht.corpus.influence import MOST_SYMBOLS, WindowSample
+from specht.corpus.isotypic import WindowTensor
+from specht.corpus.lag_counts import LagCounts
+from specht.corpus.metrics import Metric
+from specht.corpus.moments import Plan, decode
+from specht.corpus.shuffles import Null, counts_of_parts, shuffled
+from specht.corpus.sketch import CELLS
+from specht.corpus.stream import Blocks, segments
+from specht.corpus.third import ThirdMoments
+from specht.corpus.vocabulary import TypeCounts, Vocabulary
+from specht.errors import InputError, unknown_choice, whole_number
+from specht.memory import available_memory
+
+DEFAULT_VOCAB = 500
+BATCH = 2**21
+"""Tokens that are worth statistics of their own."""
+SMALL, MOST_TYPES = 2**20, 2000
+"""Tokens of a corpus, and types, up to which exact tables are counted lag by lag."""
+How = Literal["auto", "tables", "sketch", "exact"]
+
+
+@dataclasses.dataclass(frozen=True)
+class Settings:
+    """What is measured."""
+
+    length: int = 64
+    """Tokens of a window."""
+    lengths: tuple[int, ...] = (16, 32)
+    """Of other windows, shorter ones."""
+    cuts: tuple[int, ...] = CUTS
+    """Lags from which on the windows are scored again."""
+    vocab: int | None = None
+    """Types that are told apart; 500, or as many as there are, unless given."""
+    metric: Metric = "chi2-floor"
+    how: How = "auto"
+    """Tables of all pairs at once, sketches of them, tables lag by lag (exact), or what suits the vocabulary."""
+    blocks: int = 16
+    cells: int = CELLS
+    extras: tuple[str, ...] = ()
+    """What is counted beside pairs: names of `EXTRAS`."""
+    batch: int = BATCH
+    """Least number of tokens that are counted together."""
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        for length in (self.length, *self.lengths):
+            whole_number("length", length, 2)
+        whole_number("blocks", self.blocks, 2)
+        whole_number("seed", self.seed)
+        if self.vocab is not None:
+            whole_number("vocab", self.vocab, 1)
+        if self.how not in get_args(How):
+            raise unknown_choice("way of counting", self.how, get_args(How))
+        for name in self.extras:
+            if name not in EXTRAS:
+                raise unknown_choice("statistic", name, EXTRAS)
+
+    @property
+    def longest(self) -> int:
+        return max((self.length, *self.lengths))
+
+
+@dataclasses.dataclass(frozen=True)
+class Survey:
+    """All that has to be known of the whole corpus before its parts are counted."""
+
+    corpus: Corpus
+    settings: Settings
+    vocabulary: Vocabulary
+    sizes: tuple[int, ...]
+    """Tokens of each part."""
+
+    @property
+    def total(self) -> int:
+        return sum(self.sizes)
+
+    @property
+    def how(self) -> How:
+        """How pairs are counted: exactly where it costs little, or where the noise of a small corpus would spoil sketches."""
+        if self.settings.how != "auto":
+            return self.settings.how
+        if len(self.vocabulary.probabilities) ** 2 <= 2 * self.settings.cells:  # tables are no larger than sketches
+            return "tables"
+        return "exact" if self.total <= SMALL and len(self.vocabulary) <= MOST_TYPES else "sketch"
+
+    @cached_property
+    def plan(self) -> Plan:
+        """Of the pair statistics."""
+        settings, p = self.settings, self.vocabulary.probabilities
+        method = "sketch" if self.how == "sketch" else "tables"
+        return Plan(p, Blocks(self.total, settings.blocks), settings.longest, settings.metric, method, settings.cells, settings.seed)
+
+    @cached_property
+    def offsets(self) -> tuple[int, ...]:
+        """Where each part begins in the corpus."""
+        return tuple(int(place) for place in np.cumsum([0, *self.sizes[:-1]]))
+
+    @cached_property
+    def batches(self) -> tuple[tuple[int, ...], ...]:
+        """Consecutive parts that are counted together: at least as many tokens as a block has, and enough to be worth a job."""
+        enough = max(self.total / self.settings.blocks, self.settings.batch)
+        found: list[list[int]] = [[]]
+        held = 0
+        for part, size in enumerate(self.sizes):
+            if held >= enough:
+                found.append([])
+                held = 0
+            found[-1].append(part)
+            held += size
+        return tuple(tuple(batch) for batch in found)
+
+    def narrowed(self, types: int) -> np.ndarray:
+        """From places in the vocabulary to places in a smaller one: the most frequent types keep theirs, all others are its rest."""
+        size = min(types, len(self.vocabulary))
+        return np.append(np.minimum(np.arange(len(self.vocabulary)), size), size)
+
+    def pieces(self, part: int, null: Null | None = None) -> Iterator[Encoded]:
+        """The tokens of a part, as they are or shuffled."""
+        encoded = map(self.vocabulary.encode, self.corpus.read(part))
+        if null is None:
+            return encoded
+        rng = np.random.default_rng([self.settings.seed, 1, part])
+        counts = self._shuffled_counts[part] if null == "global" else np.empty(0)
+        # What is shuffled in long windows is so in shorter ones inside them.
+        return shuffled(encoded, null, self.settings.longest, rng, counts)
+
+    def segments(self, parts: Sequence[int], null: Null | None = None) -> Iterator[Segment]:
+        """Consecutive parts as segments, which reach as far as anything that is counted; parts begin records, so no pair crosses them."""
+        reach = max([self.settings.longest, *(EXTRAS[name].window(self) for name in self.settings.extras)]) - 1
+        pieces = itertools.chain.from_iterable(self.pieces(part, null) for part in parts)
+        return segments(pieces, self.plan.blocks, reach, offset=self.offsets[parts[0]])
+
+    @cached_property
+    def _shuffled_counts(self) -> list[np.ndarray]:
+        counts = np.append(self.vocabulary.counts, self.vocabulary.rest)
+        return counts_of_parts(counts, self.sizes, self.settings.seed)
+
+    def as_json(self) -> dict[str, Any]:
+        """What a worker needs to make the same survey."""
+        words = self.vocabulary
+        return {
+            "corpus": self.corpus.as_json(),
+            "settings": dataclasses.asdict(self.settings),
+            "vocabulary": [list(words.types), words.counts.tolist(), int(words.rest)],
+            "sizes": list(self.sizes),
+        }
+
+    @classmethod
+    def from_json(cls, fields: dict[str, Any]) -> Survey:
+        """The survey that `as_json` described."""
+        given = fields["settings"]
+        settings = Settings(**(given | {name: tuple(given[name]) for name in ("lengths", "cuts", "extras")}))
+        types, counts, rest = fields["vocabulary"]
+        words = Vocabulary(tuple(types), np.array(counts, dtype=np.int64), rest)
+        return cls(Corpus.from_json(fields["corpus"]), settings, words, tuple(fields["sizes"]))
+
+
+@dataclasses.dataclass(frozen=True)
+class Census:
+    """The types of consecutive parts, and how many tokens each part has."""
+
+    counts: TypeCounts
+    sizes: tuple[int, ...]
+
+
+def take_census(corpus: Corpus, parts: Iterable[int], progress: Callable[[int], object] = lambda tokens: None) -> Census:
+    """Count the types of some parts."""
+    counts, sizes = TypeCounts(), []
+    for part in parts:
+        before = counts.tokens
+        for chunk in corpus.read(part):
+            counts.update(chunk)
+            progress(len(chunk))
+        sizes.append(counts.tokens - before)
+    return Census(counts, tuple(sizes))
+
+
+def merge_censuses(censuses: Iterable[Census]) -> Census:
+    """The census of all parts, those of parts being given in their order."""
+    counts, sizes = TypeCounts(), []
+    for census in censuses:
+        counts.merge(census.counts)
+        sizes += census.sizes
+    return Census(counts, tuple(sizes))
+
+
+def plan_survey(corpus: Corpus, settings: Settings, census: Census) -> Survey:
+    """What the parts have to be counted with, given the types of all of them; a corpus that cannot be surveyed is refused."""
+    tokens = census.counts.tokens
+    if tokens < 2:
+        raise InputError(f"{corpus.name} has {tokens} token{'s' * (tokens != 1)}: give a corpus of many windows.")
+    words = Vocabulary.top(census.counts, DEFAULT_VOCAB if settings.vocab is None else settings.vocab, strict=settings.vocab is not None)
+    if tokens < settings.blocks * settings.longest:
+        raise InputError(
+            f"{corpus.name} has {tokens} tokens, too few for {settings.blocks} blocks of windows of {settings.longest} tokens: "
+            "give a larger corpus, or a smaller --length."
+        )
+    survey = Survey(corpus, settings, words, census.sizes)
+    _check_memory(survey)
+    return survey
+
+
+def _check_memory(survey: Survey) -> None:
+    """Refuse statistics that this machine cannot hold."""
+    plan, room = survey.plan, available_memory()
+    if survey.how == "exact" or room is None:
+        return
+    cells = 2 * plan.cells if plan.method == "sketch" else plan.symbols**2
+    size = 4 * plan.blocks.number * plan.lags * cells
+    if size > room / 2:
+        raise InputError(
+            f"Statistics of windows of {plan.length} tokens would take {size / 1e9:.1f} GB, and {room / 1e9:.1f} GB of memory are free: "
+            "take a smaller --length, or --method exact, which holds a few lags at a time."
+        )
+
+
+class Extra(NamedTuple):
+    """Something that is counted for a small vocabulary, with counters that add up."""
+
+    types: int
+    """Of the vocabulary."""
+    shortest: int
+    longest: int
+    """Of windows: as long as those of the survey, within these limits."""
+    counter: Callable[[int, int, Survey], Any]
+    """From window and symbols to a counter with `update`, `merge`, `arrays` and `from_arrays`."""
+
+    def window(self, survey: Survey) -> int:
+        return max(self.shortest, min(self.longest, survey.settings.length))
+
+    def empty(self, survey: Survey) -> Any:
+        """Counters that have seen nothing."""
+        return self.counter(self.window(survey), int(survey.narrowed(self.types)[-1]) + 1, survey)
+
+
+EXTRAS = {
+    "influence": Extra(MOST_SYMBOLS, 2, 4096, lambda length, symbols, survey: WindowSample.spread(length, survey.total)),
+    "isotypic": Extra(30, 4, 16, lambda length, symbols, survey: WindowTensor(length, symbols, survey.settings.blocks)),
+    "third": Extra(20, 3, 16, lambda length, symbols, survey: ThirdMoments(length, symbols, survey.settings.blocks)),
+    "harmonics": Extra(200, 4, 128, lambda length, symbols, survey: LagCounts(length, symbols)),
+}
+"""Which windows matter, energies by irrep, third cumulants, and blocks C(k)."""
+
+
+class Statistics:
+    """What was counted in some parts of a corpus; those of all parts together give the scores."""
+
+    def __init__(self, survey: Survey, order: int = 0, null: Null | None = None) -> None:
+        self.survey = survey
+        self.null: Null | None = null
+        self.moments = survey.plan.counter(order)
+        # Of a shuffled corpus only the score is of interest.
+        self.extras = {name: EXTRAS[name].empty(survey) for name in survey.settings.extras} if null is None else {}
+
+    def count(self, parts: Sequence[int], progress: Callable[[int], object] = lambda tokens: None, pairs: bool = True) -> None:
+        """Count consecutive parts; without `pairs` the pair statistics are left to others."""
+        narrowed = {name: self.survey.narrowed(EXTRAS[name].types) for name in self.extras}
+        for segment in self.survey.segments(parts, self.null):
+            if pairs:
+                self.moments.update(segment)
+            for name, counter in self.extras.items():
+                counter.update(dataclasses.replace(segment, ids=narrowed[name][segment.ids]))
+            progress(segment.owned)
+
+    def encode(self) -> bytes:
+        """The content of a file."""
+        arrays: dict[str, Any] = {"moments": np.frombuffer(self.moments.encode(), dtype=np.uint8)}
+        for name, counter in self.extras.items():
+            arrays |= {f"{name}_{field}": array for field, array in counter.arrays().items()}
+        content = io.BytesIO()
+        np.savez(content, allow_pickle=False, **arrays)
+        return content.getvalue()
+
+    @classmethod
+    def decode(cls, content: bytes, survey: Survey, null: Null | None = None) -> Statistics:
+        """The statistics in the content of a file."""
+        found = cls(survey, null=null)
+        with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
+            found.moments = decode(arrays["moments"].tobytes(), survey.plan)
+            for name, counter in found.extras.items():
+                mine = {field.removeprefix(f"{name}_"): arrays[field] for field in arrays.files if field.startswith(f"{name}_")}
+                found.extras[name] = type(counter).from_arrays(mine)
+        return found
+
+
+def merge_statistics(batches: Iterable[Statistics]) -> Statistics:
+    """The statistics of all batches together, which have to come in their order; each is let go before the next is taken."""
+    found = iter(batches)
+    whole = next(found)
+    for each in found:
+        whole.moments.add(each.moments)
+        for name, counter in whole.extras.items():
+            counter.merge(each.extras[name])
+    return whole

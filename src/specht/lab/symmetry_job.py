@@ -1,0 +1,172 @@
+"""The symmetry of corpora as jobs: a census of the types, statistics of batches of files, and what they say together.
+
+A corpus of one batch is measured by one job, which returns what it found. Statistics of the batches of a larger one come back as they are,
+and are added up here; both ways give the same numbers.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import io
+import json
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import xarray
+
+from specht.corpus.corpora import Corpus
+from specht.corpus.measure import count_all, findings, null_score, nulls_of, scores
+from specht.corpus.shuffles import Null
+from specht.corpus.survey import Census, Settings, Statistics, Survey, merge_censuses, merge_statistics, plan_survey, take_census
+from specht.corpus.tokenise import train_bpe
+from specht.corpus.vocabulary import TypeCounts
+from specht.errors import InputError
+from specht.lab.archive import Archive
+from specht.lab.executors import Places
+from specht.lab.jobs import Job
+from specht.lab.store import save_text
+from specht.lab.sweep import sweep
+from specht.lab.symmetry_config import BPE_TYPES
+from specht.lab.symmetry_results import describe, describe_score
+
+_MODULE = "specht.lab.symmetry_job"
+_CENSUS_BYTES = 2**23
+"""Bytes of files that a census job counts."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Prepared:
+    """A corpus and the digest of its files, which makes results of other content other results."""
+
+    corpus: Corpus
+    content: str
+
+    @property
+    def bytes(self) -> int:
+        return sum(_size(part) for part in self.corpus.parts)
+
+    def census_jobs(self) -> list[Job]:
+        """Of consecutive parts of some megabytes together."""
+        groups: list[list[int]] = [[]]
+        for number in range(len(self.corpus.parts)):
+            if sum(_size(self.corpus.parts[part]) for part in groups[-1]) >= _CENSUS_BYTES:
+                groups.append([])
+            groups[-1].append(number)
+        corpus = self.corpus.as_json()
+        return [Job.of(f"{_MODULE}:census", corpus=corpus, content=self.content, parts=group) for group in groups]
+
+    def count_jobs(self, survey: Survey, null: Null | None) -> list[Job]:
+        """Of the whole corpus if it is one batch, otherwise of each."""
+        fields = {"survey": survey.as_json(), "content": self.content, "null": null}
+        if len(survey.batches) == 1 or survey.how == "exact":
+            return [Job.of(f"{_MODULE}:whole", **fields)]
+        return [Job.of(f"{_MODULE}:batch", number=number, **fields) for number in range(len(survey.batches))]
+
+
+def _size(part: Any) -> int:
+    return (part.stop or os.path.getsize(part.path)) - part.start
+
+
+def census(corpus: dict[str, Any], content: str, parts: list[int]) -> xarray.Dataset:
+    """The types of some parts of a corpus."""
+    found = take_census(Corpus.from_json(corpus), parts)
+    arrays = io.BytesIO()
+    np.savez(arrays, allow_pickle=False, sizes=np.array(found.sizes, dtype=np.int64), **found.counts.arrays())
+    return _packed(arrays.getvalue())
+
+
+def whole(survey: dict[str, Any], content: str, null: Null | None) -> xarray.Dataset:
+    """What a corpus is like, or its score under a null model."""
+    plan = Survey.from_json(survey)
+    found = describe(plan, findings(count_all(plan))) if null is None else describe_score(null_score(plan, null))
+    return _packed(json.dumps(found, allow_nan=False).encode())
+
+
+def batch(survey: dict[str, Any], content: str, null: Null | None, number: int) -> xarray.Dataset:
+    """The statistics of one batch of the parts of a corpus."""
+    plan = Survey.from_json(survey)
+    statistics = Statistics(plan, number, null)
+    statistics.count(plan.batches[number])
+    return _packed(statistics.encode())
+
+
+def _packed(content: bytes) -> xarray.Dataset:
+    return xarray.Dataset({"content": ("byte", np.frombuffer(content, dtype=np.int8))})
+
+
+def run_symmetry(
+    corpora: Sequence[Prepared],
+    settings: Settings,
+    nulls: bool,
+    archive: Archive,
+    places: Places,
+    progress: Callable[[int, int], None] | None = None,
+) -> list[dict[str, Any]]:
+    """What each corpus is like, in the order in which they are given."""
+    jobs = [prepared.census_jobs() for prepared in corpora]
+    _do([job for each in jobs for job in each], archive, places, progress)
+    surveys = [plan_survey(each.corpus, settings, _census(mine, archive)) for each, mine in zip(corpora, jobs, strict=True)]
+    counts = [_count_jobs(each, survey, nulls) for each, survey in zip(corpora, surveys, strict=True)]
+    _do([job for mine in counts for each in mine.values() for job in each], archive, places, progress)
+    return [_found(survey, mine, archive) for survey, mine in zip(surveys, counts, strict=True)]
+
+
+def _count_jobs(prepared: Prepared, survey: Survey, nulls: bool) -> dict[Null | None, list[Job]]:
+    models: tuple[Null | None, ...] = (None, *(nulls_of(prepared.corpus) if nulls else ()))
+    return {null: prepared.count_jobs(survey, null) for null in models}
+
+
+def train_tokenizers(corpora: Sequence[Prepared], folder: Path) -> list[Prepared]:
+    """Corpora to be read with a byte pair encoding that was trained on each, which is written into a folder."""
+    found = []
+    for number, prepared in enumerate(corpora, 1):
+        corpus = prepared.corpus
+        texts = (" ".join(map(str, chunk.tokens)) for part in range(len(corpus.parts)) for chunk in corpus.read(part))
+        path = folder / f"tokenizer-{number}.json"
+        save_text(train_bpe(texts, BPE_TYPES), path)
+        reading = dataclasses.replace(corpus.reading, tokens="bpe", tokenizer=str(path.resolve()))
+        found.append(dataclasses.replace(prepared, corpus=dataclasses.replace(corpus, reading=reading)))
+    return found
+
+
+def _do(jobs: list[Job], archive: Archive, places: Places, progress: Callable[[int, int], None] | None) -> None:
+    """Have the jobs done; what is wrong with a corpus is said as it is anywhere else."""
+    done = sweep(jobs, archive, places, progress=progress)
+    if done.failures:
+        kind, _, sentence = done.failures[0].error.partition(": ")
+        raise InputError(sentence) if kind == InputError.__name__ else RuntimeError(done.failures[0].error)
+
+
+def _census(jobs: list[Job], archive: Archive) -> Census:
+    def load(job: Job) -> Census:
+        with np.load(io.BytesIO(_content(archive, job)), allow_pickle=False) as arrays:
+            counts = {name: arrays[name] for name in arrays.files if name != "sizes"}
+            return Census(TypeCounts.from_arrays(counts), tuple(int(size) for size in arrays["sizes"]))
+
+    return merge_censuses(map(load, jobs))
+
+
+def _found(survey: Survey, jobs: Mapping[Null | None, list[Job]], archive: Archive) -> dict[str, Any]:
+    found: dict[Null | None, dict[str, Any]] = {}
+    for null, mine in jobs.items():
+        if mine[0].function == f"{_MODULE}:whole":
+            found[null] = json.loads(_content(archive, mine[0]))
+        else:
+            statistics = merge_statistics(_batches(survey, null, mine, archive))
+            found[null] = describe(survey, findings(statistics)) if null is None else describe_score(scores(statistics).main)
+    return found[None] | {"nulls": {null: score for null, score in found.items() if null is not None}}
+
+
+def _batches(survey: Survey, null: Null | None, jobs: list[Job], archive: Archive) -> Iterator[Statistics]:
+    """One after another: all at once would take as much memory as the corpus has blocks, times the batches."""
+    return (Statistics.decode(_content(archive, job), survey, null) for job in jobs)
+
+
+def _content(archive: Archive, job: Job) -> bytes:
+    dataset = archive.load(job)
+    if dataset is None:
+        raise RuntimeError(f"the result of {job.digest} is gone from {archive.folder}: run the same command again")
+    return dataset["content"].values.astype(np.int8).tobytes()

@@ -1,0 +1,227 @@
+"""specht symmetry from flags to files."""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import gzip
+import io
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pytest
+import xarray
+
+import specht
+from specht.cli import main
+from specht.corpus.measure import count_all, findings
+from specht.corpus.survey import Settings, plan_survey, take_census
+from specht.lab.archive import Archive
+from specht.lab.executors import Places, dask_cluster, local_processes, this_process
+from specht.lab.symmetry_job import Prepared, run_symmetry
+from specht.lab.symmetry_results import describe
+
+SMALL = ["--length", "8", "--lengths", "4", "--no-nulls"]
+
+
+def chain(tokens: int, seed: int = 0) -> str:
+    """Words of a Markov chain that likes to stay."""
+    rng = np.random.default_rng(seed)
+    moves = rng.random(tokens) < 0.4
+    states = np.where(moves, rng.integers(6, size=tokens), -1)
+    for place in range(1, tokens):
+        if states[place] < 0:
+            states[place] = states[place - 1]
+    return " ".join(f"w{max(state, 0)}" for state in states)
+
+
+@pytest.fixture
+def text(tmp_path) -> Path:
+    path = tmp_path / "chain.txt"
+    path.write_text(chain(12_000))
+    return path
+
+
+def test_writes_what_it_says(capsys, tmp_path, text):
+    assert main(["symmetry", "chain.txt", "--length", "8", "--lengths", "4"]) == 0
+    out = capsys.readouterr().out
+    for words in ("chain.txt", "score", "distance", "direction", "order"):
+        assert words in out
+    (folder,) = (tmp_path / "specht-results").iterdir()
+    assert sorted(path.name for path in folder.iterdir()) == ["config.json", "report.html", "result.json", "symmetry.csv", "symmetry.nc"]
+    rows = list(csv.DictReader((folder / "symmetry.csv").read_text().splitlines()))
+    assert [(row["length"], row["null"]) for row in rows] == [("4", ""), ("8", ""), ("8", "window"), ("8", "global")]
+    data = xarray.load_dataset(folder / "symmetry.nc", engine="h5netcdf")
+    assert data["score"].dims == ("corpus", "length")
+    assert float(data["score"].sel(length=8).item()) == pytest.approx(float(rows[1]["score"]), rel=1e-12)
+    assert data["lag_rms"].sizes["lag"] == 7
+
+
+def test_json_is_the_contract(run_json, text):
+    found = run_json("symmetry", "chain.txt", "--length", "8", "--lengths", "4", "--vocab", "6")
+    assert {"command", "config", "seed", "version", "report", "data", "corpora"} <= set(found)
+    (corpus,) = found["corpora"]
+    assert {"name", "score", "low", "high", "distance", "direction", "rms", "defined"} <= set(corpus)
+    assert corpus["defined"] is True
+    assert corpus["score"] + corpus["distance"] + corpus["direction"] == pytest.approx(1.0, abs=1e-12)
+    assert corpus["low"] < corpus["score"] < corpus["high"]
+    assert corpus["nulls"]["window"]["low"] <= 1.0 <= corpus["nulls"]["window"]["high"]
+    assert corpus["nulls"]["global"]["defined"] is False
+    assert corpus["nulls"]["global"]["score"] is None
+    assert json.dumps(found)  # plain values only
+
+
+def test_agrees_with_the_library(run_json, text):
+    found = run_json("symmetry", "chain.txt", *SMALL)["corpora"][0]
+    same = specht.corpus.score(text, length=8)
+    assert (found["score"], found["low"], found["high"]) == (same.score, same.low, same.high)
+
+
+def test_sorts_corpora_by_score_and_keeps_undefined_ones_last(run_json, tmp_path, text):
+    rng = np.random.default_rng(3)
+    np.save(tmp_path / "noise.npy", rng.integers(6, size=12_000))
+    coins = rng.choice([0.1, 0.9], size=(1500, 1))
+    np.save(tmp_path / "coins.npy", (rng.random((1500, 8)) < coins).astype(np.int16))
+    found = run_json("symmetry", "noise.npy", "chain.txt", "coins.npy", *SMALL)["corpora"]
+    assert [corpus["name"] for corpus in found] == ["coins.npy", "chain.txt", "noise.npy"]
+    assert found[0]["low"] <= 1.0 <= found[0]["high"]
+    assert found[2]["defined"] is False
+
+
+def test_a_tokenisation_may_stand_before_each_corpus(run_json, text):
+    found = run_json("symmetry", "chain.txt", "char:chain.txt", *SMALL)["corpora"]
+    assert {corpus["name"]: corpus["tokens"] for corpus in found} == {"chain.txt": "word", "char:chain.txt": "char"}
+    assert {corpus["name"]: corpus["vocab"] for corpus in found} == {"chain.txt": 6, "char:chain.txt": 8}
+
+
+def test_standard_input_and_gzip_and_folders_are_the_same_text(run_json, tmp_path, text, monkeypatch):
+    (tmp_path / "packed.txt.gz").write_bytes(gzip.compress(text.read_bytes()))
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "folder" / "part.txt").write_text(text.read_text())
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text.read_bytes())))
+    found = run_json("symmetry", "chain.txt", "packed.txt.gz", "folder", "-", *SMALL)["corpora"]
+    assert len(found) == 4
+    assert len({(corpus["score"], corpus["low"]) for corpus in found}) == 1
+
+
+def test_the_default_is_the_standard_library(run_json):
+    (corpus,) = run_json("symmetry", "--no-nulls", "--length", "16", "--lengths", "8", "--vocab", "100")["corpora"]
+    assert (corpus["name"], corpus["tokens"]) == ("stdlib", "code")
+    assert corpus["n_tokens"] > 300_000
+    assert 0.1 < corpus["score"] < 0.9
+
+
+def test_trains_a_byte_pair_encoding(run_json, tmp_path):
+    pytest.importorskip("tokenizers")
+    (tmp_path / "text.txt").write_text("\n".join(chain(40, seed) for seed in range(300)))
+    (corpus,) = run_json("symmetry", "text.txt", "--tokens", "bpe", *SMALL)["corpora"]
+    assert corpus["tokens"] == "bpe"
+    assert corpus["defined"]
+    (tokenizer,) = tmp_path.glob("specht-results/*/tokenizer-1.json")
+    again = run_json("symmetry", "text.txt", "--tokens", "bpe", "--tokenizer", str(tokenizer), *SMALL)["corpora"][0]
+    assert again["score"] == corpus["score"]
+
+
+def test_results_are_those_of_the_content(capsys, text):
+    assert main(["symmetry", "chain.txt", *SMALL]) == 0
+    assert main(["symmetry", "chain.txt", *SMALL]) == 0
+    assert "computed before" in capsys.readouterr().err
+    text.write_text(chain(12_000, seed=1))
+    assert main(["symmetry", "chain.txt", *SMALL]) == 0
+    assert "computed before" not in capsys.readouterr().err
+
+
+BAD = [
+    ("binary.txt", b"a\x00b", [], "binary data"),
+    ("empty.txt", b"", [], "is empty"),
+    ("latin.txt", b"caf\xe9 au lait " * 2000, [], "byte 0xe9 at offset 3"),
+    ("one.txt", b"hello", [], "has 1 token"),
+    ("same.txt", b"a " * 5000, [], "one type of token only"),
+    ("short.txt", b"a b c d e\n" * 3000, ["--records", "line"], "longer than any record, the longest of which has 5"),
+    ("few.txt", b"a b c d e\n" * 3000, ["--vocab", "50"], "5 types of token, fewer than a vocabulary of 50"),
+    ("tiny.txt", b"a b c d e f g h\n" * 10, [], "too few for 16 blocks"),
+    ("wrong.txt", b"a b\n" * 5000, ["--tokens", "wrod"], "did you mean 'word'"),
+]
+
+
+@pytest.mark.parametrize(("name", "content", "flags", "sentence"), BAD, ids=[name for name, *_ in BAD])
+def test_bad_corpora_get_a_sentence_and_leave_nothing(capsys, tmp_path, name, content, flags, sentence):
+    (tmp_path / name).write_bytes(content)
+    assert main(["symmetry", name, *flags]) == 2
+    said = capsys.readouterr()
+    assert sentence in said.err
+    assert said.err.count("\n") == 1
+    assert said.out == ""
+    assert sorted(path.name for path in tmp_path.rglob("*")) == [name]
+
+
+@pytest.mark.parametrize("words", [["nothere.txt"], ["x*.txt"], ["wikitext-2"], ["a.txt", "a.txt"], ["a.txt", "--length", "1"]])
+def test_bad_names_get_a_sentence(capsys, tmp_path, words, monkeypatch):
+    monkeypatch.delenv("SPECHT_DATA", raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))  # where downloads are kept
+    (tmp_path / "a.txt").write_text("a b " * 5000)
+    assert main(["symmetry", *words]) == 2
+    assert capsys.readouterr().err.startswith("specht: ")
+    assert [path.name for path in tmp_path.iterdir()] == ["a.txt"]
+
+
+def test_lists_the_corpora_that_have_names(capsys, run_json, monkeypatch, tmp_path):
+    monkeypatch.delenv("SPECHT_DATA", raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    assert main(["symmetry", "--list"]) == 0
+    assert "CC BY-SA 3.0" in capsys.readouterr().out
+    where = {corpus["name"]: corpus["where"] for corpus in run_json("symmetry", "--list")["corpora"]}
+    assert (where["stdlib"], where["wikitext-2"], where["moby-dick"]) == ("here", "by --download", "to be put there by you")
+
+
+def large(folder: Path) -> None:
+    """Files of several batches, so that statistics have to travel."""
+    for number in range(3):
+        np.save(folder / f"part-{number}.npy", np.array([int(word[1:]) for word in chain(3000, number).split()] * 200))
+
+
+@pytest.mark.parametrize("place", ["processes", "dask"])
+def test_other_processes_give_the_same_numbers(tmp_path, place):
+    large(tmp_path)
+    corpus = specht.corpus.open_corpus(tmp_path / "part-*.npy")
+    prepared = [Prepared(corpus, corpus.fingerprint())]
+    settings = Settings(length=8, lengths=(4,), extras=("influence", "isotypic", "third", "harmonics"), batch=2**19)
+    alone = run_symmetry(prepared, settings, place == "dask", Archive(tmp_path / "alone"), this_process)
+    with contextlib.ExitStack() as stack:
+        places: Places = partial(local_processes, 2)
+        if place == "dask":
+            distributed = pytest.importorskip("distributed")
+            cluster = distributed.LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None)
+            places = partial(dask_cluster, stack.enter_context(cluster).scheduler_address)
+        others = run_symmetry(prepared, settings, place == "dask", Archive(tmp_path / "others"), places)
+    assert others == alone
+    survey = plan_survey(corpus, settings, take_census(corpus, range(3)))
+    assert len(survey.batches) == 3  # so statistics have travelled and were added up
+    assert alone[0] == describe(survey, findings(count_all(survey))) | {"nulls": alone[0]["nulls"]}
+
+
+def test_a_killed_run_goes_on(tmp_path):
+    folder = tmp_path / "parts"
+    folder.mkdir()
+    large(folder)
+    words = [sys.executable, "-m", "specht", "symmetry", "parts", "--length", "8", "--lengths", "4", "--workers", "1"]
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
+    process = subprocess.Popen(words, cwd=tmp_path, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    kept = []
+    while process.poll() is None and len(kept) < 2:
+        time.sleep(0.05)
+        kept = list(tmp_path.glob("specht-results/symmetry-*/jobs/*.json"))
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    before = {path: path.stat().st_mtime_ns for path in tmp_path.glob("specht-results/symmetry-*/jobs/*.json")}
+    assert before  # otherwise it was over before it was killed
+    done = subprocess.run([*words, "--json"], cwd=tmp_path, env=environment, capture_output=True, text=True, check=True)
+    assert json.loads(done.stdout)["corpora"][0]["defined"]
+    assert not list(tmp_path.glob("specht-results/symmetry-*/jobs"))  # what has been used up is taken away
