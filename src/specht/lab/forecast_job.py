@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import csv
 import dataclasses
-import io
 import math
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import xarray
 
 from specht.infinite.memory import check_memory
+from specht.lab.csv_text import csv_text
 from specht.lab.forecast_config import ForecastConfig
 from specht.learning.contenders import CONTENDERS, contenders
 from specht.learning.extrapolate import CONTINUED, REACH
@@ -72,11 +71,11 @@ class ForecastRun:
         return lines
 
     def csv(self) -> str:
-        return _csv(CSV_COLUMNS, self.lines())
+        return csv_text(CSV_COLUMNS, self.lines())
 
-    def problems_csv(self) -> str:
+    def problemscsv_text(self) -> str:
         """Every row that was not as it should be."""
-        return _csv(("line", "kind", "detail", "kept"), [dataclasses.asdict(problem) for problem in self.table.problems])
+        return csv_text(("line", "kind", "detail", "kept"), [dataclasses.asdict(problem) for problem in self.table.problems])
 
     def dataset(self, attributes: dict[str, Any]) -> xarray.Dataset:
         """Curves along named dimensions; problems of the table along `problem`."""
@@ -159,11 +158,3 @@ def _stderr(row: np.ndarray) -> float:
 
 def _line(architecture: str, what: str, n_train: float, value: float, **more: float) -> dict[str, Any]:
     return {"architecture": architecture, "what": what, "n_train": float(n_train), "value": float(value)} | more
-
-
-def _csv(columns: Sequence[str], lines: Sequence[Mapping[str, Any]]) -> str:
-    text = io.StringIO()
-    writer = csv.DictWriter(text, columns, lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(lines)
-    return text.getvalue()

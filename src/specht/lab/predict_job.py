@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import csv
 import dataclasses
-import io
 import math
 import time
 from typing import TYPE_CHECKING, Any
@@ -13,6 +11,7 @@ import numpy as np
 import xarray
 
 from specht.errors import InputError
+from specht.lab.csv_text import csv_text
 from specht.lab.predict_config import PredictConfig
 from specht.lab.spectrum_job import spectrum_entry
 from specht.learning import gp, networks
@@ -165,12 +164,8 @@ class Prediction:
         ]
 
     def csv(self) -> str:
-        text = io.StringIO()
         lines = self.lines()
-        writer = csv.DictWriter(text, list(lines[0]), lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(lines)
-        return text.getvalue()
+        return csv_text(list(lines[0]), lines)
 
     def dataset(self, attributes: dict[str, Any]) -> xarray.Dataset:
         """Losses along `n_train`, the spectrum and the target's content along `row`."""

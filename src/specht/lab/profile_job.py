@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import csv
 import dataclasses
-import io
 import time
 from collections.abc import Callable
 from typing import Any
@@ -13,6 +11,7 @@ import numpy as np
 import xarray
 
 from specht.errors import InputError
+from specht.lab.csv_text import csv_text
 from specht.lab.profile_config import ProfileConfig
 from specht.sequences.exchangeability import Gap, exchangeability_gap
 from specht.symmetry.profile import Estimate, Profile, profile
@@ -81,11 +80,7 @@ class ProfileRun:
 
     def csv(self) -> str:
         """The lines as text."""
-        text = io.StringIO()
-        writer = csv.DictWriter(text, COLUMNS, lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(self.lines())
-        return text.getvalue()
+        return csv_text(COLUMNS, self.lines())
 
     def dataset(self, attributes: dict[str, Any]) -> xarray.Dataset:
         """Weights along `level` and `irrep`, the measured correlation along `positions`, the fitted one along `curve_positions`."""

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import csv
 import dataclasses
-import io
 import time
 from collections.abc import Callable, Sequence
 from typing import Any, cast
@@ -13,6 +11,7 @@ import numpy as np
 import xarray
 
 from specht.architecture import Architecture
+from specht.lab.csv_text import csv_text
 from specht.lab.spectrum_config import SpectrumConfig, without_length
 from specht.sequences.exchangeability import Gap, exchangeability_gap
 from specht.symmetry.crossover import Crossover, crossover
@@ -70,11 +69,7 @@ class SpectrumRun:
 
     def csv(self) -> str:
         """One line a row."""
-        text = io.StringIO()
-        writer = csv.DictWriter(text, ["length", "method", *COLUMNS], lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(self.lines())
-        return text.getvalue()
+        return csv_text(["length", "method", *COLUMNS], self.lines())
 
     def dataset(self, attributes: dict[str, Any]) -> xarray.Dataset:
         """All rows along `row`, what belongs to a length along `context`, and fitted exponents along `family`."""

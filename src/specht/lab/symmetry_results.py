@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import csv
 import dataclasses
-import io
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -16,6 +14,7 @@ from specht.corpus.harmonics import Harmonics
 from specht.corpus.measure import Measured, explain
 from specht.corpus.survey import Survey
 from specht.corpus.tokenise import choose
+from specht.lab.csv_text import csv_text
 
 COLUMNS: tuple[str, ...] = (
     *("corpus", "tokens", "vocab", "length", "score", "low", "high", "distance", "direction", "rms", "defined", "plug_in", "null"),
@@ -124,11 +123,7 @@ class SymmetryRun:
         return [{name: line[name] for name in COLUMNS} for line in found]
 
     def csv(self) -> str:
-        text = io.StringIO()
-        writer = csv.DictWriter(text, COLUMNS, lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(self.lines())
-        return text.getvalue()
+        return csv_text(COLUMNS, self.lines())
 
     def dataset(self, attributes: dict[str, Any]) -> xarray.Dataset:
         """Scores by corpus and window length, and correlations by lag."""
