@@ -73,7 +73,7 @@ class ForecastRun:
     def csv(self) -> str:
         return csv_text(CSV_COLUMNS, self.lines())
 
-    def problemscsv_text(self) -> str:
+    def problems_csv(self) -> str:
         """Every row that was not as it should be."""
         return csv_text(("line", "kind", "detail", "kept"), [dataclasses.asdict(problem) for problem in self.table.problems])
 
