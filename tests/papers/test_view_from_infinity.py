@@ -39,9 +39,8 @@ class TestPaper:
         rows = [f"f{i}" for i in range(4)] + [f"q{i}" for i in range(1, 9)] + [f"e{i}" for i in range(1, 11)]
         assert {claim.id.split(".")[1].split("-")[0] for claim in PAPER.claims} == set(rows)
 
-    def test_what_needs_rooms_that_are_not_built_is_said_to_be_untested(self):
-        untested = {claim.id.split(".")[1].split("-")[0] for claim in PAPER.claims if claim.judge is None}
-        assert untested == {"f3", "q8", "e5", "e7"}
+    def test_every_claim_can_be_tested(self):
+        assert [claim.id for claim in PAPER.claims if claim.judge is None] == []
 
     @pytest.mark.parametrize("scale", ["smoke", "quick", "full"])
     def test_jobs_of_every_scale_are_named_by_their_arguments(self, scale):

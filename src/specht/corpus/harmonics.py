@@ -261,7 +261,7 @@ def _with_eigenvalues(result: Harmonics, lags: LagTables, scale: np.ndarray, com
         block = (_block(lags, k, result.kind) * scale[:, None] * scale)[np.ix_(used, used)]
         values, vectors = np.linalg.eigh(block) if components else (np.linalg.eigvalsh(block), np.empty((0, 0)))
         eigenvalues.append(values[::-1])
-        bases.append(vectors[:, -components:])
+        bases.append(vectors[:, -components:].copy())
     overlaps = None
     if components:
         overlaps = Likeness(np.array([[np.linalg.norm(u.conj().T @ w) ** 2 / components for w in bases] for u in bases]))

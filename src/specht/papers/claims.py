@@ -43,6 +43,8 @@ class Verdict:
     """Its standard error, where it was sampled."""
     regime: str = ""
     """Where it was measured, and where it holds if it does not hold everywhere; why it was not tested, if it was not."""
+    missing: bool = False
+    """Whether it was not tested because this machine lacks the data, which is nobody's fault; `regime` says where they come from."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -92,6 +94,11 @@ class Paper:
     @property
     def claims(self) -> list[Claim]:
         return [claim for experiment in self.experiments for claim in experiment.claims]
+
+
+def lacking(reason: str) -> Verdict:
+    """The verdict on a claim whose data are not on this machine."""
+    return Verdict("not tested", regime=reason, missing=True)
 
 
 def holds_if(condition: bool, measured: float, stderr: float | None = None, regime: str = "") -> Verdict:

@@ -29,11 +29,11 @@ class Line:
     claim: Claim
     verdict: Verdict
     expected: str | None
-    """The outcome on record; None if there is none."""
+    """The outcome on record; None if there is none, or none to compare with because the data are missing."""
 
     def as_json(self, paper: str) -> dict[str, Any]:
         fields = {name: getattr(self.claim, name) for name in ("id", "sentence", "citation", "criterion")}
-        verdict = {name: getattr(self.verdict, name) for name in ("measured", "stderr", "regime")}
+        verdict = {name: getattr(self.verdict, name) for name in ("measured", "stderr", "regime", "missing")}
         return fields | {"paper": paper, "verdict": self.verdict.outcome, "expected": self.expected} | verdict
 
 
@@ -73,8 +73,11 @@ def judge(part: Part, jobs: Sequence[Job], archive: Archive, failures: Sequence[
     elif lost:
         reason = f"The result of {lost[0]} was damaged after it was computed: run it again."
     results = [] if reason else [Result(job.arguments, data) for job, data in loaded.items() if data is not None]
-    lines = [Line(claim, _verdict(claim, results, reason), expected.get(claim.id)) for claim in part.claims]
-    return Judged(part, results, tuple(lines))
+    return Judged(part, results, tuple(_line(claim, _verdict(claim, results, reason), expected) for claim in part.claims))
+
+
+def _line(claim: Claim, verdict: Verdict, expected: Mapping[str, str]) -> Line:
+    return Line(claim, verdict, None if verdict.missing else expected.get(claim.id))
 
 
 def _verdict(claim: Claim, results: Results, reason: str) -> Verdict:

@@ -1,0 +1,273 @@
+"""The claims on text: judges on made-up numbers, what they say where data are missing, and jobs on the corpus that every machine has."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from specht.corpus.measure import KINDS
+from specht.corpus.named import NAMED
+from specht.corpus.shuffles import NULLS
+from specht.errors import InputError
+from specht.lab.archive import Archive, encode
+from specht.lab.jobs import Job
+from specht.papers.claims import Result
+from specht.papers.registry import select
+from specht.papers.scorecard import judge as judge_part
+from specht.papers.view_from_infinity import PAPER, common, corpora, text, text_blocks, texts, third_order
+from specht.report.scorecard import answer, is_unexpected
+
+EXPERIMENTS = (text.FIGURE, text.SYMMETRY, corpora.EXPERIMENT, third_order.EXPERIMENT)
+CLAIMS = {claim.id.removeprefix("infinity."): claim for experiment in EXPERIMENTS for claim in experiment.claims}
+NEEDS_TEXT = [name for name in CLAIMS if name not in ("e5-corpora", "f3-order")]
+WINDOW = 64
+K = WINDOW // 2 + 1
+
+
+def likeness(within, across):
+    """A matrix over k with these values."""
+    matrix = np.full((K, K), float(within))
+    matrix[0, 1:] = matrix[1:, 0] = across
+    np.fill_diagonal(matrix, 1.0)
+    return matrix
+
+
+def blocks(corpus="wikitext-2", raw=(0.96, 0.7), centred=(0.96, 0.85), off=(0.3, -0.1), ks=(0.02, 0.15), pca=(0.9, 0.7), ratio=0.2, **more):
+    variables = {
+        "cosine": (("kind", "k", "other"), np.stack([likeness(*each) for each in (raw, centred, off)])),
+        "imaginary": ("kind", np.full(3, 0.2)),
+        "tokens": 1e6,
+        "types": 1000.0,
+        "eigenvalue": (("k", "index"), np.tile(np.linspace(0.0, 1.0, 20) / 10, (K, 1))),
+        "kolmogorov": (("k", "other"), likeness(*ks)),
+        "overlap": (("k", "other"), likeness(*pca)),
+        "ratio": ratio,
+    }
+    given = {"corpus": corpus, "content": "0", "vocab": 1000, "length": WINDOW, "size": None} | more
+    return Result(given, common.record("blocks", variables, {"kind": list(KINDS), "k": np.arange(K), "other": np.arange(K)}))
+
+
+def score(corpus, value, low=None, high=None, defined=1.0):
+    ends = {"low": value - 0.01 if low is None else low, "high": value + 0.01 if high is None else high}
+    numbers = {"score": value, **ends, "distance": 0.4, "direction": 0.6 - value, "rms": 0.03, "tokens": 1e6, "types": 500.0}
+    given = {"corpus": corpus, "content": "0", "length": WINDOW, "vocab": 500, "size": None, "seed": 0}
+    return Result(given, common.record("score", numbers | {"defined": defined}))
+
+
+def figure(cosines=(0.84, 0.97), iid=(0.999, 0.75), **measured):
+    """The results of the figure: the text, its shuffles, the text with `<unk>` in the rest, code and bases."""
+    shuffles = [blocks(null=null, seed=0, raw=iid, ratio=1.0) for null in NULLS]
+    others = [blocks(name, centred=(cosine, 0.7)) for name, cosine in zip(("stdlib", "ecoli-genome"), cosines, strict=True)]
+    scores = [score("wikitext-2", 0.16), score("stdlib", 0.48), score("ecoli-genome", 0.08)]
+    return [blocks(**measured), *shuffles, blocks(unknown=False), *others, *scores]
+
+
+def symmetry(low=0.12, defined=1.0, **measured):
+    return [blocks(**measured), score("wikitext-2-body", 0.14, low, 0.15, defined)]
+
+
+def third(values=(0.04, 0.03, 0.05), second=(0.1, 0.09, 0.11), shuffled=1.02, defined=1.0):
+    found = []
+    for null, three, two in ((None, values, second), ("window", (shuffled, shuffled - 0.06, shuffled + 0.06), (1.0, 0.99, 1.01))):
+        names = ("third", "third_low", "third_high", "second", "second_low", "second_high")
+        numbers = dict(zip(names, (*three, *two), strict=True)) | {"third_stderr": 0.03, "defined": defined, "tokens": 2e6}
+        given = {"corpus": "wikitext-2-body", "content": "0", "size": None, "seed": 0, "length": 16, "vocab": 20, "null": null}
+        found.append(Result(given, common.record("third", numbers)))
+    return found
+
+
+def lost(corpus):
+    return Result({"corpus": corpus, "content": None}, common.record("missing", {}, {"reason": f"{corpus} is not here."}))
+
+
+CASES = {
+    "f3-similarity": (figure(), figure(centred=(0.96, 0.89))),
+    "f3-eigenvalues": (figure(), figure(ks=(0.15, 0.14))),
+    "f3-subspaces": (figure(), figure(pca=(0.7, 0.71))),
+    "f3-iid": (figure(), figure(iid=(0.999, 0.95))),
+    "f3-off-site": (figure(ratio=1.02), figure()),
+    "f3-order": (figure(cosines=(0.98, 0.9)), figure()),
+    "q8-wikitext": (symmetry(), symmetry(low=-0.01)),
+    "e5-corpora": ([score("stdlib", 0.5), score("kalevala", 0.03, 0.02)], [score("stdlib", 0.5), score("kalevala", 0.03, -0.01)]),
+    "e7-third-order": (third(), third(values=(0.04, -0.01, 0.09))),
+    "e7-less": (third(), third(second=(0.06, 0.045, 0.07))),
+}
+"""For every claim, results with which it must hold and results with which it must fail."""
+
+
+def test_every_claim_on_text_is_tried():
+    assert set(CASES) == set(CLAIMS)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_judges_can_say_yes_and_no(name):
+    good, bad = (CLAIMS[name].judge(results) for results in CASES[name])
+    assert (good.outcome, bad.outcome) == ("holds", "fails"), (good, bad)
+    assert all(isinstance(verdict.measured, float) and verdict.regime.endswith(".") and not verdict.missing for verdict in (good, bad))
+
+
+@pytest.mark.parametrize(
+    ("name", "results"),
+    [
+        ("f3-similarity", figure(centred=(0.94, 0.8))),  # apart from k = 0, but not alike
+        ("q8-wikitext", symmetry(centred=(0.96, 0.89))),
+        ("q8-wikitext", symmetry(ks=(0.2, 0.1))),
+        ("e7-third-order", third(shuffled=1.2)),  # the control is off by more than its error
+    ],
+)
+def test_every_part_of_a_criterion_counts(name, results):
+    assert CLAIMS[name].judge(results).outcome == "fails"
+
+
+@pytest.mark.parametrize(
+    ("name", "results"),
+    [
+        ("q8-wikitext", symmetry(defined=0.0)),
+        ("e5-corpora", [score("stdlib", 0.5, defined=0.0)]),
+        ("e7-third-order", third(defined=0.0)),
+        ("e7-less", third(defined=0.0)),
+    ],
+)
+def test_without_correlations_there_is_nothing_to_judge(name, results):
+    verdict = CLAIMS[name].judge(results)
+    assert (verdict.outcome, verdict.missing) == ("not tested", False)
+
+
+def test_the_smallest_score_is_shown_with_its_error():
+    verdict = CLAIMS["e5-corpora"].judge([score("stdlib", 0.5), score("kalevala", 0.03, 0.02, 0.06), lost("alice")])
+    assert (verdict.measured, verdict.stderr) == (0.03, pytest.approx(0.01))
+    assert "kalevala" in verdict.regime
+    assert "Not on this machine: alice." in verdict.regime
+
+
+class TestMissingData:
+    @pytest.mark.parametrize("name", NEEDS_TEXT)
+    def test_claims_on_wikitext_are_not_tested(self, name):
+        verdict = CLAIMS[name].judge([lost("wikitext-2"), lost("wikitext-2-body"), score("stdlib", 0.5)])
+        assert verdict.outcome == "not tested"
+        assert verdict.missing
+        assert verdict.regime.startswith("wikitext-2")
+
+    def test_order_needs_two_corpora(self):
+        code, bases = blocks("stdlib", centred=(0.84, 0.7)), blocks("ecoli-genome", centred=(0.97, 0.7))
+        found = [lost("wikitext-2"), code, score("stdlib", 0.48)]
+        assert CLAIMS["f3-order"].judge([*found, lost("ecoli-genome")]).missing
+        verdict = CLAIMS["f3-order"].judge([*found, bases, score("ecoli-genome", 0.08)])
+        assert (verdict.outcome, verdict.measured) == ("fails", -1.0)
+        assert "Not on this machine: wikitext-2." in verdict.regime
+
+    @pytest.mark.parametrize("experiment", EXPERIMENTS, ids=lambda each: each.name)
+    def test_pages_say_what_to_do(self, experiment):
+        results = [lost("wikitext-2"), lost("wikitext-2-body"), score("stdlib", 0.5), blocks("stdlib")]
+        assert all(plot.caption for plot in experiment.plots(results))
+        assert any("wikitext-2-body is not here." in row for table in experiment.tables(results) for row in table.rows)
+
+    def test_a_job_without_its_corpus_says_where_it_comes_from(self, monkeypatch):
+        monkeypatch.delenv("SPECHT_DATA", raising=False)
+        monkeypatch.setattr("specht.corpus.named._library", lambda: None)
+        for experiment in EXPERIMENTS:
+            for job in experiment.jobs("full"):
+                if job.arguments["corpus"] != "stdlib":
+                    assert job.arguments["content"] is None
+        found = text.jobs("smoke")[0].run()
+        assert found["what"].item() == "missing"
+        reason = found["reason"].item()
+        assert "specht symmetry wikitext-2 --download" in reason
+        assert "SPECHT_DATA" in reason
+        assert "--download" not in texts.missing("kalevala")["reason"].item()  # nobody offers this file
+
+    def test_a_damaged_file_is_missing_and_said_to_be_damaged(self, monkeypatch, tmp_path):
+        (tmp_path / "wikitext2").mkdir()
+        (tmp_path / "wikitext2" / "train.txt").write_text("not the text")
+        monkeypatch.setenv("SPECHT_DATA", str(tmp_path))
+        assert texts.content_of("wikitext-2") is None
+        assert "is not the corpus" in texts.missing("wikitext-2")["reason"].item()
+
+    def test_other_content_than_that_of_the_job_is_refused(self):
+        with pytest.raises(InputError, match="another content"):
+            texts.opened("stdlib", "0" * 64)
+
+    def test_verdicts_without_data_are_not_unexpected(self, tmp_path):
+        part = next(part for part in select(["infinity.q8"], among=[PAPER]))
+        archive, job = Archive(tmp_path), Job.of("nowhere:nothing", corpus="wikitext-2", content=None)
+        archive.save(job, encode(lost("wikitext-2").data), 0.0)
+        judged = judge_part(part, [job], archive, [], {"infinity.q8-wikitext": "holds"})
+        claim = judged.lines[0].as_json("infinity")
+        assert (claim["verdict"], claim["expected"], claim["missing"]) == ("not tested", None, True)
+        assert not is_unexpected(claim)
+        assert "For 1 this machine lacks the data. wikitext-2 is not here." in answer([claim], "quick")
+
+
+class TestJobs:
+    @pytest.mark.parametrize("scale", ["smoke", "quick", "full"])
+    def test_arguments_name_the_content(self, scale):
+        for experiment in EXPERIMENTS:
+            for job in experiment.jobs(scale):
+                given = json.loads(job.text)
+                name, content = given["corpus"], given["content"]
+                assert content in ({None, NAMED[name].sha256} if name != "stdlib" else {texts.content_of("stdlib")})
+
+    def test_full_scale_scores_every_corpus(self):
+        assert common.arguments([Result(job.arguments, None) for job in corpora.jobs("full")], "corpus") == list(NAMED)
+
+    def test_blocks_of_code_are_the_same_again(self):
+        given = {"corpus": "stdlib", "content": texts.content_of("stdlib"), "vocab": 12, "length": 8, "size": 200_000}
+        found = text_blocks.measure_blocks(**given)
+        assert found.identical(text_blocks.measure_blocks(**given))
+        assert found["cosine"].shape == (3, 5, 5)
+        np.testing.assert_allclose(found["eigenvalue"].sum("index"), 1.0)
+        np.testing.assert_allclose(np.diagonal(found["overlap"]), 1.0)
+        assert set(NULLS) == {null for null in NULLS if not found.identical(text_blocks.measure_blocks(**given, null=null))}
+
+    def test_blocks_are_those_of_the_corpus_room(self):
+        """Cosines, distances and overlaps by the room's own functions, where `<unk>` makes no difference."""
+        from specht.corpus.harmonics import harmonics
+        from specht.corpus.lag_counts import LagCounts
+
+        given = {"vocab": 12, "length": 8}
+        content = texts.content_of("stdlib")
+        found = text_blocks.measure_blocks("stdlib", content, size=200_000, **given)
+        survey = text_blocks._survey(texts.opened("stdlib", content, 200_000), unknown=False, seed=0, **given)
+        counts = LagCounts(8, 13)
+        for segment in survey.segments(range(len(survey.sizes))):
+            counts.update(segment)
+        whole = harmonics(counts.tables, counts.pairs, counts.probabilities, eigenvalues=True, components=10)
+        np.testing.assert_allclose(found["cosine"].sel(kind="centred"), whole.cosines.matrix, rtol=1e-12)
+        np.testing.assert_allclose(found["kolmogorov"], whole.kolmogorov().matrix)
+        np.testing.assert_allclose(found["overlap"], whole.overlaps.matrix, atol=1e-9)
+
+    def test_windows_shuffled_inside_are_alike_once_noise_is_out(self):
+        given = {"corpus": "stdlib", "content": texts.content_of("stdlib"), "vocab": 20, "length": 16, "size": 1_000_000}
+        as_it_is, shuffled = (float(text_blocks.measure_blocks(**given, **more)["ratio"]) for more in ({}, {"null": "window"}))
+        assert as_it_is < 0.6
+        assert shuffled == pytest.approx(1.0, abs=0.25)
+
+    def test_the_score_is_that_of_the_corpus_room(self):
+        import specht
+
+        job = texts.score_job("smoke", "stdlib")
+        found = job.run()
+        assert found.identical(job.run())
+        assert 0.2 < float(found["low"]) < float(found["score"]) < float(found["high"]) < 0.9
+        tokens = {"length": 8, "vocab": 30}
+        mine = texts.measure_score("stdlib", texts.content_of("stdlib"), size=None, seed=0, **tokens)
+        assert float(mine["score"]) == specht.corpus.score("stdlib", **tokens).score
+
+    def test_third_order_of_code(self):
+        given = {"corpus": "stdlib", "content": texts.content_of("stdlib"), "size": 300_000, "seed": 0, "length": 6, "vocab": 8}
+        found, shuffled = third_order.measure_third(**given), third_order.measure_third(**given, null="window")
+        assert found.identical(third_order.measure_third(**given))
+        assert float(found["second"]) < 0.9
+        assert float(shuffled["second"]) == pytest.approx(1.0, abs=0.1)
+
+    def test_a_cut_ends_with_a_line(self):
+        parts = list(texts._first(texts.named_parts("stdlib")[0], 100_000))
+        assert sum(len(content) for content in map(_content, parts)) <= 100_000
+        assert all(_content(part).endswith(b"\n") for part in parts)
+
+
+def _content(part):
+    with open(part.path, "rb") as stream:
+        return stream.read()[part.start : part.stop]
