@@ -148,6 +148,9 @@ BAD = [
     ("few.txt", b"a b c d e\n" * 3000, ["--vocab", "50"], "5 types of token, fewer than a vocabulary of 50"),
     ("tiny.txt", b"a b c d e f g h\n" * 10, [], "too few for 16 blocks"),
     ("wrong.txt", b"a b\n" * 5000, ["--tokens", "wrod"], "did you mean 'word'"),
+    ("eight.txt", b"a b c\n" * 5000, ["--encoding", "utf-16"], "is not utf-16 text"),
+    ("letters.txt", b"abc\xff" * 5000, ["--tokens", "kmer8"], "from 1 to 7"),
+    ("front.txt", b"a b c d e f g h\n" * 40 + b"a b\n" * 5000, ["--records", "line", "--length", "8", "--lengths", "4"], "of 16 blocks"),
 ]
 
 
@@ -170,6 +173,72 @@ def test_bad_names_get_a_sentence(capsys, tmp_path, words, monkeypatch):
     assert main(["symmetry", *words]) == 2
     assert capsys.readouterr().err.startswith("specht: ")
     assert [path.name for path in tmp_path.iterdir()] == ["a.txt"]
+
+
+def test_tokens_before_a_corpus_win_over_bpe(run_json, tmp_path):
+    pytest.importorskip("tokenizers")
+    (tmp_path / "text.txt").write_text("\n".join(chain(40, seed) for seed in range(300)))
+    mixed = run_json("symmetry", "char:text.txt", "bpe:text.txt", *SMALL)["corpora"]
+    same = run_json("symmetry", "char:text.txt", "text.txt", "--tokens", "bpe", *SMALL)["corpora"]
+    alone = run_json("symmetry", "char:text.txt", *SMALL)["corpora"]
+    assert {corpus["tokens"]: corpus["score"] for corpus in mixed} == {corpus["tokens"]: corpus["score"] for corpus in same}
+    assert alone[0]["score"] in [corpus["score"] for corpus in mixed if corpus["tokens"] == "char"]
+
+
+def test_another_tokenizer_under_the_same_name_is_another_result(run_json, tmp_path):
+    pytest.importorskip("tokenizers")
+    from specht.corpus.tokenise import train_bpe
+
+    (tmp_path / "text.txt").write_text("\n".join(chain(40, seed) for seed in range(300)))
+    flags = ["symmetry", "text.txt", "--tokens", "bpe", "--tokenizer", "tok.json", "--store", "kept", *SMALL]
+    numbers = []
+    for types in (256, 300):
+        (tmp_path / "tok.json").write_text(train_bpe([(tmp_path / "text.txt").read_text()], types))
+        numbers.append(run_json(*flags, "--out", f"out-{types}")["corpora"][0]["n_tokens"])
+    assert numbers[0] > numbers[1]
+
+
+def test_standard_input_may_be_read_in_several_ways(run_json, text, monkeypatch):
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text.read_bytes())))
+    found = run_json("symmetry", "-", "char:-", "chain.txt", "char:chain.txt", *SMALL)["corpora"]
+    scores = {corpus["name"]: corpus["score"] for corpus in found}
+    assert (scores["-"], scores["char:-"]) == (scores["chain.txt"], scores["char:chain.txt"])
+
+
+def test_longer_windows_may_be_asked_for(run_json, text):
+    (corpus,) = run_json("symmetry", "chain.txt", "--length", "8", "--lengths", "24", "4", "--no-nulls")["corpora"]
+    assert [score["length"] for score in corpus["lengths"]] == [4, 8, 24]
+    assert corpus["length"] == 8
+    assert corpus["lengths"][2]["score"] == specht.corpus.score(text, length=24).score
+
+
+@pytest.mark.parametrize("rows", ["pairs", "constant", "periodic"])
+def test_corpora_without_blocks_to_compare_have_scores_all_the_same(run_json, tmp_path, rows):
+    rng = np.random.default_rng(0)
+    same = rng.integers(0, 5, (3000, 1))
+    ids = {"pairs": np.repeat(same, 2, axis=1), "constant": np.repeat(same, 16, axis=1), "periodic": np.tile([0, 1], (2000, 8))}[rows]
+    np.save(tmp_path / "rows.npy", ids)
+    (corpus,) = run_json("symmetry", "rows.npy", "--length", str(ids.shape[1]), "--lengths", "2", "--no-nulls")["corpora"]
+    assert corpus["defined"]
+    if rows != "periodic":
+        assert corpus["score"] == pytest.approx(1.0, abs=1e-6)
+
+
+def test_figures_of_scores_near_one_can_be_drawn(tmp_path):
+    pytest.importorskip("matplotlib")
+    rng = np.random.default_rng(0)
+    np.save(tmp_path / "repeated.npy", np.repeat(rng.integers(0, 3, 4000), 10))
+    np.save(tmp_path / "noise.npy", rng.integers(0, 3, 40_000))
+    assert main(["symmetry", "repeated.npy", "noise.npy", "--length", "2", "--figures", "png"]) == 0
+    assert list(tmp_path.glob("specht-results/*/figure-*.png"))
+
+
+def test_a_mixed_folder_says_so(run_json, tmp_path, text):
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "folder" / "a.txt").write_text(text.read_text())
+    (tmp_path / "folder" / "b.py").write_text("x = 1\nfor y in range(x):\n    print(x, y)\n" * 500)
+    (corpus,) = run_json("symmetry", "folder", *SMALL)["corpora"]
+    assert corpus["tokens"] == "code and word"
 
 
 def test_lists_the_corpora_that_have_names(capsys, run_json, monkeypatch, tmp_path):
@@ -207,6 +276,24 @@ def test_other_processes_give_the_same_numbers(tmp_path, place):
     assert alone[0] == describe(survey, findings(count_all(survey))) | {"nulls": alone[0]["nulls"]}
 
 
+WATCHED = """
+import sys
+from specht.cli import main
+from specht.lab.archive import Archive
+
+keep = Archive.save
+
+def save(self, job, *rest):
+    with open("saved", "a") as file:
+        print(job.digest, file=file)
+    keep(self, job, *rest)
+
+Archive.save = save
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
+"""
+
+
 def test_a_killed_run_goes_on(tmp_path):
     folder = tmp_path / "parts"
     folder.mkdir()
@@ -222,6 +309,15 @@ def test_a_killed_run_goes_on(tmp_path):
     process.wait()
     before = {path: path.stat().st_mtime_ns for path in tmp_path.glob("specht-results/symmetry-*/jobs/*.json")}
     assert before  # otherwise it was over before it was killed
-    done = subprocess.run([*words, "--json"], cwd=tmp_path, env=environment, capture_output=True, text=True, check=True)
+    # What keeps the other jobs from being done fails, and must not cost what has been.
+    lost = subprocess.run([*words[:-2], "--cluster", "tcp://127.0.0.1:9"], cwd=tmp_path, env=environment, capture_output=True, text=True)
+    assert (lost.returncode, "No Dask scheduler answers" in lost.stderr) == (2, True)
+    assert {path: path.stat().st_mtime_ns for path in before} == before
+    (tmp_path / "watched.py").write_text(WATCHED)
+    again = [sys.executable, "watched.py", *words[3:], "--json"]
+    done = subprocess.run(again, cwd=tmp_path, env=environment, capture_output=True, text=True, check=True)
     assert json.loads(done.stdout)["corpora"][0]["defined"]
+    saved = (tmp_path / "saved").read_text().split()
+    assert saved  # there was something left to do
+    assert not {path.stem for path in before} & set(saved)
     assert not list(tmp_path.glob("specht-results/symmetry-*/jobs"))  # what has been used up is taken away

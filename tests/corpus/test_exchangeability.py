@@ -34,6 +34,9 @@ class Given:
         turned = found.transpose(0, 2, 1)
         return ((found + turned) / 2).reshape(len(found), -1), ((found - turned) / 2).reshape(len(found), -1)
 
+    def pairs_at(self, lag: int) -> np.ndarray:
+        return np.full(self.plan.blocks.number, 100)
+
 
 def plan_for(p: np.ndarray, length: int, blocks: int = 2, metric="chi2-floor", total: int = 10_000) -> Plan:
     return Plan(p, Blocks(total, blocks), length, metric, "tables")
@@ -383,3 +386,30 @@ def test_score_of_an_array():
     sketched = score(rows, length=10, how="sketch")
     assert sketched.score == pytest.approx(as_rows.score, rel=1e-5)  # five types have cells of their own
     assert score(rows, length=10, how="exact").score == pytest.approx(as_rows.score, rel=1e-9)
+
+
+def test_long_records_at_the_front_make_no_bias(tmp_path):
+    """Every record throws a coin of its own, so the score is one; only the first blocks hold records as long as a window."""
+    found = []
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+
+        def records(number: int, length: int, rng=rng) -> list[np.ndarray]:
+            return list((rng.random((number, length)) < rng.choice([0.2, 0.8], size=(number, 1))).astype(int))
+
+        text = "\n".join(" ".join(map(str, row)) for row in records(700, 16) + records(3000, 4))
+        (tmp_path / "text.txt").write_text(text)
+        found.append(score(tmp_path / "text.txt", tokens="white", records="line", length=16))
+    scores = np.array([each.score for each in found])
+    assert abs(scores.mean() - 1.0) <= 4.0 * scores.std(ddof=1) / np.sqrt(len(scores))
+    rms = np.array([each.rms for each in found])  # the covariance of two throws is 0.3^2, that of one 0.5^2
+    assert abs(rms.mean() - 0.36) <= 4.0 * rms.std(ddof=1) / np.sqrt(len(rms)) + 0.005
+    covered = np.mean([each.low <= 1.0 <= each.high for each in found])
+    assert covered >= 0.8
+
+
+def test_windows_in_too_few_blocks_are_refused():
+    rng = np.random.default_rng(0)
+    records = [rng.integers(0, 3, 64) for _ in range(20)] + [rng.integers(0, 3, 4) for _ in range(5000)]
+    with pytest.raises(InputError, match="Windows of 64 tokens lie in 1 of 16 blocks of the corpus, too few or too uneven for an interval"):
+        score(records, length=64)

@@ -50,7 +50,7 @@ def pairs_of(encoded: Encoded, lag: int) -> list[tuple[int, int]]:
 
 
 def matrices(plan: Plan, encoded: Encoded, lag: int) -> np.ndarray:
-    """By block the sum of (x - p)(x' - p)^T in the metric over the mean number of pairs, pair by pair."""
+    """By block the sum of (x - p)(x' - p)^T in the metric over their number, pair by pair."""
     symbols = plan.symbols
     found = np.zeros((plan.blocks.number, symbols, symbols))
     pairs = pairs_of(encoded, lag)
@@ -58,7 +58,8 @@ def matrices(plan: Plan, encoded: Encoded, lag: int) -> np.ndarray:
         block = np.searchsorted(plan.blocks.bounds, s, side="right") - 1
         x, y = (np.eye(symbols)[encoded.ids[place]] - plan.probabilities for place in (s, t))
         found[block] += np.outer(plan.weights * x, plan.weights * y)
-    return found * plan.blocks.number / len(pairs)
+    firsts = np.searchsorted(plan.blocks.bounds, [s for s, _ in pairs], side="right") - 1
+    return found / np.bincount(firsts, minlength=plan.blocks.number)[:, None, None]
 
 
 @pytest.mark.parametrize("metric", ["chi2-floor", "chi2", "plain"])
@@ -365,7 +366,7 @@ def test_blocks_without_pairs_count_as_nothing():
     plan = plan_of(encoded, 2, method="tables", length=3)
     symmetric, _ = count(plan, encoded).centred(1)
     assert not symmetric[2:].any()
-    assert symmetric[0] == pytest.approx(2 * np.array([-0.25, 0.25 * np.sqrt(2.0), -0.25]) / plan.probabilities[0], rel=0.1)
+    assert symmetric[0] == pytest.approx(np.array([-0.25, 0.25 * np.sqrt(2.0), -0.25]) / plan.probabilities[0], rel=0.1)
 
 
 def test_a_window_longer_than_all_records_is_refused():

@@ -15,7 +15,7 @@ from specht.corpus.chunks import Encoded
 from specht.corpus.corpora import has_articles, open_corpus
 from specht.corpus.measure import null_score, nulls_of
 from specht.corpus.named import NAMED
-from specht.corpus.shuffles import counts_of_parts, shuffled
+from specht.corpus.shuffles import drawn, shuffled, split_counts
 from specht.corpus.survey import Settings, plan_survey, take_census
 from specht.errors import InputError
 
@@ -47,7 +47,7 @@ def test_windows_are_shuffled_in_themselves(batch, records, monkeypatch):
     monkeypatch.setattr(shuffles, "_BATCH", batch)
     pieces = stream(records, 400, records, pieces=9)
     _, starts = joined(pieces)
-    ids, begins = joined(shuffled(pieces, "window", 7, np.random.default_rng(0), NONE))
+    ids, begins = joined(shuffled(pieces, "window", 7, np.random.default_rng(0)))
     assert len(ids) == 400
     expected = []  # windows from the start of each record on, and what is left over token by token
     for low, high in itertools.pairwise([0, *starts.tolist(), 400]):
@@ -62,7 +62,7 @@ def test_windows_are_shuffled_in_themselves(batch, records, monkeypatch):
 
 
 def test_all_orders_of_a_window_are_as_likely():
-    ids, _ = joined(shuffled([Encoded(np.tile([0, 1, 2, 3], 24_000))], "window", 4, np.random.default_rng(1), NONE))
+    ids, _ = joined(shuffled([Encoded(np.tile([0, 1, 2, 3], 24_000))], "window", 4, np.random.default_rng(1)))
     counts = np.array(list(collections.Counter(map(tuple, ids.reshape(-1, 4).tolist())).values()))
     assert len(counts) == math.factorial(4)
     assert (abs(counts - 1000) < 4.5 * math.sqrt(1000)).all()
@@ -75,7 +75,7 @@ def test_articles_are_shuffled_in_themselves():
     pieces = []
     for low, high in itertools.pairwise([0, 40, 90, 90, 300, 400]):
         pieces.append(Encoded(np.arange(low, high), np.array([0]), np.array([b - low for b in bounds[:-1] if low <= b < high])))
-    ids, begins = joined(shuffled(pieces, "article", 7, rng, NONE))
+    ids, begins = joined(shuffled(pieces, "article", 7, rng))
     for low, high in itertools.pairwise(bounds):
         assert sorted(ids[low:high].tolist()) == list(range(low, high))
     assert (ids != np.arange(400)).mean() > 0.9
@@ -84,7 +84,7 @@ def test_articles_are_shuffled_in_themselves():
 
 def test_long_articles_are_shuffled_in_pieces(monkeypatch):
     monkeypatch.setattr(shuffles, "_LONGEST_ARTICLE", 100)
-    found = list(shuffled(stream(3, 1000, 0, pieces=40), "article", 7, np.random.default_rng(0), NONE))
+    found = list(shuffled(stream(3, 1000, 0, pieces=40), "article", 7, np.random.default_rng(0)))
     assert sorted(np.concatenate([piece.ids for piece in found]).tolist()) == list(range(1000))
     assert max(len(piece) for piece in found) < 1000
 
@@ -95,7 +95,7 @@ def test_a_global_shuffle_keeps_counts_and_records():
     places = stream(4, 3000, 12, pieces=6)
     pieces = [Encoded(ids[piece.ids], piece.records) for piece in places]
     counts = np.bincount(ids, minlength=5)
-    found, begins = joined(shuffled(pieces, "global", 7, rng, counts))
+    found, begins = joined(drawn(pieces, counts, rng))
     np.testing.assert_array_equal(np.bincount(found, minlength=5), counts)
     assert begins.tolist() == joined(places)[1].tolist()
     assert abs((found == ids).mean() - ((counts / 3000) ** 2).sum()) < 4 * 0.5 / math.sqrt(3000)
@@ -103,7 +103,7 @@ def test_a_global_shuffle_keeps_counts_and_records():
 
 def test_parts_of_a_global_shuffle_share_the_tokens():
     counts, sizes = np.array([500, 30, 0, 1]), [100, 0, 400, 31]
-    draws = np.array([counts_of_parts(counts, sizes, seed) for seed in range(300)])
+    draws = np.array([split_counts(counts, sizes, seed) for seed in range(300)])
     assert (draws.sum(axis=1) == counts).all()
     assert (draws.sum(axis=2) == sizes).all()
     mean = np.outer(sizes, counts) / 531
@@ -113,7 +113,7 @@ def test_parts_of_a_global_shuffle_share_the_tokens():
 
 def test_unknown_null_models_are_answered_by_a_sentence():
     with pytest.raises(InputError, match="Unknown null model 'windows': did you mean 'window'"):
-        shuffled([], "windows", 4, np.random.default_rng(0), NONE)  # pyright: ignore[reportArgumentType]
+        shuffled([], "windows", 4, np.random.default_rng(0))  # pyright: ignore[reportArgumentType]
 
 
 # Shuffled texts: one for windows, nothing to score after a global shuffle.

@@ -464,7 +464,7 @@ def test_tokens_that_do_not_fit_the_file(tmp_path):
     assert "leave --tokens at auto" in refused(tmp_path / "x.npy", Reading("word"))
     assert "leave --tokens at auto" in refused(text, Reading("ids"))
     assert "Unknown tokens 'wort': did you mean 'word'?" in refused(text, Reading("wort"))
-    assert "from 1 to 8, got 0" in refused(text, Reading("kmer0"))
+    assert "from 1 to 7, got 0" in refused(text, Reading("kmer0"))
     assert "does not begin with '>'" in refused(saved(tmp_path, b"\nACGT\n>x\n", "x.fa"), size=2)
     for records, tokens in (("line", "byte"), ("sentence", "residue"), ("paragraph", "kmer2"), ("sentence", "char"), ("sentence", "code")):
         assert f"Records by {records} need" in refused(text, Reading(tokens, records))

@@ -175,9 +175,9 @@ def test_auto_goes_by_the_ending(path, expected):
     ("name", "sentence"),
     [
         ("wrod", "Unknown tokens 'wrod': did you mean 'word'?"),
-        ("kmer0", "K in kmerK must be a whole number from 1 to 8, got 0."),
-        ("kmer-1", "K in kmerK must be a whole number from 1 to 8, got -1."),
-        ("kmer9", "K in kmerK must be a whole number from 1 to 8, got 9."),
+        ("kmer0", "K in kmerK must be a whole number from 1 to 7, got 0."),
+        ("kmer-1", "K in kmerK must be a whole number from 1 to 7, got -1."),
+        ("kmer9", "K in kmerK must be a whole number from 1 to 7, got 9."),
         ("kmer", "Unknown tokens 'kmer'"),
         ("bpe", "The tokens bpe need a tokenizer"),
     ],

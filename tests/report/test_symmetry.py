@@ -157,7 +157,7 @@ def test_answer(case, words):
         ([{"influence": UNEVEN | {"uneven": False, "blocks": [0.0, 0.03]}}], "without block 2 of 2 the score of novel.txt would be 0.110"),
         ([{}], "Shuffled inside windows the corpus scores 1 within the interval, as must be."),
         ([{"nulls": {"window": score_of(0.9)}}], "but novel.txt scores 0.900 [0.880, 0.920]: one interval in twenty misses by chance"),
-        ([{"nulls": {"window": score_of(0.9)}, "method": "sketch"}], "the noise of sketches is gone with --method tables."),
+        ([{"nulls": {"window": score_of(0.9)}, "method": "sketch"}], "the noise of sketches is gone with --method exact."),
         ([{"nulls": {"global": score_of(0.9)}}], "Shuffled as a whole a corpus has no correlations, but in novel.txt some seem left"),
         ([{"score": 1.008}], "Estimates without bias may lie a little below 0 or above 1."),
         ([{"score": None, "rms": 0.0004}], "the correlations of novel.txt (rms 0.0004) cannot be told from none"),

@@ -47,6 +47,8 @@ class Outcome:
     result: dict[str, Any]
     report: Report
     writers: Mapping[str, Callable[[Path], None]]
+    afterwards: Callable[[], object] | None = None
+    """What is left to do when all files are written."""
 
 
 class Tabular(Protocol):
@@ -108,6 +110,8 @@ def _find_or_compute(
         for name, write in written.items():
             write(folder / name)
         store.save_result(outcome.result, folder, written)
+        if outcome.afterwards is not None:
+            outcome.afterwards()
     return outcome.result, folder
 
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import getpass
 import shutil
 import tempfile
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -81,15 +83,18 @@ def _list(as_json: bool) -> None:
 
 @contextlib.contextmanager
 def _spool() -> Iterator[Path]:
-    """A folder for standard input, which is read twice."""
-    with tempfile.TemporaryDirectory(prefix="specht-") as folder:
-        yield Path(folder)
+    """A folder for standard input, which is read more than once; what a run that was killed had read is found there again."""
+    folder = Path(tempfile.gettempdir()) / f"specht-input-{getpass.getuser()}"
+    before = set(folder.glob("*"))
+    yield folder
+    for path in set(folder.glob("*")) - before:  # only if all went well, and nothing of another run
+        path.unlink(missing_ok=True)
 
 
 def _prepare(config: SymmetryConfig, folder: Path) -> list[Prepared]:
     from specht.lab.symmetry_job import Prepared  # loads NumPy and xarray, which help does not need
 
-    return [Prepared(corpus, corpus.fingerprint()) for corpus in config.open(folder)]
+    return [Prepared.of(corpus, trained) for corpus, trained in config.open(folder)]
 
 
 def _compute(opened: Opened, prepared: list[Prepared], work: WorkFlags, origin: Origin) -> Outcome:
@@ -100,28 +105,28 @@ def _compute(opened: Opened, prepared: list[Prepared], work: WorkFlags, origin: 
     from specht.report.symmetry import symmetry_report
 
     config, folder = opened.config, work.store or origin.folder / "jobs"
-    with store.begun("symmetry", opened, origin.folder), _used_up(folder if work.store is None else None):
-        if config.trains_tokenizer:
-            prepared = train_tokenizers(prepared, origin.folder)
+    new = work.store is None and not folder.exists()
+    with store.begun("symmetry", opened, origin.folder), _removed_if_bad(folder if new else None):
+        prepared = train_tokenizers(prepared, origin.folder)
         with Progress("symmetry") as progress:
             found = run_symmetry(prepared, config.settings(), config.nulls, Archive(folder), _places(work, folder, prepared), progress)
     ordered = sorted(found, key=lambda corpus: (corpus["defined"], corpus["score"] or 0.0), reverse=True)
     result = origin.heading | {"corpora": ordered}
     report = symmetry_report(result, reproduce=origin.reproduce, made_with=origin.made_with)
-    return Outcome(result, report, data_writers(SymmetryRun(ordered), origin))
+    # Statistics are large, and used up when everything is written.
+    used_up = partial(shutil.rmtree, folder, ignore_errors=True) if work.store is None else None
+    return Outcome(result, report, data_writers(SymmetryRun(ordered), origin), used_up)
 
 
 @contextlib.contextmanager
-def _used_up(folder: Path | None) -> Iterator[None]:
-    """Take statistics away when they have been used or are of no use; a run that is killed or interrupted finds them again."""
+def _removed_if_bad(folder: Path | None) -> Iterator[None]:
+    """Leave no statistics behind if the input turns out to be bad; a run that is killed or interrupted finds its own again."""
     try:
         yield
     except InputError:
         if folder is not None:
             shutil.rmtree(folder, ignore_errors=True)
         raise
-    if folder is not None:
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _places(work: WorkFlags, folder: Path, prepared: list[Prepared]) -> Places:

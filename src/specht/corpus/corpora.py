@@ -66,7 +66,7 @@ def open_corpus(
     encoding: str = "utf-8",
     tokenizer: str | None = None,
     download: bool = False,
-    spool_folder: Path | None = None,
+    standard_input: Path | None = None,
 ) -> Corpus:
     """Find a corpus.
 
@@ -75,14 +75,14 @@ def open_corpus(
             ids (n,) or (records, n), or None for the source of the standard library. A tokenisation may stand before it: `char:file.txt`.
         tokens, records, encoding, tokenizer: see `specht.corpus.text.Reading`.
         download: whether a corpus that is known by name may be fetched.
-        spool_folder: where standard input is kept, since a corpus is read twice.
+        standard_input: the file that `-` stands for, see `spool_standard_input`.
     """
     if isinstance(source, (np.ndarray, list, tuple)):
         return Corpus("tokens", _arrays(source), Reading("ids"))
     if source is not None and not isinstance(source, (str, os.PathLike)):
         raise InputError(f"A corpus is a path, a name or an array of ids, got {type(source).__name__}: give one of these.")
     name = DEFAULT if source is None else os.fspath(source)
-    before, path = _split(name)
+    before, path = split_name(name)
     tokens = tokens if before in ("", "auto") else before
     if tokens == "bpe" and tokenizer is None:
         raise InputError("The tokens bpe need a tokenizer: give the path of a tokenizer.json with --tokenizer.")
@@ -93,9 +93,9 @@ def open_corpus(
         return Corpus(name, tuple(parts), dataclasses.replace(reading, tokenizer=tokenizer, **changes))
     reading = Reading(tokens, records, encoding, tokenizer)
     if path == STANDARD_INPUT:
-        if spool_folder is None:
-            raise InputError("Standard input has to be kept in a file, since a corpus is read twice: give a spool_folder.")
-        return Corpus(name, tuple(find_parts(spool(sys.stdin.buffer, spool_folder), encoding)), reading)
+        if standard_input is None:
+            raise InputError("Standard input has to be kept in a file, since a corpus is read twice: see spool_standard_input.")
+        return Corpus(name.removeprefix("auto:"), tuple(find_parts(standard_input, encoding)), reading)
     return Corpus(name, tuple(find_parts(path, encoding)), reading)
 
 
@@ -111,10 +111,17 @@ def has_articles(corpus: Corpus) -> bool:
     return marked or len({part.path for part in corpus.parts if isinstance(part, Part)}) > 1
 
 
-def _split(name: str) -> tuple[str, str]:
+def spool_standard_input(folder: Path) -> Path:
+    """The file that standard input is kept in."""
+    if sys.stdin is None:
+        raise InputError("There is no standard input: pipe text into the command, or give a file.")
+    return spool(sys.stdin.buffer, folder)
+
+
+def split_name(name: str) -> tuple[str, str]:
     """A tokenisation before a colon, and the rest.
 
-    >>> _split("char:a.txt"), _split("C:a.txt"), _split("kmer3:-")
+    >>> split_name("char:a.txt"), split_name("C:a.txt"), split_name("kmer3:-")
     (('char', 'a.txt'), ('', 'C:a.txt'), ('kmer3', '-'))
     """
     before, colon, path = name.partition(":")

@@ -11,7 +11,7 @@ import numpy as np
 from specht.corpus.chunks import Encoded, Segment
 from specht.corpus.moments import Tables
 from specht.corpus.shuffles import Null
-from specht.corpus.stream import segments
+from specht.corpus.stream import SEGMENT, segments
 from specht.corpus.survey import Survey
 
 _MEMORY = 2**26
@@ -28,10 +28,10 @@ class LagByLag:
         self.survey, self.plan = survey, survey.plan
         with contextlib.ExitStack() as stack:
             self._file = stack.enter_context(tempfile.TemporaryFile())
-            self._parts = [self._write(part, null) for part in range(len(survey.sizes))]
-            self.plan.check_records(max(int(np.diff(records, prepend=0, append=size).max()) for size, records in self._parts))
+            size, self._records = self._write(null)
+            self.plan.check_records(int(np.diff(self._records, append=size).max()))
             self._stack = stack.pop_all()
-        self._ids = np.memmap(self._file, dtype=np.uint32, mode="r", shape=(sum(size for size, _ in self._parts),))
+        self._ids = np.memmap(self._file, dtype=np.uint32, mode="r", shape=(size,))
         size = 4 * self.plan.blocks.number * self.plan.symbols**2
         self._step = max(1, _MEMORY // size)
         self._tables = Tables(self.plan, lags=range(0))
@@ -44,19 +44,25 @@ class LagByLag:
         """See `specht.corpus.moments.Moments.centred`."""
         return self.tables(lag).centred(lag)
 
+    def pairs_at(self, lag: int) -> np.ndarray:
+        """See `specht.corpus.moments.Moments.pairs_at`."""
+        return self.tables(lag).pairs_at(lag)
+
     def tables(self, lag: int) -> Tables:
         """Counts of pairs of a lag, among others."""
         if lag not in self._tables.lags:
             self._count(range(lag, min(lag + self._step, self.plan.length)))
         return self._tables
 
-    def _write(self, part: int, null: Null | None) -> tuple[int, np.ndarray]:
-        size, records = 0, []
-        for piece in self.survey.pieces(part, null):
-            self._file.write(piece.ids.astype(np.uint32).tobytes())
-            records.append(piece.records + size)
-            size += len(piece)
-        return size, np.concatenate(records) if records else np.empty(0, dtype=np.intp)
+    def _write(self, null: Null | None) -> tuple[int, np.ndarray]:
+        """Write the ids; returns their number, and where records begin."""
+        size, records = 0, [np.zeros(1, dtype=np.intp)]
+        for batch in self.survey.batches:
+            for piece in self.survey.pieces(batch, null):
+                self._file.write(piece.ids.astype(np.uint32).tobytes())
+                records.append(piece.records + size)
+                size += len(piece)
+        return size, np.unique(np.concatenate(records))
 
     def _count(self, lags: range) -> None:
         self._tables = tables = Tables(self.plan, lags=lags)  # at once, so that the last ones are let go
@@ -67,7 +73,7 @@ class LagByLag:
         return segments(self._pieces(), self.plan.blocks, reach)
 
     def _pieces(self) -> Iterator[Encoded]:
-        start = 0
-        for size, records in self._parts:
-            yield Encoded(self._ids[start : start + size].astype(np.intp), records)
-            start += size
+        for start in range(0, len(self._ids), SEGMENT):
+            stop = min(start + SEGMENT, len(self._ids))
+            first, last = np.searchsorted(self._records, [start, stop])
+            yield Encoded(self._ids[start:stop].astype(np.intp), self._records[first:last] - start)

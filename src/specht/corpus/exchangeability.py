@@ -13,8 +13,8 @@ where $E = \sum_t w_t (\|K_s(t)\|^2 + \|K_a(t)\|^2)$: correlations that depend o
 The three add up to one.
 
 Squares of estimates are too large by their sampling noise, so squares are taken between different blocks $g \ne h$ of the corpus only,
-$\|K\|^2 \to \langle K^g, K^h \rangle$, which has no bias. Intervals come from drawing blocks with replacement, again without pairs of a
-block with itself. Estimates can therefore lie outside $[0, 1]$ by chance.
+$\|K\|^2 \to \langle K^g, K^h \rangle$, which has no bias, blocks being weighed by their numbers of windows. Intervals come from drawing
+blocks with replacement, again without products of a block with itself. Estimates can therefore lie outside $[0, 1]$ by chance.
 """
 
 from __future__ import annotations
@@ -32,6 +32,8 @@ from specht.errors import InputError, whole_number
 
 DRAWS = 2000
 """Of blocks, for an interval."""
+FEWEST_BLOCKS = 3
+"""Blocks that must hold windows, uneven ones counting less."""
 CUTS = (1, 2, 3, 5, 10, 20, 40)
 """Smallest lags for which the score of the remaining ones is given."""
 
@@ -42,6 +44,7 @@ class Estimates(Protocol):
     plan: Plan
 
     def centred(self, lag: int) -> tuple[np.ndarray, np.ndarray]: ...
+    def pairs_at(self, lag: int) -> np.ndarray: ...
 
 
 @dataclasses.dataclass(frozen=True)
@@ -123,6 +126,7 @@ def symmetry(
     left_out: dict[int, np.ndarray] = {}
     for lag in range(1, max(wanted)):
         symmetric, antisymmetric = estimates.centred(lag)
+        kept.pairs.append(estimates.pairs_at(lag))
         kept.symmetric.append(symmetric @ symmetric.T)
         kept.antisymmetric.append(antisymmetric @ antisymmetric.T)
         sums.add(symmetric)
@@ -136,12 +140,11 @@ def symmetry(
                 kept.invariant[length, cut] = rest @ rest.T
         if progress is not None:
             progress(lag, max(wanted) - 1)
-    resampling = Resampling(np.ones(plan.blocks.number), DRAWS, seed=seed)
     site = site_norm(plan.weights, plan.probabilities)
-    by_length = [_score(kept, each, 1, resampling, site) for each in wanted]
+    by_length = [_score(kept, each, 1, site, seed) for each in wanted]
     main = by_length[wanted.index(length)]
-    without = [_score(kept, length, cut, resampling, site) for cut in shortest]
-    return Symmetry(main, tuple(by_length), (main, *without), tuple(_lag_energies(kept, length, resampling, site)))
+    without = [_score(kept, length, cut, site, seed) for cut in shortest]
+    return Symmetry(main, tuple(by_length), (main, *without), tuple(_lag_energies(kept, length, site, seed)))
 
 
 def _checked(length: int, plan: Plan) -> int:
@@ -172,6 +175,8 @@ class _Sums:
 class _Kept:
     """Products of blocks, all that is left of the estimates."""
 
+    pairs: list[np.ndarray] = dataclasses.field(default_factory=list)
+    """Number in each block, by lag."""
     symmetric: list[np.ndarray] = dataclasses.field(default_factory=list)
     antisymmetric: list[np.ndarray] = dataclasses.field(default_factory=list)
     """By lag, from 1 on."""
@@ -179,7 +184,10 @@ class _Kept:
     """Of B before it is divided by the sum of the weights, by length and smallest lag."""
 
 
-def _score(kept: _Kept, length: int, from_lag: int, resampling: Resampling, site: float) -> Score:
+def _score(kept: _Kept, length: int, from_lag: int, site: float, seed: int) -> Score:
+    worth = kept.pairs[length - 2]  # the windows of each block: one without any knows nothing of the longest lag
+    _check_blocks(worth, length)
+    resampling = Resampling(worth, DRAWS, seed=seed)
     weights = np.arange(length - from_lag, 0, -1, dtype=np.float64)
     share = weights / weights.sum()
     lags = slice(from_lag - 1, length - 1)
@@ -198,12 +206,22 @@ def _score(kept: _Kept, length: int, from_lag: int, resampling: Resampling, site
         direction=turned,
         rms=_root(whole.value) / site if site else 0.0,
         defined=whole.low > 0.0,  # where correlations are noise the share of them is noise over noise
-        plug_in=float(invariant.mean() / total.mean()) if total.mean() else 0.0,
+        plug_in=float(worth @ invariant @ worth / (worth @ total @ worth)) if worth @ total @ worth else 0.0,
         energy=whole,
         length=length,
         from_lag=from_lag,
-        influence=tuple(_influence(invariant, total)),
+        influence=tuple(_influence(np.outer(worth, worth) * invariant, np.outer(worth, worth) * total)),
     )
+
+
+def _check_blocks(windows: np.ndarray, length: int) -> None:
+    """Refuse intervals from two or three blocks, which would be far too narrow."""
+    number = windows.sum() ** 2 / max((windows.astype(np.float64) ** 2).sum(), 1.0)
+    if number < min(FEWEST_BLOCKS, 0.75 * len(windows)):
+        raise InputError(
+            f"Windows of {length} tokens lie in {np.count_nonzero(windows)} of {len(windows)} blocks of the corpus, too few or too uneven "
+            "for an interval: put long and short records in random order, or take a smaller --length."
+        )
 
 
 def _influence(invariant: np.ndarray, total: np.ndarray) -> Iterator[float]:
@@ -218,9 +236,10 @@ def _off_diagonal_sum(gram: np.ndarray) -> float:
     return float(gram.sum() - np.trace(gram))
 
 
-def _lag_energies(kept: _Kept, length: int, resampling: Resampling, site: float) -> Iterator[LagEnergy]:
+def _lag_energies(kept: _Kept, length: int, site: float, seed: int) -> Iterator[LagEnergy]:
     for lag, (symmetric, antisymmetric) in enumerate(zip(kept.symmetric, kept.antisymmetric, strict=True), 1):
         if lag < length:
+            resampling = Resampling(kept.pairs[lag - 1], DRAWS, seed=seed)
             energy = resampling.squared_norm(symmetric + antisymmetric)
             square = energy.estimate()
             direction = float(resampling.squared_norm(antisymmetric).over(energy).values[0]) if square.value > 0.0 else 0.0

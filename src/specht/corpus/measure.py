@@ -19,6 +19,7 @@ from specht.corpus.metrics import Metric, weights
 from specht.corpus.shuffles import NULLS, Null
 from specht.corpus.survey import How, Settings, Statistics, Survey, merge_statistics, plan_survey, take_census
 from specht.corpus.third import ThirdMoments, ThirdScore, third_score
+from specht.errors import InputError
 
 Progress = Callable[[int, int], None]
 KINDS: tuple[Kind, ...] = ("raw", "centred", "off-site")
@@ -70,7 +71,7 @@ def findings(statistics: Statistics) -> Measured:
         influence=_influence(statistics, extras["influence"]) if "influence" in extras else None,
         isotypic=_isotypic(statistics, extras["isotypic"]) if "isotypic" in extras else None,
         third=_third(statistics, extras["third"]) if "third" in extras else None,
-        harmonics=tuple(blocks(extras["harmonics"], kind) for kind in KINDS) if "harmonics" in extras else (),
+        harmonics=_harmonics(extras["harmonics"]) if "harmonics" in extras else (),
     )
 
 
@@ -94,6 +95,13 @@ def _third(statistics: Statistics, moments: ThirdMoments) -> ThirdScore | None:
     # As a coordinate the rest would outweigh twenty types.
     scale = np.append(weights("chi2", moments.probabilities)[:-1], 0.0)
     return third_score(moments, scale, seed=statistics.survey.settings.seed)
+
+
+def _harmonics(counts: LagCounts) -> tuple[Harmonics, ...]:
+    try:
+        return tuple(blocks(counts, kind) for kind in KINDS)
+    except InputError:  # records too short for them, or a corpus so regular that blocks vanish
+        return ()
 
 
 def blocks(counts: LagCounts, kind: Kind) -> Harmonics:

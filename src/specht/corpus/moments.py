@@ -130,7 +130,7 @@ class Moments:
         r"""The symmetric and the antisymmetric part of the estimates $K^g(t)$ of all blocks, two arrays (blocks, coordinates) in which
         scalar products are those of the metric.
 
-        Sums are divided by the mean number of pairs of a block, so that a block counts by what it holds.
+        Each is a mean over the pairs of its block, and zero for a block without any.
         """
         raise NotImplementedError
 
@@ -140,9 +140,9 @@ class Moments:
     def _count(self, segment: Segment, sums: np.ndarray, pairs: np.ndarray) -> None:
         raise NotImplementedError
 
-    def _mean_pairs(self, lag: int) -> float:
-        """Number of pairs of a block, on average."""
-        return max(float(self.pairs[:, self.lags.index(lag)].mean()), 1.0)
+    def pairs_at(self, lag: int) -> np.ndarray:
+        """Number of pairs in each block, which is what its estimate is worth."""
+        return self.pairs[:, self.lags.index(lag)]
 
     def save(self, path: str | Path) -> None:
         """Write the statistics to a file; `load` reads it."""
@@ -213,10 +213,10 @@ class Tables(Moments):
     def centred(self, lag: int) -> tuple[np.ndarray, np.ndarray]:
         p, number = self.plan.probabilities, self.plan.blocks.number
         above, below, scale = self._triangle
-        place, pairs = self.lags.index(lag), self._mean_pairs(lag)
+        place, pairs = self.lags.index(lag), np.maximum(self.pairs_at(lag), 1)
         symmetric, antisymmetric = np.zeros((2, number, len(scale)))
         for block, sums in self.sums.items():  # one by one: a large vocabulary takes megabytes a table
-            found = sums[place] / pairs
+            found = sums[place] / pairs[block]
             firsts, seconds = found.sum(axis=1), found.sum(axis=0)
             found -= np.outer(p, seconds)
             found -= np.outer(firsts - firsts.sum() * p, p)
@@ -269,7 +269,7 @@ class Sketches(Moments):
     def centred(self, lag: int) -> tuple[np.ndarray, np.ndarray]:
         place, missing = self.lags.index(lag), np.zeros(self._shape()[1:])
         rows = [self.sums[block][place] if block in self.sums else missing for block in range(self.plan.blocks.number)]
-        found = np.stack(rows).astype(np.float64) / self._mean_pairs(lag)
+        found = np.stack(rows).astype(np.float64) / np.maximum(self.pairs_at(lag), 1)[:, None, None]
         return (found[:, 0] + found[:, 1]) / 2, (found[:, 0] - found[:, 1]) / 2
 
 

@@ -26,24 +26,17 @@ _EXACT_DRAWS = 10**9
 """Tokens up to which NumPy draws without replacement; among more it makes no difference."""
 
 
-def shuffled(pieces: Iterable[Encoded], null: Null, length: int, rng: np.random.Generator, counts: np.ndarray) -> Iterator[Encoded]:
-    """The stream of a part under a null model.
-
-    Arguments:
-        length: tokens of a window.
-        counts: how many tokens of each type the shuffled part has, for `global`; see `counts_of_parts`.
-    """
-    if null not in NULLS:
-        raise unknown_choice("null model", null, NULLS)
-    if null == "window":
-        return _in_windows(pieces, length, rng)
-    return _in_articles(pieces, rng) if null == "article" else _drawn(pieces, counts, rng)
+def shuffled(pieces: Iterable[Encoded], null: Null, length: int, rng: np.random.Generator) -> Iterator[Encoded]:
+    """A stream whose tokens are permuted inside windows of `length` tokens, or inside articles."""
+    if null not in ("window", "article"):
+        raise unknown_choice("null model", null, ("window", "article"))
+    return _in_windows(pieces, length, rng) if null == "window" else _in_articles(pieces, rng)
 
 
-def counts_of_parts(counts: np.ndarray, sizes: Iterable[int], seed: int) -> list[np.ndarray]:
+def split_counts(counts: np.ndarray, sizes: Iterable[int], seed: int) -> list[np.ndarray]:
     """How many tokens of each type the parts of a corpus have after a permutation of all its tokens.
 
-    >>> [part.tolist() for part in counts_of_parts(np.array([2, 0]), [1, 1], seed=0)]
+    >>> [part.tolist() for part in split_counts(np.array([2, 0]), [1, 1], seed=0)]
     [[1, 0], [1, 0]]
     """
     rng = np.random.default_rng([seed, 3])
@@ -107,15 +100,16 @@ def _in_articles(pieces: Iterable[Encoded], rng: np.random.Generator) -> Iterato
         for start, stop in itertools.pairwise(bounds):
             if size and (start in begins or size >= _LONGEST_ARTICLE):
                 yield release()
-            inside = piece.records[(piece.records >= start) & (piece.records < stop)]
-            marks.append(inside - start + size)
+            first, last = np.searchsorted(piece.records, [start, stop])
+            marks.append(piece.records[first:last] - start + size)
             held.append(piece.ids[start:stop])
             size += stop - start
     if size:
         yield release()
 
 
-def _drawn(pieces: Iterable[Encoded], counts: np.ndarray, rng: np.random.Generator) -> Iterator[Encoded]:
+def drawn(pieces: Iterable[Encoded], counts: np.ndarray, rng: np.random.Generator) -> Iterator[Encoded]:
+    """A stream with tokens drawn at random out of so many of each type, see `split_counts`."""
     left = np.asarray(counts, dtype=np.int64)
     for piece in pieces:
         found = _draw(rng, left, len(piece))

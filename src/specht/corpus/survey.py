@@ -23,7 +23,7 @@ from specht.corpus.isotypic import WindowTensor
 from specht.corpus.lag_counts import LagCounts
 from specht.corpus.metrics import Metric
 from specht.corpus.moments import Plan, decode
-from specht.corpus.shuffles import Null, counts_of_parts, shuffled
+from specht.corpus.shuffles import Null, drawn, shuffled, split_counts
 from specht.corpus.sketch import CELLS
 from specht.corpus.stream import Blocks, segments
 from specht.corpus.third import ThirdMoments
@@ -134,26 +134,35 @@ class Survey:
         size = min(types, len(self.vocabulary))
         return np.append(np.minimum(np.arange(len(self.vocabulary)), size), size)
 
-    def pieces(self, part: int, null: Null | None = None) -> Iterator[Encoded]:
-        """The tokens of a part, as they are or shuffled."""
-        encoded = map(self.vocabulary.encode, self.corpus.read(part))
+    def pieces(self, parts: Sequence[int], null: Null | None = None) -> Iterator[Encoded]:
+        """The tokens of consecutive parts, as they are or shuffled; for the global shuffle they have to be whole batches."""
         if null is None:
-            return encoded
-        rng = np.random.default_rng([self.settings.seed, 1, part])
-        counts = self._shuffled_counts[part] if null == "global" else np.empty(0)
+            return itertools.chain.from_iterable(map(self._encoded, parts))
+        if null == "global":
+            batches = [number for number, batch in enumerate(self.batches) if batch[0] in parts]
+            return itertools.chain.from_iterable(map(self._drawn, batches))
         # What is shuffled in long windows is so in shorter ones inside them.
-        return shuffled(encoded, null, self.settings.longest, rng, counts)
+        rngs = (np.random.default_rng([self.settings.seed, 1, part]) for part in parts)
+        streams = zip(map(self._encoded, parts), rngs, strict=True)
+        return itertools.chain.from_iterable(shuffled(stream, null, self.settings.longest, rng) for stream, rng in streams)
+
+    def _encoded(self, part: int) -> Iterator[Encoded]:
+        return map(self.vocabulary.encode, self.corpus.read(part))
+
+    def _drawn(self, batch: int) -> Iterator[Encoded]:
+        rng = np.random.default_rng([self.settings.seed, 2, batch])
+        return drawn(itertools.chain.from_iterable(map(self._encoded, self.batches[batch])), self._shuffled_counts[batch], rng)
 
     def segments(self, parts: Sequence[int], null: Null | None = None) -> Iterator[Segment]:
         """Consecutive parts as segments, which reach as far as anything that is counted; parts begin records, so no pair crosses them."""
         reach = max([self.settings.longest, *(EXTRAS[name].window(self) for name in self.settings.extras)]) - 1
-        pieces = itertools.chain.from_iterable(self.pieces(part, null) for part in parts)
-        return segments(pieces, self.plan.blocks, reach, offset=self.offsets[parts[0]])
+        return segments(self.pieces(parts, null), self.plan.blocks, reach, offset=self.offsets[parts[0]])
 
     @cached_property
     def _shuffled_counts(self) -> list[np.ndarray]:
+        """How many tokens of each type the batches have after a permutation of the whole corpus."""
         counts = np.append(self.vocabulary.counts, self.vocabulary.rest)
-        return counts_of_parts(counts, self.sizes, self.settings.seed)
+        return split_counts(counts, [sum(self.sizes[part] for part in batch) for batch in self.batches], self.settings.seed)
 
     def as_json(self) -> dict[str, Any]:
         """What a worker needs to make the same survey."""

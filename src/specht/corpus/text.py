@@ -128,6 +128,8 @@ def _decoded(part: Part, encoding: str, chunk_bytes: int) -> Iterator[str]:
                 f"{part.path} is not {encoding} text (byte 0x{error.object[error.start]:02x} at {where}): "
                 "give its encoding with --encoding."
             ) from None
+        except UnicodeError as error:  # no byte order mark, for example
+            raise InputError(f"{part.path} is not {encoding} text ({error}): give its encoding with --encoding.") from None
 
     for block in blocks(part, chunk_bytes):
         if ascii_like and b"\0" in block:

@@ -15,6 +15,7 @@ import dataclasses
 import functools
 import itertools
 import json
+import os
 import re
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -26,7 +27,7 @@ from specht.errors import InputError, unknown_choice, whole_number
 
 LINE_END = "<eos>"
 FASTA_ENDINGS = (".fa", ".fasta", ".fna", ".faa", ".ffn")
-LONGEST_KMER = 8
+LONGEST_KMER = 7
 """Letters that fit into one 64-bit number."""
 _INDENT = 8
 """Columns of indentation that are told apart."""
@@ -272,7 +273,7 @@ def spell(name: str, token: str | int, tokenizer: str | None = None) -> str:
     if isinstance(token, str):
         return token
     if name == "bpe" and tokenizer is not None:
-        found = _load(tokenizer).id_to_token(int(token))
+        found = _load(tokenizer, _changed(tokenizer)).id_to_token(int(token))
         return f"{token}" if found is None else found
     kind = tokenisation(name) if name not in ("auto", "bpe") else None
     if kind is not None and kind.unit == "letters":
@@ -290,7 +291,9 @@ def _library() -> Any:
     return tokenizers
 
 
-def _load(path: str) -> Any:
+@functools.lru_cache(maxsize=8)
+def _load(path: str, changed: int | None) -> Any:
+    """A tokenizer from its file, which is read again if it was changed: every part of a corpus asks for it."""
     library = _library()
     try:
         tokenizer = library.Tokenizer.from_str(Path(path).read_text(encoding="utf-8"))
@@ -303,9 +306,14 @@ def _load(path: str) -> Any:
     return tokenizer
 
 
+def _changed(path: str) -> int | None:
+    """When a file was changed; None if it is not there."""
+    return os.stat(path).st_mtime_ns if os.path.exists(path) else None
+
+
 def _encoder(path: str) -> Callable[[str], np.ndarray]:
     """Lines to ids. Each line is encoded by itself, its end included, so that nothing depends on how a text is cut."""
-    tokenizer = _load(path)
+    tokenizer = _load(path, _changed(path))
 
     def encode(text: str) -> np.ndarray:
         ids = [tokenizer.encode(line, add_special_tokens=False).ids for line in text.splitlines(keepends=True)]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import hashlib
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -19,6 +18,7 @@ if TYPE_CHECKING:
     from specht.corpus.survey import Settings
 
 _READING = Group("Reading", sort_key=1)
+LENGTHS = (16, 32)
 BPE_TYPES = 4096
 """Of a byte pair encoding that is trained on the corpus."""
 
@@ -27,7 +27,7 @@ class SymmetryFlags(Config):
     """How corpora are read and measured."""
 
     tokens: Annotated[str, Parameter(group=_READING)] = "auto"
-    """word, white, char, char-cased, cjk, byte, code, residue, kmer3 (any number), bpe, wikitext, wikitext-body; auto goes by the file."""
+    """word, white, char, char-cased, cjk, byte, code, residue, kmer3 (up to 7), bpe, wikitext, wikitext-body; auto goes by the file."""
     records: Annotated[Literal["auto", "none", "line", "paragraph", "sentence", "file"], Parameter(group=_READING)] = "auto"
     """What windows must not cross, beside the ends of files: entries of FASTA files and rows of arrays (auto), or this."""
     encoding: Annotated[str, Parameter(group=_READING)] = "utf-8"
@@ -38,8 +38,8 @@ class SymmetryFlags(Config):
     """Fetch corpora that are known by name and not here; nothing is ever fetched without it."""
     length: Annotated[int, Field(ge=2, le=4096)] = 64
     """Tokens of a window, L."""
-    lengths: Annotated[tuple[Annotated[int, Field(ge=2, le=4096)], ...], Parameter(consume_multiple=True, negative="")] = (16, 32)
-    """Further window lengths."""
+    lengths: Annotated[tuple[Annotated[int, Field(ge=2, le=4096)], ...] | None, Parameter(consume_multiple=True, negative="")] = None
+    """Further window lengths; 16 and 32, as far as they are shorter, unless given."""
     vocab: Annotated[int, Field(ge=1)] | None = None
     """Types that are told apart, V, the others being one; 500, or as many as there are, unless given."""
     metric: Literal["chi2-floor", "chi2", "plain"] = "chi2-floor"
@@ -69,32 +69,33 @@ class SymmetryConfig(SymmetryFlags):
         """The corpora first, since they have no flag; it is their last field."""
         return [*self.corpora, *super().flags()[: -1 - len(self.corpora)]]
 
-    def open(self, spool_folder: Path) -> list[Corpus]:
-        """All corpora, found and fit to be read; those of bpe without a tokenizer are opened as words, for it to be trained on."""
-        from specht.corpus.corpora import open_corpus
+    def open(self, spool_folder: Path) -> list[tuple[Corpus, bool]]:
+        """All corpora, found and fit to be read, and whether a tokenizer is to be trained on each: such a one is opened as words."""
+        from specht.corpus.corpora import STANDARD_INPUT, open_corpus, split_name, spool_standard_input
 
         if len(set(self.corpora)) < len(self.corpora):
             raise InputError(f"A corpus is named twice in {' '.join(self.corpora)}: name each once.")
-        found = []
-        for source in self.corpora:
-            wanted = "white" if self.trains_tokenizer else self.tokens
-            tokenizer = None if self.tokenizer is None else os.path.abspath(self.tokenizer)
-            found.append(
-                open_corpus(
-                    source,
-                    tokens=wanted,
-                    records=self.records,
-                    encoding=self.encoding,
-                    tokenizer=tokenizer,
-                    download=self.download,
-                    spool_folder=spool_folder,
-                )
+        names = [split_name(source) for source in self.corpora]
+        tokens = [before if before not in ("", "auto") else self.tokens for before, _ in names]
+        if self.tokenizer is not None and "bpe" not in tokens:
+            raise InputError(
+                f"--tokenizer {self.tokenizer} belongs to the tokens bpe, and no corpus has these: leave it out, or say --tokens bpe."
             )
-        return [dataclasses.replace(corpus, parts=tuple(map(_absolute, corpus.parts))) for corpus in found]
+        spooled = spool_standard_input(spool_folder) if any(path == STANDARD_INPUT for _, path in names) else None
+        given: dict[str, Any] = {"records": self.records, "encoding": self.encoding, "download": self.download, "standard_input": spooled}
+        found = []
+        for source, (_, path), kind in zip(self.corpora, names, tokens, strict=True):
+            trained = kind == "bpe" and self.tokenizer is None
+            tokenizer = os.path.abspath(self.tokenizer) if kind == "bpe" and self.tokenizer is not None else None
+            corpus = open_corpus(path, tokens="white" if trained else kind, tokenizer=tokenizer, **given)
+            parts = tuple(map(_absolute, corpus.parts))
+            found.append((dataclasses.replace(corpus, name=source.removeprefix("auto:"), parts=parts), trained))
+        return found
 
     @property
-    def trains_tokenizer(self) -> bool:
-        return self.tokens == "bpe" and self.tokenizer is None
+    def further_lengths(self) -> tuple[int, ...]:
+        given = tuple(length for length in LENGTHS if length < self.length) if self.lengths is None else self.lengths
+        return tuple(sorted(set(given) - {self.length}))
 
     def settings(self) -> Settings:
         """What is measured of each."""
@@ -102,7 +103,7 @@ class SymmetryConfig(SymmetryFlags):
 
         return Settings(
             length=self.length,
-            lengths=tuple(length for length in self.lengths if length < self.length),
+            lengths=self.further_lengths,
             vocab=self.vocab,
             metric=self.metric,
             how=self.method,
@@ -117,26 +118,17 @@ class Opened(Config):
 
     config: SymmetryConfig
     contents: tuple[str, ...]
-    """A digest of the files of each corpus."""
+    """A digest of the files of each corpus, its tokenizer among them."""
     seed: int = 0
 
     def identity(self) -> dict[str, Any]:
         """Paths do not matter, what is in the files does."""
         fields = self.config.model_dump(mode="json", exclude={"corpora", "tokenizer", "download"})
-        fields["lengths"] = list(self.config.settings().lengths)
-        if self.config.tokenizer is not None:
-            fields["tokenizer"] = _digest(self.config.tokenizer)
+        fields["lengths"] = list(self.config.further_lengths)
         return fields | {"corpora": [[name, content[:16]] for name, content in zip(self.config.corpora, self.contents, strict=True)]}
 
     def flags(self) -> list[str]:
         return self.config.flags()
-
-
-def _digest(path: Path) -> str:
-    try:
-        return hashlib.sha256(path.read_bytes()).hexdigest()[:16]
-    except OSError as error:
-        raise InputError(f"{path} cannot be read ({error.strerror}): check the path given to --tokenizer.") from None
 
 
 def _absolute(part: Any) -> Any:

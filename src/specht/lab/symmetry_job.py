@@ -7,7 +7,9 @@ and are added up here; both ways give the same numbers.
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 import io
+import itertools
 import json
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -21,6 +23,7 @@ from specht.corpus.corpora import Corpus
 from specht.corpus.measure import count_all, findings, null_score, nulls_of, scores
 from specht.corpus.shuffles import Null
 from specht.corpus.survey import Census, Settings, Statistics, Survey, merge_censuses, merge_statistics, plan_survey, take_census
+from specht.corpus.text import Part, fingerprint
 from specht.corpus.tokenise import train_bpe
 from specht.corpus.vocabulary import TypeCounts
 from specht.errors import InputError
@@ -43,6 +46,17 @@ class Prepared:
 
     corpus: Corpus
     content: str
+    trains_tokenizer: bool = False
+
+    @classmethod
+    def of(cls, corpus: Corpus, trains_tokenizer: bool = False) -> Prepared:
+        """A corpus with the digest of its files and of its tokenizer."""
+        paths = [] if corpus.reading.tokenizer is None else [Part(corpus.reading.tokenizer)]
+        try:
+            content = [corpus.fingerprint(), *(fingerprint([path]) for path in paths)]
+        except OSError as error:
+            raise InputError(f"{error.filename} cannot be read ({error.strerror}): check its path.") from None
+        return cls(corpus, hashlib.sha256(" ".join(content).encode()).hexdigest(), trains_tokenizer)
 
     @property
     def bytes(self) -> int:
@@ -50,13 +64,16 @@ class Prepared:
 
     def census_jobs(self) -> list[Job]:
         """Of consecutive parts of some megabytes together."""
-        groups: list[list[int]] = [[]]
-        for number in range(len(self.corpus.parts)):
-            if sum(_size(self.corpus.parts[part]) for part in groups[-1]) >= _CENSUS_BYTES:
+        groups: list[list[Any]] = [[]]
+        held = 0
+        for part in self.corpus.parts:
+            if held >= _CENSUS_BYTES:
                 groups.append([])
-            groups[-1].append(number)
-        corpus = self.corpus.as_json()
-        return [Job.of(f"{_MODULE}:census", corpus=corpus, content=self.content, parts=group) for group in groups]
+                held = 0
+            groups[-1].append(part)
+            held += _size(part)
+        corpora = (dataclasses.replace(self.corpus, parts=tuple(group)) for group in groups)
+        return [Job.of(f"{_MODULE}:census", corpus=corpus.as_json(), content=self.content) for corpus in corpora]
 
     def count_jobs(self, survey: Survey, null: Null | None) -> list[Job]:
         """Of the whole corpus if it is one batch, otherwise of each."""
@@ -70,9 +87,10 @@ def _size(part: Any) -> int:
     return (part.stop or os.path.getsize(part.path)) - part.start
 
 
-def census(corpus: dict[str, Any], content: str, parts: list[int]) -> xarray.Dataset:
-    """The types of some parts of a corpus."""
-    found = take_census(Corpus.from_json(corpus), parts)
+def census(corpus: dict[str, Any], content: str) -> xarray.Dataset:
+    """The types of a corpus, or of some parts of one."""
+    opened = Corpus.from_json(corpus)
+    found = take_census(opened, range(len(opened.parts)))
     arrays = io.BytesIO()
     np.savez(arrays, allow_pickle=False, sizes=np.array(found.sizes, dtype=np.int64), **found.counts.arrays())
     return _packed(arrays.getvalue())
@@ -120,16 +138,17 @@ def _count_jobs(prepared: Prepared, survey: Survey, nulls: bool) -> dict[Null | 
 
 
 def train_tokenizers(corpora: Sequence[Prepared], folder: Path) -> list[Prepared]:
-    """Corpora to be read with a byte pair encoding that was trained on each, which is written into a folder."""
-    found = []
-    for number, prepared in enumerate(corpora, 1):
-        corpus = prepared.corpus
-        texts = (" ".join(map(str, chunk.tokens)) for part in range(len(corpus.parts)) for chunk in corpus.read(part))
-        path = folder / f"tokenizer-{number}.json"
-        save_text(train_bpe(texts, BPE_TYPES), path)
-        reading = dataclasses.replace(corpus.reading, tokens="bpe", tokenizer=str(path.resolve()))
-        found.append(dataclasses.replace(prepared, corpus=dataclasses.replace(corpus, reading=reading)))
-    return found
+    """Corpora that are to be read with a byte pair encoding trained on each have it written into a folder; others stay as they are."""
+    paths = (folder / f"tokenizer-{number}.json" for number in itertools.count(1))
+    return [_trained(each, path) if each.trains_tokenizer else each for each, path in zip(corpora, paths, strict=False)]
+
+
+def _trained(prepared: Prepared, path: Path) -> Prepared:
+    corpus = prepared.corpus
+    texts = (" ".join(chunk.tokens) for part in range(len(corpus.parts)) for chunk in corpus.read(part))
+    save_text(train_bpe(texts, BPE_TYPES), path)
+    reading = dataclasses.replace(corpus.reading, tokens="bpe", tokenizer=str(path.resolve()))
+    return Prepared.of(dataclasses.replace(corpus, reading=reading))
 
 
 def _do(jobs: list[Job], archive: Archive, places: Places, progress: Callable[[int, int], None] | None) -> None:

@@ -24,10 +24,10 @@ COLUMNS: tuple[str, ...] = (
 def describe(survey: Survey, found: Measured) -> dict[str, Any]:
     """What was found, as plain values."""
     corpus, words = survey.corpus, survey.vocabulary
-    tokens = corpus.tokens if corpus.tokens != "auto" else choose(corpus.parts[0].path)
+    kinds = {choose(part.path) for part in corpus.parts} if corpus.tokens == "auto" else {corpus.tokens}
     return {
         "name": corpus.name,
-        "tokens": tokens,
+        "tokens": " and ".join(sorted(kinds)),
         "n_tokens": survey.total,
         "vocab": len(words),
         "coverage": float(words.counts.sum()) / survey.total,

@@ -106,7 +106,7 @@ def _draw_trace(axes: Axes, trace: Any, stacks: _Stacks | None = None) -> None:
     mode = trace.mode or "lines"
     if mode == "text":
         for place, height, text in zip(x, y, trace.text, strict=True):
-            axes.text(place, height, text, fontsize=8, va="center", color=_colour(trace.textfont.color or "black"))
+            axes.text(place, height, text, fontsize=8, va="center", color=_colour(trace.textfont.color or "black"), clip_on=True)
         return
     if "markers" in mode and isinstance(trace.marker.color, tuple | list):
         axes.scatter(x, y, c=list(trace.marker.color), s=(trace.marker.size or 6) ** 2 / 2, label=label, zorder=3)
@@ -148,6 +148,9 @@ def _set_axis(axes: Axes, which: str, axis: Any) -> None:
     if axis.range is not None:
         low, high = (10.0**value if axis.type == "log" else value for value in axis.range)
         getattr(axes, f"set_{which}lim")(low, high)
+    elif axis.rangemode == "tozero":
+        low, high = getattr(axes, f"get_{which}lim")()
+        getattr(axes, f"set_{which}lim")(min(low, 0.0), max(high, 0.0))
     if axis.tickvals is not None and axis.ticktext is not None:
         getattr(axes, f"{which}axis").set_minor_locator(NullLocator())  # a logarithmic axis has others with names of their own
         getattr(axes, f"set_{which}ticks")(list(axis.tickvals), list(axis.ticktext))

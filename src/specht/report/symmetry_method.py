@@ -72,8 +72,9 @@ def method(result: Mapping[str, Any]) -> list[Step]:
         Step(
             "Squares of estimates are too large by their sampling noise, which hides symmetry in small corpora. So each corpus is cut into "
             f"{blocks} blocks, and squares are products of different ones only, which has no bias; estimates may therefore lie a little "
-            f"outside 0 to 1. Intervals hold the middle 95 % of {DRAWS} values from blocks drawn with replacement, again without products "
-            "of a block with itself:",
+            f"outside 0 to 1. Intervals come from {DRAWS} draws of blocks with replacement, again without products of a block with itself: "
+            "weights go a quarter of the way to what was drawn, and deviations are enlarged fourfold, since squares of noise would vary "
+            "too much under whole steps. They hold the middle 95 %:",
             ["‖K‖² → mean of ⟨ K^g, K^h ⟩ over g ≠ h"],
         ),
         Step(f"Pairs were counted by {' or by '.join(ways)}." if ways else "Pairs were counted block by block."),

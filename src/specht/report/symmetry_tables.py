@@ -228,7 +228,7 @@ def _null_remark(result: Mapping[str, Any]) -> str:
     if wrong:
         scores = listed(f"{label} scores {scored(null)}" for label, _, null in wrong)
         sketched = any(corpus["method"] == "sketch" for _, corpus, _ in wrong)
-        cure = "the noise of sketches is gone with --method tables" if sketched else "small corpora miss it more often"
+        cure = "the noise of sketches is gone with --method exact" if sketched else "small corpora miss it more often"
         return f"Shuffled inside windows a corpus must score 1, but {scores}: one interval in twenty misses by chance, and {cure}."
     if not entries:
         return ""
