@@ -103,17 +103,19 @@ def report_growth(large: Path, small: dict[str, float]) -> None:
     """Ten times the corpus: ten times the time, the same memory."""
     found = in_a_process("sketch", large)
     time_ratio, memory_ratio = found["cpu_seconds"] / small["cpu_seconds"], found["peak_megabytes"] / small["peak_megabytes"]
-    met = {"ten times the time": time_ratio <= 1.1 * TIMES, "the same memory": memory_ratio <= 1.1}
+    # A larger corpus is counted in batches, and the blocks of one of them are held beside those of the whole, whatever its size.
+    same = memory_ratio <= 1.15 and found["peak_megabytes"] <= MEGABYTES
+    met = {"ten times the time": time_ratio <= 1.1 * TIMES, "the same memory": same}
     print_line("ten times the corpus", **found, time_ratio=time_ratio, memory_ratio=memory_ratio, met=met)
 
 
 def report_cluster(large: Path, folder: Path) -> None:
-    """The same corpus on Dask clusters of one and of two processes."""
+    """The scores of the same corpus on Dask clusters of one and of two processes."""
     from specht.lab.symmetry_job import Prepared
 
     os.sched_setaffinity(0, range(os.cpu_count() or 1))
     corpus = open_corpus(large, tokens="wikitext")
-    prepared, settings = [Prepared(corpus, corpus.fingerprint())], Settings(extras=("influence", "isotypic", "harmonics"))
+    prepared, settings = [Prepared(corpus, corpus.fingerprint())], Settings()
     seconds, found = {}, {}
     for processes in (1, 2, 1, 2):
         taken, found[processes] = on_cluster(prepared, settings, processes, folder / f"jobs-{processes}-{time.monotonic_ns()}")

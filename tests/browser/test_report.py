@@ -139,7 +139,7 @@ def symmetry_file(tmp_path_factory) -> Path:
     for name, tokens in files.items():
         np.save(folder / name, tokens)
     config = SymmetryConfig(corpora=tuple(str(folder / name) for name in files), length=16, lengths=(8,))
-    prepared = [Prepared(corpus, corpus.fingerprint()) for corpus in config.open(folder)]
+    prepared = [Prepared.of(corpus) for corpus, _ in config.open(folder)]
     found = run_symmetry(prepared, config.settings(), config.nulls, Archive(folder / "jobs"), this_process)
     result = {"config": config.model_dump(mode="json"), "corpora": found}
     path = folder / "report.html"

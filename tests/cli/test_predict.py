@@ -71,7 +71,7 @@ def test_checks_against_exact_inference(run_json, capsys):
         assert np.isnan(data["gp_test"].values[-1])
 
 
-@pytest.mark.parametrize("kind", ["nngp", "ntk"])
+@pytest.mark.parametrize("kind", [pytest.param("nngp", marks=pytest.mark.slow), "ntk"])
 def test_checks_against_networks(kind, run_json, capsys):
     flags = ["predict", "--vocab", "2", "--length", "3", "--source", "uniform", "--target", "level", "--support", "1"]
     flags += ["--n-train", "8", "64", "--kind", kind, "--check", "net", "--width", "8", "--net-n", "8", "--net-datasets", "2"]

@@ -75,8 +75,6 @@ QUICK = (
     "ecoli-genome",
     "moby-dick",
     "alice",
-    "hongloumeng",
-    "kalevala",
     "char:moby-dick",
     "char:alice",
     "wikitext-2-body",

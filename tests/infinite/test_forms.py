@@ -55,8 +55,16 @@ def test_four_classes_equal_all_positions(fields, kind):
     np.testing.assert_allclose(classes, positions, rtol=1e-10, atol=1e-12 * np.abs(positions).max())
 
 
-@pytest.mark.parametrize("kind", ["nngp", "ntk"])
-@pytest.mark.parametrize("fields", [{}, {"activation": "relu", "residual": True, "norm": "pre"}, {"values_see_positions": False}], ids=str)
+READOUTS = ({}, {"activation": "relu", "residual": True, "norm": "pre"}, {"values_see_positions": False})
+
+
+@pytest.mark.parametrize(
+    ("fields", "kind"),
+    [
+        *(pytest.param(fields, "nngp", id=f"{fields}-nngp") for fields in READOUTS),
+        *(pytest.param(fields, "ntk", id=f"{fields}-ntk", marks=[pytest.mark.slow] * bool(fields)) for fields in READOUTS),
+    ],
+)
 def test_heads_at_the_readout_equal_heads_at_all_positions(fields, kind):
     arch = architecture(attention="softmax", **fields)
     x = tokens(arch, n=4)

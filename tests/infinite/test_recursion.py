@@ -141,7 +141,7 @@ SOFTMAX_STACKS = [
     {"activation": "relu", "residual": True, "norm": "pre", "values_see_positions": False},
     {"activation": "relu", "readout": "mean", "causal": True, "norm": "post"},
     pytest.param({"activation": "erf", "depth": 2, "positions": "none", "extra_linear": True}, marks=pytest.mark.slow),
-    {"activation": "relu", "depth": 2, "residual": True, "norm": "pre"},
+    pytest.param({"activation": "relu", "depth": 2, "residual": True, "norm": "pre"}, marks=pytest.mark.slow),
 ]
 
 

@@ -61,7 +61,7 @@ class WindowSample:
     def from_arrays(cls, arrays: Mapping[str, np.ndarray]) -> WindowSample:
         """The sample that `arrays` came from."""
         sample = cls(arrays["windows"].shape[1], int(arrays["step"]))
-        sample._windows.append(arrays["windows"])
+        sample._windows.append(arrays["windows"].astype(np.int16))
         return sample
 
 

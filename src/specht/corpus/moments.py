@@ -117,14 +117,22 @@ class Moments:
         sums = self.sums.setdefault(segment.block, np.zeros(self._shape(), dtype=self.dtype))
         self._count(segment, sums, self.pairs[segment.block])
 
+    def copy(self) -> Moments:
+        """The same statistics again."""
+        twin = type(self)(self.plan, self.order, self.lags)
+        twin.pairs += self.pairs
+        twin.sums.update({block: sums.copy() for block, sums in self.sums.items()})
+        return twin
+
     def add(self, other: Moments) -> None:
-        """Add the statistics of another part; those of all parts are to be added in their order."""
+        """Add the statistics of another part, which are used up by it; those of all parts are to be added in their order."""
         self.pairs += other.pairs
-        for block, sums in other.sums.items():
+        while other.sums:
+            block, sums = other.sums.popitem()
             if block in self.sums:
                 self.sums[block] += sums
             else:
-                self.sums[block] = sums.copy()
+                self.sums[block] = sums
 
     def centred(self, lag: int) -> tuple[np.ndarray, np.ndarray]:
         r"""The symmetric and the antisymmetric part of the estimates $K^g(t)$ of all blocks, two arrays (blocks, coordinates) in which
@@ -191,7 +199,7 @@ def merge(parts: Iterable[Moments]) -> Moments:
         raise InputError("Statistics with different vocabularies, blocks, lags or metrics cannot be merged: count all parts alike.")
     whole = plan.counter(ordered[0].order)
     for part in ordered:
-        whole.add(part)
+        whole.add(part.copy())
     return whole
 
 

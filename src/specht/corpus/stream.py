@@ -10,7 +10,7 @@ import numpy as np
 from specht.corpus.chunks import Encoded, Segment
 from specht.errors import InputError, whole_number
 
-SEGMENT = 2**18
+SEGMENT = 2**17
 """Tokens of a segment: enough for counting to outweigh what every segment costs, few enough for the caches."""
 
 

@@ -266,7 +266,7 @@ EXTRAS = {
     "influence": Extra(MOST_SYMBOLS, 2, 4096, lambda length, symbols, survey: WindowSample.spread(length, survey.total)),
     "isotypic": Extra(30, 4, 16, lambda length, symbols, survey: WindowTensor(length, symbols, survey.settings.blocks)),
     "third": Extra(20, 3, 16, lambda length, symbols, survey: ThirdMoments(length, symbols, survey.settings.blocks)),
-    "harmonics": Extra(200, 4, 128, lambda length, symbols, survey: LagCounts(length, symbols)),
+    "harmonics": Extra(100, 4, 128, lambda length, symbols, survey: LagCounts(length, symbols)),
 }
 """Which windows matter, energies by irrep, third cumulants, and blocks C(k)."""
 
@@ -295,7 +295,7 @@ class Statistics:
         """The content of a file."""
         arrays: dict[str, Any] = {"moments": np.frombuffer(self.moments.encode(), dtype=np.uint8)}
         for name, counter in self.extras.items():
-            arrays |= {f"{name}_{field}": array for field, array in counter.arrays().items()}
+            arrays |= {f"{name}_{field}": _compact(array) for field, array in counter.arrays().items()}
         content = io.BytesIO()
         np.savez(content, allow_pickle=False, **arrays)
         return content.getvalue()
@@ -312,12 +312,20 @@ class Statistics:
         return found
 
 
+def _compact(array: np.ndarray) -> np.ndarray:
+    """Counts as the smallest whole numbers that hold them: statistics travel."""
+    if not np.issubdtype(array.dtype, np.integer) or not array.size:
+        return array
+    return array.astype(np.promote_types(np.min_scalar_type(array.min()), np.min_scalar_type(array.max())))
+
+
 def merge_statistics(batches: Iterable[Statistics]) -> Statistics:
     """The statistics of all batches together, which have to come in their order; each is let go before the next is taken."""
     found = iter(batches)
     whole = next(found)
-    for each in found:
+    while (each := next(found, None)) is not None:
         whole.moments.add(each.moments)
         for name, counter in whole.extras.items():
             counter.merge(each.extras[name])
+        del each  # before the next one is counted
     return whole

@@ -39,7 +39,7 @@ def describe(survey: Survey, found: Measured) -> dict[str, Any]:
         "isotypic": None if found.isotypic is None else _shares(found),
         "third": None if found.third is None else _third(found),
         "harmonics": {each.kind: _describe_harmonics(each) for each in found.harmonics},
-        "influence": _influence(survey, found),
+        "influence": None if found.influence is None else _influence(survey, found),
     }
 
 
