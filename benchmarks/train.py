@@ -42,7 +42,8 @@ import specht
 from specht.finite.data import Fixed
 from specht.finite.network import Network, Size
 from specht.finite.recipe import Recipe
-from specht.finite.train import Trained, train
+from specht.finite.train import train
+from specht.finite.trained import Trained
 
 try:
     import torch

@@ -129,6 +129,23 @@ def test_trains_a_byte_pair_encoding(run_json, tmp_path):
     assert again["score"] == corpus["score"]
 
 
+def test_a_tokenizer_trained_in_vain_is_not_left_behind(capsys, tmp_path):
+    pytest.importorskip("tokenizers")
+    (tmp_path / "text.txt").write_text("\n".join(chain(40, seed) for seed in range(300)))
+    flags = ["symmetry", "text.txt", "--tokens", "bpe", "--records", "line", "--length", "512"]
+    for _ in range(2):
+        assert main(flags) == 2
+        assert "A window of 512 tokens is longer than any record" in capsys.readouterr().err
+        assert not list(tmp_path.glob("specht-results/*/*.json"))
+
+
+def test_users_without_a_name_can_use_it(run_json, text, monkeypatch):
+    for name in ("LOGNAME", "USER", "LNAME", "USERNAME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr("pwd.getpwuid", lambda number: {}[number])
+    assert run_json("symmetry", "chain.txt", *SMALL)["corpora"][0]["defined"]
+
+
 def test_results_are_those_of_the_content(capsys, text):
     assert main(["symmetry", "chain.txt", *SMALL]) == 0
     assert main(["symmetry", "chain.txt", *SMALL]) == 0

@@ -8,6 +8,11 @@ from pathlib import Path
 import pytest
 
 
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("texts")
+
+
 @pytest.fixture
 def data(monkeypatch) -> Path:
     """The folder of corpora, in which their names are looked up too."""

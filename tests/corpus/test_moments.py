@@ -377,3 +377,18 @@ def test_a_window_longer_than_all_records_is_refused():
         plan.check_windows(moments)
     with pytest.raises(InputError, match="length must be a whole number of at least 2, got 1"):
         plan_of(encoded, 3, length=1)
+
+
+def test_a_file_that_cannot_be_written_keeps_what_it_held(tmp_path, monkeypatch):
+    encoded = text(2, 500, 5, 0)
+    moments = count(plan_of(encoded, 5, method="tables"), encoded)
+    moments.save(tmp_path / "part.npz")
+    before = (tmp_path / "part.npz").read_bytes()
+
+    def full(path, target):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("pathlib.Path.replace", full)
+    with pytest.raises(InputError, match=r"cannot be written .No space left"):
+        moments.save(tmp_path / "part.npz")
+    assert [path.read_bytes() for path in tmp_path.iterdir()] == [before]

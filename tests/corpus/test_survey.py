@@ -13,10 +13,12 @@ import numpy as np
 import pytest
 
 from specht.corpus import exact
+from specht.corpus.chunks import Segment
 from specht.corpus.corpora import Corpus, open_corpus
 from specht.corpus.exact import LagByLag
 from specht.corpus.exchangeability import symmetry
 from specht.corpus.measure import count_all, explain, findings, measure, null_score, score, scores
+from specht.corpus.moments import Tables
 from specht.corpus.survey import EXTRAS, Settings, Statistics, Survey, merge_censuses, merge_statistics, plan_survey, take_census
 from specht.corpus.vocabulary import Vocabulary
 from specht.errors import InputError
@@ -98,6 +100,25 @@ def test_batches_can_be_counted_anywhere(tmp_path, how):
     one, other = findings(merged), findings(whole)
     assert one.main == other.main
     assert (one.isotypic, one.third, one.influence) == (other.isotypic, other.third, other.influence)
+
+
+def test_counting_holds_one_block_of_a_batch_beside_the_whole(tmp_path, monkeypatch):
+    survey = survey_of(open_corpus(write_texts(tmp_path)), batch=1, blocks=8)
+    held: list[int] = []
+    update = Tables.update
+
+    def watched(moments: Tables, segment: Segment) -> None:
+        update(moments, segment)
+        held.append(len(moments.sums))
+
+    monkeypatch.setattr(Tables, "update", watched)
+    statistics = Statistics(survey)
+    statistics.count(range(len(survey.sizes)))
+    assert max(held) == 8
+    held.clear()
+    whole = count_all(survey)
+    assert max(held) == 1
+    assert same(whole, statistics)
 
 
 def test_batches_are_consecutive_and_as_large_as_a_block(tmp_path):

@@ -12,7 +12,8 @@ from specht.finite import train as train_module
 from specht.finite.data import Fixed, Fresh
 from specht.finite.network import Network, Size
 from specht.finite.recipe import Recipe
-from specht.finite.train import Trained, train
+from specht.finite.train import train
+from specht.finite.trained import Trained
 from specht.lab.checkpoint import Checkpoint
 
 ARCH = Architecture(vocab=2, length=4, attention="softmax", activation="erf")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-import getpass
+import os
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ from specht.cli.output import OutputFlags, Progress, print_json, print_table
 from specht.cli.run import Origin, Outcome, data_writers, run_command
 from specht.cli.workers import WorkFlags
 from specht.errors import InputError
-from specht.lab.symmetry_config import Opened, SymmetryConfig, SymmetryFlags
+from specht.lab.symmetry_config import TOKENIZERS, Opened, SymmetryConfig, SymmetryFlags
 
 if TYPE_CHECKING:
     from specht.lab.executors import Places
@@ -84,11 +84,16 @@ def _list(as_json: bool) -> None:
 @contextlib.contextmanager
 def _spool() -> Iterator[Path]:
     """A folder for standard input, which is read more than once; what a run that was killed had read is found there again."""
-    folder = Path(tempfile.gettempdir()) / f"specht-input-{getpass.getuser()}"
+    folder = Path(tempfile.gettempdir()) / f"specht-input-{_user()}"
     before = set(folder.glob("*"))
     yield folder
     for path in set(folder.glob("*")) - before:  # only if all went well, and nothing of another run
         path.unlink(missing_ok=True)
+
+
+def _user() -> str:
+    """Tells users of one machine apart; in a container a user may have a number but no name."""
+    return str(os.getuid()) if hasattr(os, "getuid") else os.environ.get("USERNAME", "user")
 
 
 def _prepare(config: SymmetryConfig, folder: Path) -> list[Prepared]:
@@ -105,8 +110,7 @@ def _compute(opened: Opened, prepared: list[Prepared], work: WorkFlags, origin: 
     from specht.report.symmetry import symmetry_report
 
     config, folder = opened.config, work.store or origin.folder / "jobs"
-    new = work.store is None and not folder.exists()
-    with store.begun("symmetry", opened, origin.folder), _removed_if_bad(folder if new else None):
+    with store.begun("symmetry", opened, origin.folder), _removed_if_bad(origin.folder, [] if work.store else [folder]):
         prepared = train_tokenizers(prepared, origin.folder)
         with Progress("symmetry") as progress:
             found = run_symmetry(prepared, config.settings(), config.nulls, Archive(folder), _places(work, folder, prepared), progress)
@@ -119,13 +123,21 @@ def _compute(opened: Opened, prepared: list[Prepared], work: WorkFlags, origin: 
 
 
 @contextlib.contextmanager
-def _removed_if_bad(folder: Path | None) -> Iterator[None]:
-    """Leave no statistics behind if the input turns out to be bad; a run that is killed or interrupted finds its own again."""
+def _removed_if_bad(results: Path, statistics: list[Path]) -> Iterator[None]:
+    """Leave nothing behind if the input turns out to be bad; a run that is killed or interrupted finds its own again."""
+
+    def made() -> set[Path]:
+        return {*results.glob(TOKENIZERS), *filter(Path.exists, statistics)}
+
+    before = made()
     try:
         yield
     except InputError:
-        if folder is not None:
-            shutil.rmtree(folder, ignore_errors=True)
+        for path in made() - before:
+            if path.is_dir():
+                shutil.rmtree(path, ignore_errors=True)
+            else:
+                path.unlink(missing_ok=True)
         raise
 
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from specht.corpus.chunks import Chunk
 from specht.corpus.named import NAMED, named_parts
-from specht.corpus.text import Part, Reading, default_parts, find_parts, fingerprint, read, spool
+from specht.corpus.text import Part, Reading, find_parts, fingerprint, read, spool
 from specht.corpus.tokenise import NAMES, is_fasta
 from specht.errors import InputError
 
@@ -97,11 +97,6 @@ def open_corpus(
             raise InputError("Standard input has to be kept in a file, since a corpus is read twice: see spool_standard_input.")
         return Corpus(name.removeprefix("auto:"), tuple(find_parts(standard_input, encoding)), reading)
     return Corpus(name, tuple(find_parts(path, encoding)), reading)
-
-
-def default_corpus() -> Corpus:
-    """The source of the running Python's standard library."""
-    return Corpus(DEFAULT, tuple(default_parts()), Reading("code"))
 
 
 def has_articles(corpus: Corpus) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -17,8 +18,9 @@ from specht.corpus.isotypic import IsotypicEnergies, WindowTensor, isotypic_ener
 from specht.corpus.lag_counts import LagCounts
 from specht.corpus.metrics import Metric, weights
 from specht.corpus.shuffles import NULLS, Null
-from specht.corpus.survey import How, Settings, Statistics, Survey, merge_statistics, plan_survey, take_census
+from specht.corpus.survey import How, Settings, Statistics, Survey, plan_survey, take_census
 from specht.corpus.third import ThirdMoments, ThirdScore, third_score
+from specht.corpus.tokenise import choose, spell
 from specht.errors import InputError
 
 Progress = Callable[[int, int], None]
@@ -54,13 +56,12 @@ def measure(corpus: Corpus, settings: Settings, progress: Progress | None = None
 
 def count_all(survey: Survey, null: Null | None = None, progress: Callable[[int], object] = lambda tokens: None) -> Statistics:
     """The statistics of all parts: batch by batch, and added up, as they are when others count the batches."""
-
-    def count(order: int, batch: Sequence[int]) -> Statistics:
+    whole = Statistics(survey, null=null)
+    for order, batch in enumerate(survey.batches):
         statistics = Statistics(survey, order, null)
-        statistics.count(batch, progress, pairs=survey.how != "exact")
-        return statistics
-
-    return merge_statistics(count(order, batch) for order, batch in enumerate(survey.batches))
+        statistics.count(batch, progress, whole)
+        whole.add(statistics)
+    return whole
 
 
 def findings(statistics: Statistics) -> Measured:
@@ -120,14 +121,13 @@ def scores(statistics: Statistics) -> Symmetry:
     """The scores of a corpus, or of a shuffled one, from its statistics."""
     survey = statistics.survey
     settings = survey.settings
-    if survey.how == "exact":
-        passes = LagByLag(survey, statistics.null)
-        try:
-            return symmetry(passes, length=settings.length, lengths=settings.lengths, cuts=settings.cuts, seed=settings.seed)
-        finally:
-            passes.close()
-    survey.plan.check_windows(statistics.moments)
-    return symmetry(statistics.moments, length=settings.length, lengths=settings.lengths, cuts=settings.cuts, seed=settings.seed)
+    with contextlib.ExitStack() as stack:
+        if survey.how == "exact":
+            moments = stack.enter_context(contextlib.closing(LagByLag(survey, statistics.null)))
+        else:
+            moments = statistics.moments
+            survey.plan.check_windows(moments)
+        return symmetry(moments, length=settings.length, lengths=settings.lengths, cuts=settings.cuts, seed=settings.seed)
 
 
 def null_score(survey: Survey, null: Null) -> Score:
@@ -199,8 +199,6 @@ class _Meter:
 
 def explain(survey: Survey, tokens: Sequence[int]) -> list[str]:
     """Types as one reads them."""
-    from specht.corpus.tokenise import choose, spell
-
     reading, part = survey.corpus.reading, survey.corpus.parts[0]
     name = reading.tokens if reading.tokens != "auto" else choose(part.path) if hasattr(part, "path") else "ids"
     return [spell(name, survey.vocabulary.types[token], reading.tokenizer) for token in tokens if token < len(survey.vocabulary)]

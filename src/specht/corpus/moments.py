@@ -10,10 +10,12 @@ Statistics of parts of a corpus add up: they can be counted anywhere, saved, loa
 
 from __future__ import annotations
 
+import abc
 import dataclasses
 import hashlib
 import io
 import json
+import os
 import zipfile
 from collections.abc import Iterable, Iterator
 from functools import cached_property
@@ -94,7 +96,7 @@ class Plan:
             )
 
 
-class Moments:
+class Moments(abc.ABC):
     """Sums over pairs, by block and lag. What blocks have not been seen takes no memory."""
 
     dtype: type
@@ -114,8 +116,9 @@ class Moments:
 
     def update(self, segment: Segment) -> None:
         """Count the pairs of a segment."""
-        sums = self.sums.setdefault(segment.block, np.zeros(self._shape(), dtype=self.dtype))
-        self._count(segment, sums, self.pairs[segment.block])
+        if segment.block not in self.sums:
+            self.sums[segment.block] = np.zeros(self._shape(), dtype=self.dtype)
+        self._count(segment, self.sums[segment.block], self.pairs[segment.block])
 
     def copy(self) -> Moments:
         """The same statistics again."""
@@ -124,37 +127,49 @@ class Moments:
         twin.sums.update({block: sums.copy() for block, sums in self.sums.items()})
         return twin
 
-    def add(self, other: Moments) -> None:
-        """Add the statistics of another part, which are used up by it; those of all parts are to be added in their order."""
-        self.pairs += other.pairs
-        while other.sums:
-            block, sums = other.sums.popitem()
+    def add(self, other: Moments, below: int | None = None) -> None:
+        """Add the statistics of another part, which are used up by it; those of all parts are to be added in their order.
+
+        Arguments:
+            below: add the blocks before this one only, as soon as nothing more can be counted in them.
+        """
+        for block in [block for block in other.sums if below is None or block < below]:
+            self.pairs[block] += other.pairs[block]
+            other.pairs[block] = 0
+            sums = other.sums.pop(block)
             if block in self.sums:
                 self.sums[block] += sums
             else:
                 self.sums[block] = sums
 
+    @abc.abstractmethod
     def centred(self, lag: int) -> tuple[np.ndarray, np.ndarray]:
         r"""The symmetric and the antisymmetric part of the estimates $K^g(t)$ of all blocks, two arrays (blocks, coordinates) in which
         scalar products are those of the metric.
 
         Each is a mean over the pairs of its block, and zero for a block without any.
         """
-        raise NotImplementedError
 
-    def _shape(self) -> tuple[int, ...]:
-        raise NotImplementedError
+    @abc.abstractmethod
+    def _shape(self) -> tuple[int, ...]: ...
 
-    def _count(self, segment: Segment, sums: np.ndarray, pairs: np.ndarray) -> None:
-        raise NotImplementedError
+    @abc.abstractmethod
+    def _count(self, segment: Segment, sums: np.ndarray, pairs: np.ndarray) -> None: ...
 
     def pairs_at(self, lag: int) -> np.ndarray:
         """Number of pairs in each block, which is what its estimate is worth."""
         return self.pairs[:, self.lags.index(lag)]
 
     def save(self, path: str | Path) -> None:
-        """Write the statistics to a file; `load` reads it."""
-        Path(path).write_bytes(self.encode())
+        """Write the statistics to a file, the whole of it or nothing; `load` reads it."""
+        target = Path(path)
+        temporary = target.with_name(f".{target.name}-{os.getpid()}")
+        try:
+            temporary.write_bytes(self.encode())
+            temporary.replace(target)
+        except OSError as error:
+            temporary.unlink(missing_ok=True)
+            raise InputError(f"{target} cannot be written ({error.strerror or error}): make room, or take another path.") from None
 
     def encode(self) -> bytes:
         """The content of a file."""

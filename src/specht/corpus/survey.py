@@ -281,15 +281,27 @@ class Statistics:
         # Of a shuffled corpus only the score is of interest.
         self.extras = {name: EXTRAS[name].empty(survey) for name in survey.settings.extras} if null is None else {}
 
-    def count(self, parts: Sequence[int], progress: Callable[[int], object] = lambda tokens: None, pairs: bool = True) -> None:
-        """Count consecutive parts; without `pairs` the pair statistics are left to others."""
+    def count(self, parts: Sequence[int], progress: Callable[[int], object] = lambda tokens: None, whole: Statistics | None = None) -> None:
+        """Count consecutive parts.
+
+        Arguments:
+            whole: statistics of all parts, to which blocks of pairs are added as soon as they are complete, so that one at a time is held.
+        """
         narrowed = {name: self.survey.narrowed(EXTRAS[name].types) for name in self.extras}
         for segment in self.survey.segments(parts, self.null):
-            if pairs:
+            if self.survey.how != "exact":  # which counts pairs lag by lag, in passes of its own
+                if whole is not None:
+                    whole.moments.add(self.moments, below=segment.block)
                 self.moments.update(segment)
             for name, counter in self.extras.items():
                 counter.update(dataclasses.replace(segment, ids=narrowed[name][segment.ids]))
             progress(segment.owned)
+
+    def add(self, other: Statistics) -> None:
+        """Add the statistics of the parts that follow, which are used up by it."""
+        self.moments.add(other.moments)
+        for name, counter in self.extras.items():
+            counter.merge(other.extras[name])
 
     def encode(self) -> bytes:
         """The content of a file."""
@@ -324,8 +336,6 @@ def merge_statistics(batches: Iterable[Statistics]) -> Statistics:
     found = iter(batches)
     whole = next(found)
     while (each := next(found, None)) is not None:
-        whole.moments.add(each.moments)
-        for name, counter in whole.extras.items():
-            counter.merge(each.extras[name])
-        del each  # before the next one is counted
+        whole.add(each)
+        del each  # before the next one is read
     return whole

@@ -13,7 +13,7 @@ import hashlib
 import itertools
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 import equinox as eqx
 import jax
@@ -24,12 +24,11 @@ from specht.errors import InputError, finite_number, whole_number
 from specht.finite.checks import check_memory, listed
 from specht.finite.data import Blocks, Fixed, Fresh, check_model_inputs, in_blocks
 from specht.finite.ledger import Keeper, Ledger
-from specht.finite.loop import NOT_YET, Forward, Plan, Run, Spans, State, advance, call_model, initial_state, outputs
+from specht.finite.loop import NOT_YET, Forward, Plan, Run, Spans, State, advance, call_model, initial_state
 from specht.finite.losses import check_outputs
 from specht.finite.recipe import Recipe
+from specht.finite.trained import Start, Trained, keys_of
 
-Start = Callable[[Any], Any]
-"""From a random key to a model: a callable tree of arrays, such as a `Network`."""
 Progress = Callable[[int, int], None]
 _SLICE_WORK = 3e10
 """Multiplications in a slice: some tenths of a second, after which progress is shown and a checkpoint may be written."""
@@ -37,80 +36,8 @@ _BLOCK_NUMBERS = 2**22
 """Numbers in the fresh samples of a slice."""
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
-class Trained:
-    """What came of a training. The first three axes of everything are datasets, learning rates and seeds."""
-
-    steps: np.ndarray
-    """Steps after which losses were recorded, (records,)."""
-    losses: dict[str, np.ndarray]
-    """Mean loss on "train" and every other set, (datasets, rates, seeds, records); after an early stop the last one is repeated. Of fresh
-    samples "train" is the loss of the last batch before its step was made."""
-    accuracies: dict[str, np.ndarray]
-    """The same for the share of right predictions; empty for a loss of numbers. Fresh samples have none."""
-    models: Any
-    """The networks at the end, or the best ones where training stopped by `patience`: a tree of arrays with three more axes in front."""
-    diverged_at: np.ndarray
-    """Record at which a run was found to have diverged, in steps; -1 for those that have not."""
-    stopped_at: np.ndarray
-    """Record at which a run ended early, in steps; -1 for those that ran to the end."""
-    learning_rates: tuple[float, ...]
-    seeds: tuple[int, ...]
-    plan: Plan
-    start: Start
-
-    @property
-    def diverged(self) -> np.ndarray:
-        """Which runs diverged."""
-        return self.diverged_at != NOT_YET
-
-    @property
-    def warning(self) -> str | None:
-        """A sentence on the runs that diverged; None if there are none."""
-        if not self.diverged.any():
-            return None
-        worst = [rate for place, rate in enumerate(self.learning_rates) if self.diverged[:, place].any()]
-        earliest = self.diverged_at[self.diverged].min()
-        return (
-            f"{self.diverged.sum()} of {self.diverged.size} runs diverged, the first by step {earliest}, at learning rate "
-            f"{', '.join(f'{rate:g}' for rate in worst)}: their losses are not finite or a thousand times those of the start. "
-            "Take a smaller learning rate."
-        )
-
-    def first_model(self, seed: int = 0) -> Any:
-        """The model from which a run began."""
-        return self.start(_keys(self.seeds[seed]).start)
-
-    def model(self, dataset: int = 0, rate: int = 0, seed: int = 0) -> Any:
-        """The model with which a run ended."""
-        params = jax.tree.map(lambda leaf: jnp.asarray(leaf[dataset, rate, seed]), self.models)
-        return eqx.combine(params, eqx.filter(self.first_model(seed), eqx.is_inexact_array, inverse=True))
-
-    def function(self, dataset: int = 0, rate: int = 0, seed: int = 0) -> Callable[[Any], np.ndarray]:
-        """One of the trained functions, from inputs (n, columns) to outputs (n, outputs), centred and scaled as the recipe says."""
-        key, model = _keys(self.seeds[seed]), self.model(dataset, rate, seed)
-        params, rest = eqx.partition(model, eqx.is_inexact_array)
-        first = eqx.filter(self.first_model(seed), eqx.is_inexact_array)
-
-        def function(x: Any) -> np.ndarray:
-            x = np.atleast_2d(np.asarray(x))
-            if x.size == 0:
-                raise InputError(f"x is empty (shape {x.shape}): give at least one input.")
-            check_model_inputs(model, x, "x")
-            blocks = in_blocks(x, np.zeros((len(x), 1), np.float32))
-            values = np.concatenate([_outputs(self.plan, rest, params, first, block, key.run) for block in blocks.x])
-            return values[: len(x)]
-
-        return function
-
-
 _Member: TypeAlias = tuple[int, float, int]
 """Dataset, learning rate and seed of a run."""
-
-
-class _Keys(NamedTuple):
-    start: Any
-    run: Any
 
 
 def train(
@@ -188,7 +115,7 @@ def _prepare(
             raise InputError(f"{name} has {given.datasets} datasets and the training data {datasets}: give one, or one for each.")
     if fixed is not None and recipe.batch is not None and recipe.batch > fixed.n:
         raise InputError(f"A batch of {recipe.batch} is more than the {fixed.n} samples there are: take a smaller one, or none.")
-    forward, model = forward or call_model, start(_keys(seeds[0]).start)
+    forward, model = forward or call_model, start(keys_of(seeds[0]).start)
     numbers = sum(leaf.size for leaf in jax.tree.leaves(eqx.filter(model, eqx.is_inexact_array)))
     if not numbers:
         raise InputError("start made a model without arrays of floating-point numbers: there is nothing to train.")
@@ -196,7 +123,7 @@ def _prepare(
     first = fixed if fixed is not None else Fixed(*fresh.block(0, 0, 1, recipe.batch, recipe.loss))
     for name, given in {"data": first, **sets}.items():
         check_model_inputs(model, given.x, f"{name}.x")
-        shape = jax.eval_shape(forward, model, jax.ShapeDtypeStruct(given.x.shape[1:], given.x.dtype), _keys(0).run).shape
+        shape = jax.eval_shape(forward, model, jax.ShapeDtypeStruct(given.x.shape[1:], given.x.dtype), keys_of(0).run).shape
         check_outputs(recipe.loss, shape, given.y)
     runs = datasets * len(rates) * len(seeds)
     if chunk is None:
@@ -296,7 +223,7 @@ class _Training:
         What they read is that of the group before, where the datasets are the same: taking it to the device again would cost more than
         a hundred steps of a small network.
         """
-        keys = [_keys(seed) for _, _, seed in group]
+        keys = [keys_of(seed) for _, _, seed in group]
         split = [eqx.partition(self.start(key.start), eqx.is_inexact_array) for key in keys]
         if any(not eqx.tree_equal(split[0][1], rest) for _, rest in split[1:]):
             raise InputError("Models of different seeds differ in what is not trained: train them one at a time, with chunk=1.")
@@ -313,7 +240,7 @@ class _Training:
     @functools.cached_property
     def _blank(self) -> State:
         """The states of a group before their first step but for the parameters: nothing else in them depends on the seed."""
-        params = eqx.filter(self.start(_keys(self.seeds[0]).start), eqx.is_inexact_array)
+        params = eqx.filter(self.start(keys_of(self.seeds[0]).start), eqx.is_inexact_array)
         blank = initial_state(self.plan, params, 0 if isinstance(self.data, Fresh) else self.data.n)
         return _stacked([blank] * self.chunk)
 
@@ -336,7 +263,7 @@ class _Training:
     def _identity(self) -> str:
         """Of everything that decides the numbers."""
         digest = hashlib.sha256(repr((self.recipe, self.seeds, self.rates, self.chunk, jax.__version__, jax.default_backend())).encode())
-        key, (x, _) = _keys(self.seeds[0]), self._inputs(0, self.seeds[0], 0)
+        key, (x, _) = keys_of(self.seeds[0]), self._inputs(0, self.seeds[0], 0)
         model = self.start(key.start)
         few = x.reshape(-1, x.shape[-1])[:8]
         # What the model does at the start stands for all of it that is no array, and for the way it is called.
@@ -361,7 +288,7 @@ class _Training:
         def shaped(values: np.ndarray) -> np.ndarray:
             return values[:runs].reshape(*axes, *values.shape[1:])
 
-        template = eqx.filter(self.start(_keys(self.seeds[0]).start), eqx.is_inexact_array)
+        template = eqx.filter(self.start(keys_of(self.seeds[0]).start), eqx.is_inexact_array)
         assert ledger.models is not None
         models = jax.tree.unflatten(jax.tree.structure(template), [shaped(leaf) for leaf in ledger.models])
         with_accuracy = {name: values for name, values in ledger.accuracies.items() if not np.isnan(values[:runs]).all()}
@@ -377,16 +304,6 @@ class _Training:
             plan=self.plan,
             start=self.start,
         )
-
-
-@eqx.filter_jit
-def _outputs(plan: Plan, rest: Any, params: Any, start: Any, x: Any, key: Any) -> Any:
-    return outputs(plan, rest, params, start, x, key)
-
-
-def _keys(seed: int) -> _Keys:
-    """Of one run: for its first weights, and for what is random while it is trained."""
-    return _Keys(*jax.random.split(jax.random.key(seed)))
 
 
 def _grouped(items: Iterator[Any], size: int) -> Iterator[list[Any]]:

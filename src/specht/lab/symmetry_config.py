@@ -21,6 +21,8 @@ _READING = Group("Reading", sort_key=1)
 LENGTHS = (16, 32)
 BPE_TYPES = 4096
 """Of a byte pair encoding that is trained on the corpus."""
+TOKENIZERS = "tokenizer-*.json"
+"""Files of trained encodings beside the results, one a corpus."""
 
 
 class SymmetryFlags(Config):

@@ -32,7 +32,7 @@ from specht.lab.executors import Places
 from specht.lab.jobs import Job
 from specht.lab.store import save_text
 from specht.lab.sweep import sweep
-from specht.lab.symmetry_config import BPE_TYPES
+from specht.lab.symmetry_config import BPE_TYPES, TOKENIZERS
 from specht.lab.symmetry_results import describe, describe_score
 
 _MODULE = "specht.lab.symmetry_job"
@@ -139,7 +139,7 @@ def _count_jobs(prepared: Prepared, survey: Survey, nulls: bool) -> dict[Null | 
 
 def train_tokenizers(corpora: Sequence[Prepared], folder: Path) -> list[Prepared]:
     """Corpora that are to be read with a byte pair encoding trained on each have it written into a folder; others stay as they are."""
-    paths = (folder / f"tokenizer-{number}.json" for number in itertools.count(1))
+    paths = (folder / TOKENIZERS.replace("*", str(number)) for number in itertools.count(1))
     return [_trained(each, path) if each.trains_tokenizer else each for each, path in zip(corpora, paths, strict=False)]
 
 

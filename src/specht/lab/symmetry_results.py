@@ -11,8 +11,11 @@ import xarray
 
 from specht.corpus.exchangeability import Score
 from specht.corpus.harmonics import Harmonics
+from specht.corpus.influence import Influence
+from specht.corpus.isotypic import IsotypicEnergies
 from specht.corpus.measure import Measured, explain
 from specht.corpus.survey import Survey
+from specht.corpus.third import ThirdScore
 from specht.corpus.tokenise import choose
 from specht.lab.csv_text import csv_text
 
@@ -36,10 +39,10 @@ def describe(survey: Survey, found: Measured) -> dict[str, Any]:
         "lengths": [describe_score(score) for score in found.symmetry.lengths],
         "cuts": [describe_score(score) for score in found.symmetry.cuts],
         "lags": [energy._asdict() for energy in found.symmetry.lags],
-        "isotypic": None if found.isotypic is None else _shares(found),
-        "third": None if found.third is None else _third(found),
+        "isotypic": None if found.isotypic is None else _shares(found.isotypic),
+        "third": None if found.third is None else _third(found.third),
         "harmonics": {each.kind: _describe_harmonics(each) for each in found.harmonics},
-        "influence": None if found.influence is None else _influence(survey, found),
+        "influence": None if found.influence is None else _influence(survey, found.influence, found.main),
     }
 
 
@@ -50,29 +53,23 @@ def describe_score(score: Score) -> dict[str, Any]:
     return values | {"rms": score.rms, "defined": score.defined, "length": score.length, "from_lag": score.from_lag}
 
 
-def _influence(survey: Survey, found: Measured) -> dict[str, Any]:
-    influence = found.influence
-    assert influence is not None
+def _influence(survey: Survey, influence: Influence, main: Score) -> dict[str, Any]:
     return {
         "windows": influence.windows,
         "carrying_half": influence.carrying_half,
         "top_share": influence.top_share,
         "tokens": explain(survey, influence.tokens),
         "uneven": influence.is_uneven,
-        "blocks": list(found.main.influence),
+        "blocks": list(main.influence),
     }
 
 
-def _shares(found: Measured) -> dict[str, Any]:
-    energies = found.isotypic
-    assert energies is not None
+def _shares(energies: IsotypicEnergies) -> dict[str, Any]:
     shares = {part: _plain(share) for part, share in energies.shares.items()}
     return {"shares": shares, "diagonal": _plain(energies.diagonal), "defined": energies.defined}
 
 
-def _third(found: Measured) -> dict[str, Any]:
-    third = found.third
-    assert third is not None
+def _third(third: ThirdScore) -> dict[str, Any]:
     return _plain(third.score) | {"z": third.z, "defined": third.defined}
 
 

@@ -31,7 +31,8 @@ from specht.finite.langevin import Sampling, StepSizeWarning, langevin
 from specht.finite.network import Network, Size
 from specht.finite.posterior import Posterior
 from specht.finite.recipe import Recipe
-from specht.finite.train import Trained, train
+from specht.finite.train import train
+from specht.finite.trained import Trained
 from specht.learning.datasets import Samples
 from specht.learning.gp import Problem, prepare, sample_sizes
 from specht.learning.tally import MeasuredCurve, Tally, mean_square, ratio

@@ -17,7 +17,7 @@ from specht.errors import finite_number, whole_number
 from specht.finite.data import Fixed
 from specht.finite.empirical import tangent_kernel
 from specht.finite.network import Network
-from specht.finite.train import Trained
+from specht.finite.trained import Trained
 from specht.learning.gp import Problem, prepare
 from specht.learning.networks import Networks, label_unit, train_to_the_end
 from specht.learning.tally import average, mean_square
