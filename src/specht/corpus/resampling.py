@@ -14,6 +14,7 @@ from whole steps are 1.7 times as wide as they should be, and these 1.4 times.
 from __future__ import annotations
 
 import dataclasses
+import functools
 
 import numpy as np
 
@@ -70,8 +71,7 @@ class Resampling:
                 "or shorter windows."
             )
         self.level = finite_number("level", level, above=0, below=1)
-        generator = np.random.default_rng(seed)
-        drawn = generator.multinomial(blocks, np.full(blocks, 1 / blocks), size=whole_number("resamples", resamples, 2))
+        drawn = _draws(blocks, whole_number("resamples", resamples, 2), seed)
         self._weights = sizes * np.concatenate([np.ones((1, blocks)), 1.0 + _STEP * (drawn - 1.0)])
         self._pairs = self._weights.sum(axis=1) ** 2 - (self._weights**2).sum(axis=1)
         # Draws of G blocks vary by G - 1 parts of G of what they should.
@@ -81,3 +81,9 @@ class Resampling:
         """Mean of the products of different blocks, given the products of all."""
         different = gram - np.diag(np.diag(gram))
         return Resampled(((self._weights @ different) * self._weights).sum(axis=1) / self._pairs, self.level, self._stretch)
+
+
+@functools.lru_cache(maxsize=4)  # every lag of a corpus is resampled alike
+def _draws(blocks: int, resamples: int, seed: int) -> np.ndarray:
+    """How often each block is drawn, (resamples, blocks)."""
+    return np.random.default_rng(seed).multinomial(blocks, np.full(blocks, 1 / blocks), size=resamples)

@@ -69,10 +69,10 @@ class MeanProducts:
         self._transforms = [np.fft.rfft(vector) for vector in self._vectors]
         self._reach = [int(sketch.places[side].max()) + 1 for side in (0, 1)]
         self._counts = np.zeros((2, len(probabilities)), dtype=np.int64)
-        self._found = np.zeros((2, sketch.cells))
+        self._found, self._result = np.zeros((2, 2, sketch.cells))
 
     def at(self, firsts: np.ndarray, seconds: np.ndarray) -> np.ndarray:
-        """The two sketches, shape (2, cells), for numbers of first and of second tokens."""
+        """The two sketches, shape (2, cells), for numbers of first and of second tokens; the next call overwrites them."""
         counts = np.stack([firsts, seconds])
         change = counts - self._counts
         if np.count_nonzero(change) <= self._FEW:
@@ -80,8 +80,10 @@ class MeanProducts:
         else:
             self._found = self._transformed(counts)
         self._counts = counts
-        pairs = firsts.sum()
-        return self._found - pairs * self._square
+        np.multiply(self._square, -float(firsts.sum()), out=self._result[0])
+        self._result[1] = self._result[0]
+        self._result += self._found
+        return self._result
 
     @cached_property
     def _square(self) -> np.ndarray:
