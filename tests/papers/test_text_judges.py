@@ -13,10 +13,11 @@ from specht.corpus.shuffles import NULLS
 from specht.errors import InputError
 from specht.lab.archive import Archive, encode
 from specht.lab.jobs import Job
+from specht.papers import common
 from specht.papers.claims import Result
 from specht.papers.registry import select
 from specht.papers.scorecard import judge as judge_part
-from specht.papers.view_from_infinity import PAPER, common, corpora, text, text_blocks, texts, third_order
+from specht.papers.view_from_infinity import PAPER, corpora, text, text_blocks, texts, third_order
 from specht.report.scorecard import answer, is_unexpected
 
 EXPERIMENTS = (text.FIGURE, text.SYMMETRY, corpora.EXPERIMENT, third_order.EXPERIMENT)

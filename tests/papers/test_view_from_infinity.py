@@ -14,10 +14,11 @@ import numpy as np
 import pytest
 
 from specht.lab.archive import Archive
+from specht.papers import common
 from specht.papers.claims import Result
 from specht.papers.registry import select
 from specht.papers.scorecard import expected_outcomes, jobs_of
-from specht.papers.view_from_infinity import PAPER, blocks, common, complexity, losses, nonlinear, symmetries
+from specht.papers.view_from_infinity import PAPER, blocks, complexity, losses, nonlinear, sources, symmetries
 
 
 class TestPaper:
@@ -130,7 +131,7 @@ class TestNumbers:
             """The permutation of all sequences that an order of their columns makes."""
             return np.eye(len(x))[x[:, list(order)] @ 2 ** np.arange(length, -1, -1)]
 
-        for m in common.LEVELS:
+        for m in sources.LEVELS:
             rest = itertools.permutations(range(2 * m, length))
             projector = np.mean([moved([*range(2 * m), *order, length]) for order in rest], axis=0)
             for first in range(0, 2 * m, 2):

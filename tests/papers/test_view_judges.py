@@ -8,8 +8,9 @@ import math
 import numpy as np
 import pytest
 
+from specht.papers import common
 from specht.papers.claims import Result
-from specht.papers.view_from_infinity import PAPER, common, complexity, losses, nonlinear, posterior, regime, scaling, width
+from specht.papers.view_from_infinity import PAPER, complexity, losses, nonlinear, posterior, regime, scaling, width
 
 ON_TEXT = ("infinity.f3", "infinity.q8", "infinity.e5", "infinity.e7")
 """Tried in `test_text_judges`."""

@@ -9,12 +9,13 @@ import plotly.graph_objects as go
 import xarray
 
 from specht.lab.jobs import Job
+from specht.papers import common
 from specht.papers.claims import Claim, Experiment, Results, Scale, Verdict, holds_if
-from specht.papers.view_from_infinity import common
+from specht.papers.view_from_infinity import sources
 from specht.report.figures import Plot
 from specht.report.html import Step, Table
 
-_HERE = f"{common.PACKAGE}.blocks"
+_HERE = f"{sources.PACKAGE}.blocks"
 EXACT = 1e-10
 """What counts as zero, relative to the largest eigenvalue: section 7 of the notes."""
 
@@ -183,21 +184,21 @@ FIGURE = Experiment(
         Claim(
             "infinity.f0-blocks",
             "The kernel of a transformer on permutation-symmetric data has no entries between different irreps.",
-            f"{common.POSTER}, drawing and proposition",
+            f"{sources.POSTER}, drawing and proposition",
             "Frobenius norm outside the blocks below 1e-10 of the whole, on all sequences of a small case",
             judge_off_block,
         ),
         Claim(
             "infinity.f0-degeneracy",
             "Eigenvalues come in multiplets as large as the dimension of their irrep.",
-            f"{common.POSTER}, proposition",
+            f"{sources.POSTER}, proposition",
             "spread within a predicted multiplet below 1e-10 of the largest eigenvalue",
             judge_degeneracy,
         ),
         Claim(
             "infinity.f0-brute-force",
             "The blocks, computed without listing sequences, have the whole spectrum.",
-            f"{common.POSTER}, proposition",
+            f"{sources.POSTER}, proposition",
             "largest difference from brute-force diagonalisation below 1e-10 of the largest eigenvalue",
             judge_brute_force,
         ),
@@ -221,7 +222,7 @@ BOUND = Experiment(
         Claim(
             "infinity.q4-bound",
             "No eigenvalue exceeds E[k] over the dimension of its irrep.",
-            f"{common.POSTER}, proposition",
+            f"{sources.POSTER}, proposition",
             "eigenvalue × dimension / E[k] at most 1 for every irrep; within three standard errors where heads are sampled",
             judge_bound,
         ),

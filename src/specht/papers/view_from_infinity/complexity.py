@@ -9,12 +9,13 @@ import plotly.graph_objects as go
 import xarray
 
 from specht.lab.jobs import Job
+from specht.papers import common
 from specht.papers.claims import Claim, Experiment, Results, Scale, Verdict, holds_if
-from specht.papers.view_from_infinity import common
+from specht.papers.view_from_infinity import sources
 from specht.report.figures import Plot
 from specht.report.html import Step, Table
 
-_HERE = f"{common.PACKAGE}.complexity"
+_HERE = f"{sources.PACKAGE}.complexity"
 WIDE, NARROW = 0.5, 0.1
 """Variances s_w of the embedding of two tokens, with s_p = 1."""
 MARGIN = 0.1
@@ -33,15 +34,15 @@ def measure_needs(length: int, s_w: float, ridge: float) -> xarray.Dataset:
     source = specht.sources.uniform(2)
     arch: Any = specht.Architecture(vocab=2, length=length, activation="erf", s_w=s_w, s_p=1.0)
     spec = specht.spectrum(arch, source, max_level=2)
-    tasks = [specht.Task(source, specht.targets.level(m, length, source=source)) for m in common.LEVELS]
+    tasks = [specht.Task(source, specht.targets.level(m, length, source=source)) for m in sources.LEVELS]
     tops = {row.irrep.level: row for row in reversed(spec.rows)}
     return common.record(
         "needs",
         {
             "samples": ("level", [samples_to_learn(content(spec, task), ridge) for task in tasks]),
-            "dimension": ("level", [float(tops[m].degeneracy) for m in common.LEVELS]),
+            "dimension": ("level", [float(tops[m].degeneracy) for m in sources.LEVELS]),
         },
-        {"level": list(common.LEVELS)},
+        {"level": list(sources.LEVELS)},
     )
 
 
@@ -77,7 +78,7 @@ def _regime(results: Results) -> str:
 
 def _judge_growth(results: Results) -> Verdict:
     lengths, samples = common.arguments(results, "length"), common.stacked(results, "samples")
-    powers = [common.power_law(lengths, samples[:, m]) for m in common.LEVELS]
+    powers = [common.power_law(lengths, samples[:, m]) for m in sources.LEVELS]
     slopes = [power.exponent for power in powers if power is not None]
     short = min(slope - m for m, slope in enumerate(slopes))
     words = (
@@ -132,7 +133,7 @@ def _plot(results: Results) -> Plot:
     figure = go.Figure()
     lengths = np.array(common.arguments(results, "length"), dtype=float)
     samples, dimensions = common.stacked(results, "samples"), common.stacked(results, "dimension")
-    for m in common.LEVELS:
+    for m in sources.LEVELS:
         common.add_points(figure, lengths, samples[:, m], f"level {m}", m, joined=True)
         common.add_line(figure, lengths, dimensions[:, m] / 2, f"half of dim [L-{m},{m}]", m, dash="dash", legend=False)
     common.finished(figure, x="length L", y="samples N*", ticks=lengths.tolist())
@@ -164,35 +165,35 @@ EXPERIMENT = Experiment(
         Claim(
             "infinity.q6-erf",
             "The number of samples for g_m grows at least as the m-th power of the length.",
-            f"{common.POSTER}, theorem",
+            f"{sources.POSTER}, theorem",
             f"log-log slope of N* at least m − 0.1 for m = 0, 1, 2, with s_w = {WIDE:g}, L = 8 to 32",
             judge_wide,
         ),
         Claim(
             "infinity.q6-erf-narrow",
             "The number of samples for g_m grows at least as the m-th power of the length where tokens have a small variance, too.",
-            f"{common.POSTER}, theorem",
+            f"{sources.POSTER}, theorem",
             f"log-log slope of N* at least m − 0.1 for m = 0, 1, 2, with s_w = {NARROW:g}, L = 8 to 32",
             judge_narrow,
         ),
         Claim(
             "infinity.q6-dimension",
             "Half of a function of an irrep needs at least half as many samples as the irrep has dimensions.",
-            f"{common.POSTER}, theorem, with the degeneracy counted",
+            f"{sources.POSTER}, theorem, with the degeneracy counted",
             "N* / dim at least 1/2 at every length and level",
             judge_dimension,
         ),
         Claim(
             "infinity.q6-bare-ridge",
             "Ridge over eigenvalue alone shows no growth for linear attention that is not normalised: the degeneracy makes N* grow.",
-            f"{common.OURS}: the poster's estimate, ridge over eigenvalue, in a case where it is no estimate",
+            f"{sources.OURS}: the poster's estimate, ridge over eigenvalue, in a case where it is no estimate",
             "log-log slope of ridge/eigenvalue 0 ± 0.1 and of N* at least 0.9 for [L-1,1], L = 32 to 2048",
             judge_bare,
         ),
         Claim(
             "infinity.q7-order",
             "A more symmetric target needs fewer samples.",
-            f"{common.SUMMARY}, and abstract",
+            f"{sources.SUMMARY}, and abstract",
             "N*(m=0) < N*(m=1) < N*(m=2) at every length",
             judge_order,
         ),

@@ -6,8 +6,9 @@ import plotly.graph_objects as go
 
 from specht.corpus.named import NAMED
 from specht.lab.jobs import Job
+from specht.papers import common
 from specht.papers.claims import Claim, Experiment, Results, Scale, Verdict, holds_if
-from specht.papers.view_from_infinity import common
+from specht.papers.view_from_infinity import sources
 from specht.papers.view_from_infinity.texts import (
     BODY,
     CODE,
@@ -94,7 +95,7 @@ EXPERIMENT = Experiment(
         Claim(
             "infinity.e5-corpora",
             "Other corpora have a degree of permutation symmetry, too.",
-            common.SUGGESTED,
+            sources.SUGGESTED,
             "95 % interval of the exchangeable share S of the correlations above 0 for each corpus",
             judge_corpora,
         ),

@@ -9,12 +9,13 @@ import plotly.graph_objects as go
 import xarray
 
 from specht.lab.jobs import Job
+from specht.papers import common
 from specht.papers.claims import Claim, Experiment, Result, Results, Scale, Verdict, holds_if
-from specht.papers.view_from_infinity import common
+from specht.papers.view_from_infinity import sources
 from specht.report.figures import Plot
 from specht.report.html import Step, Table
 
-_HERE = f"{common.PACKAGE}.half"
+_HERE = f"{sources.PACKAGE}.half"
 MANY = 8
 """Samples from which on the theory, one of many samples, is held to its word."""
 WITHIN = 0.15
@@ -135,14 +136,14 @@ EXPERIMENT = Experiment(
         Claim(
             "infinity.e3-half-learning",
             "Half of a target is learnt from as many samples as theory says.",
-            f"{common.SUGGESTED}; formula of N* on the poster",
+            f"{sources.SUGGESTED}; formula of N* on the poster",
             f"predicted N* within 15 % of exact inference where it is at least {MANY}",
             judge_many,
         ),
         Claim(
             "infinity.e3-few-samples",
             "Half of a target is learnt from as many samples as theory says where one or two are enough, too.",
-            common.OURS,
+            sources.OURS,
             f"predicted N* within 15 % of exact inference where it is below {MANY}",
             judge_few,
         ),

@@ -9,12 +9,13 @@ import plotly.graph_objects as go
 import xarray
 
 from specht.lab.jobs import Job
+from specht.papers import common
 from specht.papers.claims import Claim, Experiment, Result, Results, Scale, Verdict, holds_if
-from specht.papers.view_from_infinity import common
+from specht.papers.view_from_infinity import sources
 from specht.report.figures import Plot
 from specht.report.html import Step, Table
 
-_HERE = f"{common.PACKAGE}.losses"
+_HERE = f"{sources.PACKAGE}.losses"
 LOSSES = {"test": "test", "train": "train", "ood": "out of distribution"}
 VOCAB = 3
 NOISE = 0.01
@@ -169,7 +170,7 @@ EXPERIMENT = Experiment(
             Claim(
                 f"infinity.f1-{loss}",
                 f"Theory gives the {name} loss of exact Bayesian inference over the grid of samples and lengths.",
-                f"{common.POSTER}, figure on losses",
+                f"{sources.POSTER}, figure on losses",
                 "mean relative error at most 10 % over the grid, with the renormalised ridge, at least 10 data sets a point",
                 _judge_loss(loss),
             )
@@ -178,21 +179,21 @@ EXPERIMENT = Experiment(
         Claim(
             "infinity.f1-equivalent",
             "The equivalent kernel, with the bare ridge, gives the test loss of exact Bayesian inference.",
-            f"{common.POSTER}, formula of the predictor, with the ridge taken as the bare noise",
+            f"{sources.POSTER}, formula of the predictor, with the ridge taken as the bare noise",
             "mean relative error at most 10 % over the same grid",
             judge_equivalent,
         ),
         Claim(
             "infinity.f1-equivalent-large-ridge",
             "At a ridge as large as E[k] the equivalent kernel is a rough guide.",
-            common.OURS,
+            sources.OURS,
             "mean relative error at most 25 % at ridge 1 E[k]",
             judge_equivalent_large,
         ),
         Claim(
             "infinity.f1-equivalent-small-ridge",
             "At a small ridge the equivalent kernel is useless: off by up to nine tenths.",
-            common.OURS,
+            sources.OURS,
             "largest relative error at least 70 % at ridge 0.05 E[k]",
             judge_equivalent_small,
         ),

@@ -9,13 +9,14 @@ import plotly.graph_objects as go
 import xarray
 
 from specht.lab.jobs import Job
+from specht.papers import common
 from specht.papers.claims import Claim, Experiment, Results, Scale, Verdict, holds_if
-from specht.papers.view_from_infinity import common
+from specht.papers.view_from_infinity import sources
 from specht.papers.view_from_infinity.scaling import TOLERANCE
 from specht.report.figures import Plot
 from specht.report.html import Step, Table
 
-_HERE = f"{common.PACKAGE}.nonlinear"
+_HERE = f"{sources.PACKAGE}.nonlinear"
 WIDE, NARROW = 0.5, 0.1
 """Variances s_w of the embedding of two tokens, with s_p = 1."""
 CASES = (("linear", WIDE), ("erf", WIDE), ("erf", NARROW), ("relu", WIDE), ("relu", NARROW))
@@ -30,8 +31,8 @@ def measure_levels(activation: str, s_w: float, length: int) -> xarray.Dataset:
     arch = specht.Architecture(vocab=2, length=length, s_w=s_w, s_p=1.0, **fields)
     spec = specht.spectrum(arch, max_level=2)
     tops = {row.irrep.level: row for row in reversed(spec.rows) if not row.below_rounding}
-    values = [tops[m].eigenvalue / spec.trace if m in tops else 0.0 for m in common.LEVELS]
-    return common.record("levels", {"normalised": ("level", values)}, {"level": list(common.LEVELS)})
+    values = [tops[m].eigenvalue / spec.trace if m in tops else 0.0 for m in sources.LEVELS]
+    return common.record("levels", {"normalised": ("level", values)}, {"level": list(sources.LEVELS)})
 
 
 def jobs(scale: Scale) -> list[Job]:
@@ -103,7 +104,7 @@ def tables(results: Results) -> list[Table]:
 
 def _claim(name: str, sentence: str, activation: str, s_w: float) -> Claim:
     criterion = f"log-log slope of the top eigenvalue over E[k] is −m ± 0.3 for m = 1, 2, with s_w = {s_w:g}, s_p = 1, V = 2"
-    return Claim(f"infinity.e6-{name}", sentence, f"{common.SUGGESTED}: nonlinear activations", criterion, _judge(activation, s_w))
+    return Claim(f"infinity.e6-{name}", sentence, f"{sources.SUGGESTED}: nonlinear activations", criterion, _judge(activation, s_w))
 
 
 EXPERIMENT = Experiment(
@@ -114,7 +115,7 @@ EXPERIMENT = Experiment(
         Claim(
             "infinity.e6-second-level",
             "A nonlinear activation makes functions of two positions learnable, which the linear model never learns.",
-            f"{common.SUGGESTED}: nonlinear activations",
+            f"{sources.SUGGESTED}: nonlinear activations",
             "top eigenvalue of [L-2,2] above rounding for erf and ReLU, and not for the linear activation",
             judge_second_level,
         ),

@@ -10,12 +10,13 @@ import numpy as np
 import xarray
 
 from specht.lab.jobs import Job
+from specht.papers import common
 from specht.papers.claims import Claim, Experiment, Results, Scale, Verdict, holds_if
-from specht.papers.view_from_infinity import common
+from specht.papers.view_from_infinity import sources
 from specht.papers.view_from_infinity.blocks import EXACT
 from specht.report.html import Step, Table
 
-_HERE = f"{common.PACKAGE}.other"
+_HERE = f"{sources.PACKAGE}.other"
 
 
 def measure_symmetry(group: str, vocab: int, lengths: list[int]) -> xarray.Dataset:
@@ -165,14 +166,14 @@ EXPERIMENT = Experiment(
         Claim(
             "infinity.e9-rotations",
             "With relative positions on a ring the blocks are those of the cyclic group, with single and double eigenvalues.",
-            f"{common.SUMMARY}, open question",
+            f"{sources.SUMMARY}, open question",
             "off-block mass and spread within multiplets below 1e-10, and degeneracies of a generic kernel as predicted",
             _judge("rotations"),
         ),
         Claim(
             "infinity.e9-segments",
             "With two segments the blocks are those of a product of two symmetric groups.",
-            f"{common.SUMMARY}, open question",
+            f"{sources.SUMMARY}, open question",
             "off-block mass and spread within multiplets below 1e-10, and degeneracies of a generic kernel as predicted",
             _judge("segments"),
         ),

@@ -7,13 +7,14 @@ import plotly.graph_objects as go
 import xarray
 
 from specht.lab.jobs import Job
+from specht.papers import common
 from specht.papers.claims import Claim, Experiment, Results, Scale, Verdict, holds_if
-from specht.papers.view_from_infinity import common
+from specht.papers.view_from_infinity import sources
 from specht.papers.view_from_infinity.losses import VOCAB
 from specht.report.figures import Plot
 from specht.report.html import Step
 
-_HERE = f"{common.PACKAGE}.outputs"
+_HERE = f"{sources.PACKAGE}.outputs"
 
 
 def measure_outputs(
@@ -102,7 +103,7 @@ EXPERIMENT = Experiment(
         Claim(
             "infinity.q2-outputs",
             "Theory gives the mean output on sequences that were not trained on.",
-            common.ABSTRACT,
+            sources.ABSTRACT,
             "R² of the predicted mean output with the posterior mean averaged over data sets at least 0.95 on fresh sequences",
             judge,
         ),

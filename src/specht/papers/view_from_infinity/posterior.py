@@ -9,12 +9,13 @@ import plotly.graph_objects as go
 import xarray
 
 from specht.lab.jobs import Job
+from specht.papers import common
 from specht.papers.claims import Claim, Experiment, Results, Scale, Verdict, holds_if
-from specht.papers.view_from_infinity import common
+from specht.papers.view_from_infinity import sources
 from specht.report.figures import Plot
 from specht.report.html import Step, Table
 
-_HERE = f"{common.PACKAGE}.posterior"
+_HERE = f"{sources.PACKAGE}.posterior"
 LENGTH, SAMPLES, RIDGE = 4, 8, 1.0
 """Contexts of four of two tokens, so that all 32 sequences can be listed; eight of them are samples, and the ridge is E[k]."""
 SETTING = f"V = 2, L = {LENGTH}, {SAMPLES} samples, ridge E[k], LeCun variances, labels of variance one, heads of size 4"
@@ -300,21 +301,21 @@ WIDE_NETWORKS = Experiment(
         Claim(
             "infinity.q3-langevin",
             "Networks sampled by Langevin dynamics have the loss of the Gaussian process when they are wide.",
-            common.ABSTRACT,
+            sources.ABSTRACT,
             "loss within 10 % of the Gaussian process at the largest width, and nearer than at the smallest",
             judge_langevin,
         ),
         Claim(
             "infinity.e4-width",
             "The excess of the loss over that of the Gaussian process falls as one over the width.",
-            common.SUGGESTED,
+            sources.SUGGESTED,
             "log-log slope of the excess loss against the width −1 ± 0.3 at fixed N, erf",
             _judge_slope(excess),
         ),
         Claim(
             "infinity.e8-mean-output",
             "The leading deviation of the mean output is of order one over the width.",
-            f"{common.SUMMARY}, open question",
+            f"{sources.SUMMARY}, open question",
             "log-log slope of the deviation of the mean output against the width −1 ± 0.3, erf",
             _judge_slope(deviation),
         ),
@@ -333,7 +334,7 @@ HEADS = Experiment(
         Claim(
             "infinity.e4-heads",
             "Networks with more heads are nearer to the Gaussian process.",
-            common.OURS,
+            sources.OURS,
             "excess of the loss at the fewest heads above that at the most by more than three standard errors, at one width",
             judge_heads,
         ),
@@ -351,7 +352,7 @@ STEP_SIZE = Experiment(
         Claim(
             "infinity.e4-step",
             "The bias of a finite step size vanishes with it.",
-            common.SUGGESTED,
+            sources.SUGGESTED,
             "loss within 5 % of that at the smallest step where step times largest curvature is at most 0.1",
             judge_step,
         ),

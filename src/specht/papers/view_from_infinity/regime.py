@@ -9,12 +9,13 @@ import plotly.graph_objects as go
 import xarray
 
 from specht.lab.jobs import Job
+from specht.papers import common
 from specht.papers.claims import Claim, Experiment, Results, Scale, Verdict, holds_if
-from specht.papers.view_from_infinity import common
+from specht.papers.view_from_infinity import sources
 from specht.report.figures import Plot
 from specht.report.html import Step, Table
 
-_HERE = f"{common.PACKAGE}.regime"
+_HERE = f"{sources.PACKAGE}.regime"
 LENGTH = 6
 LARGE, SMALL = 8.0, 0.125
 """How large random networks are beside the target, in the two cases."""
@@ -107,7 +108,7 @@ def level_jobs(scale: Scale) -> list[Job]:
     return [
         Job.of(name, activation=activation, level=level, width=width, datasets=datasets, chains=chains, duration=duration, seed=0)
         for activation in activations
-        for level in common.LEVELS
+        for level in sources.LEVELS
     ]
 
 
@@ -144,7 +145,7 @@ def judge_order(results: Results) -> Verdict:
     """Losses of networks increase with the level, for every nonlinear activation, by more than two standard errors."""
     steps = []
     for activation in _nonlinear(results):
-        data = [_level(results, activation, m) for m in common.LEVELS]
+        data = [_level(results, activation, m) for m in sources.LEVELS]
         losses, errors = ([float(each[name]) for each in data] for name in ("net_loss", "net_loss_stderr"))
         steps += (np.diff(losses) / np.hypot(errors[1:], errors[:-1])).tolist()
     given = results[0].arguments
@@ -182,12 +183,12 @@ def plots(results: Results) -> list[Plot]:
 def level_plots(results: Results) -> list[Plot]:
     figure = go.Figure()
     for number, activation in enumerate(_activations(results)):
-        data = [_level(results, activation, m) for m in common.LEVELS]
-        common.add_line(figure, common.LEVELS, [float(d["theory_learned"]) for d in data], activation, number)
+        data = [_level(results, activation, m) for m in sources.LEVELS]
+        common.add_line(figure, sources.LEVELS, [float(d["theory_learned"]) for d in data], activation, number)
         values, errors = [float(d["net_learned"]) for d in data], [float(d["net_learned_stderr"]) for d in data]
-        common.add_points(figure, common.LEVELS, values, activation, number, errors=errors, legend=False)
+        common.add_points(figure, sources.LEVELS, values, activation, number, errors=errors, legend=False)
     common.finished(figure, x="level m", y="share learnt", linear_y=True)
-    figure.update_xaxes(type="linear", tickvals=list(common.LEVELS), ticktext=[str(m) for m in common.LEVELS])
+    figure.update_xaxes(type="linear", tickvals=list(sources.LEVELS), ticktext=[str(m) for m in sources.LEVELS])
     caption = (
         f"Lines: theory. Points: networks sampled from their posterior, from {N_LEARNT} samples. The linear model cannot learn level 2."
     )
@@ -220,7 +221,7 @@ def tables(results: Results) -> list[Table]:
 def level_tables(results: Results) -> list[Table]:
     rows = []
     for activation in _activations(results):
-        for m in common.LEVELS:
+        for m in sources.LEVELS:
             data = _level(results, activation, m)
             rows.append(
                 [
@@ -245,14 +246,14 @@ REGIME = Experiment(
         Claim(
             "infinity.e8-kernel",
             "Trained networks whose random outputs are large beside the target do what their tangent kernel predicts.",
-            f"{common.SUMMARY}, open question",
+            f"{sources.SUMMARY}, open question",
             "test loss and profile within 10 % of the kernel's, or two errors of at most 10 %, tangent kernel changed by at most 25 %",
             _judge_regime(LARGE, EASY[0], "kernel"),
         ),
         Claim(
             "infinity.e8-features",
             "Networks whose random outputs are small beside the target learn features, and the kernel does not describe them.",
-            common.OURS,
+            sources.OURS,
             "tangent kernel changed by more than 25 %, and test loss more than three standard errors from the kernel's",
             _judge_regime(SMALL, HARD[0], "features"),
         ),
@@ -276,14 +277,14 @@ NONLINEAR = Experiment(
         Claim(
             "infinity.q3-nonlinear",
             "Wide networks with nonlinear activations follow the Gaussian process in quality.",
-            common.ABSTRACT,
+            sources.ABSTRACT,
             "loss ordered by level as predicted, for erf, ReLU and GELU, each step above two standard errors",
             judge_order,
         ),
         Claim(
             "infinity.q3-learnability",
             "The share that networks learn of a target at each level is that of the Gaussian process.",
-            common.ABSTRACT,
+            sources.ABSTRACT,
             "share within 0.1 of that of exact inference on the same data for linear, erf, ReLU and GELU at levels 0, 1 and 2",
             judge_learnability,
         ),

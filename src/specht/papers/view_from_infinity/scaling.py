@@ -9,12 +9,13 @@ import plotly.graph_objects as go
 import xarray
 
 from specht.lab.jobs import Job
+from specht.papers import common
 from specht.papers.claims import Claim, Experiment, Results, Scale, Verdict, holds_if
-from specht.papers.view_from_infinity import common
+from specht.papers.view_from_infinity import sources
 from specht.report.figures import Plot
 from specht.report.html import Step, Table
 
-_HERE = f"{common.PACKAGE}.scaling"
+_HERE = f"{sources.PACKAGE}.scaling"
 TOLERANCE = 0.3
 """Of an exponent: section 7 of the notes."""
 PEAKED: dict[str, Any] = {"vocab": 4, "s_w": 1.0, "s_p": 3.0}
@@ -117,7 +118,7 @@ def regime(results: Results) -> str:
 
 def judge_slopes(results: Results, *, normalised: bool) -> Verdict:
     """Whether levels 0, 1 and 2 all fall as L^-m."""
-    powers = [exponent(results, FAMILIES[(m,) if m else ()], normalised) for m in common.LEVELS]
+    powers = [exponent(results, FAMILIES[(m,) if m else ()], normalised) for m in sources.LEVELS]
     resolved = [power for power in powers if power is not None]
     if len(resolved) < len(powers):
         return common.unresolved(regime(results))
@@ -232,7 +233,7 @@ def tables(results: Results) -> list[Table]:
     return [Table(("irrep", "eigenvalue", "eigenvalue / E[k]"), rows, note, "Exponents of the length")]
 
 
-def _claim(name: str, sentence: str, criterion: str, judge: Any, citation: str = f"{common.POSTER}, figure on the spectrum") -> Claim:
+def _claim(name: str, sentence: str, criterion: str, judge: Any, citation: str = f"{sources.POSTER}, figure on the spectrum") -> Claim:
     return Claim(f"infinity.f2-{name}", sentence, citation, criterion, judge)
 
 
@@ -273,14 +274,14 @@ EXPERIMENT = Experiment(
             "At LeCun variances raw eigenvalues fall as their bound, too: the unit does not matter.",
             "slope of the raw top eigenvalue is −m ± 0.3, m = 0, 1, 2, V = 4, s_w = 1/4, s_p = 1",
             judge_raw_lecun,
-            common.OURS,
+            sources.OURS,
         ),
         _claim(
             "normalised-peaked",
             "For peaked attention eigenvalues over E[k] fall as their bound, too.",
             "slope of the top eigenvalue over E[k] is −m ± 0.3, m = 0, 1, 2, V = 4, s_w = 1, s_p = 3",
             judge_normalised_peaked,
-            common.OURS,
+            sources.OURS,
         ),
         _claim(
             "bound",

@@ -9,13 +9,14 @@ import plotly.graph_objects as go
 import xarray
 
 from specht.lab.jobs import Job
+from specht.papers import common
 from specht.papers.claims import Claim, Experiment, Results, Scale, Verdict, holds_if
-from specht.papers.view_from_infinity import common
+from specht.papers.view_from_infinity import sources
 from specht.papers.view_from_infinity.blocks import EXACT
 from specht.report.figures import Plot
 from specht.report.html import Step, Table
 
-_HERE = f"{common.PACKAGE}.symmetries"
+_HERE = f"{sources.PACKAGE}.symmetries"
 VOCAB = 2
 
 
@@ -190,42 +191,42 @@ EXPERIMENT = Experiment(
         Claim(
             "infinity.e2-exact",
             "On exchangeable data multiplets are exactly degenerate.",
-            common.SUGGESTED,
+            sources.SUGGESTED,
             "relative splitting of every multiplet below 1e-10",
             judge_exact,
         ),
         Claim(
             "infinity.e2-graded",
             "Where order matters by a degree ε, multiplets split in proportion to it.",
-            common.SUGGESTED,
+            sources.SUGGESTED,
             "log-log slope of the splitting against ε is 1 ± 0.1",
             judge_graded,
         ),
         Claim(
             "infinity.e2-no-positions",
             "Without positions only the trivial irrep is left.",
-            common.SUGGESTED,
+            sources.SUGGESTED,
             "largest other eigenvalue below 1e-10 E[k]",
             judge_without_positions,
         ),
         Claim(
             "infinity.e2-readout",
             "Moving the readout token too is no symmetry of the network.",
-            common.SUGGESTED,
+            sources.SUGGESTED,
             "splitting above 1 % if the readout token is permuted, below 1e-10 if it is not",
             judge_readout,
         ),
         Claim(
             "infinity.e2-generic-hmm",
             "A mixture of hidden Markov models is a law that permutations leave as it is.",
-            f"{common.POSTER}, data and assumption of the theory",
+            f"{sources.POSTER}, data and assumption of the theory",
             "total variation from its average over orders below 0.01",
             judge_generic,
         ),
         Claim(
             "infinity.e2-static-hmm",
             "A mixture of hidden Markov models is such a law where every hidden chain keeps its state for ever or forgets it at each step.",
-            common.OURS,
+            sources.OURS,
             "total variation from its average over orders below 1e-10",
             judge_special,
         ),

@@ -9,8 +9,9 @@ import numpy as np
 
 from specht.corpus.shuffles import NULLS
 from specht.lab.jobs import Job
+from specht.papers import common
 from specht.papers.claims import Claim, Experiment, Result, Results, Scale, Verdict, holds_if, lacking
-from specht.papers.view_from_infinity import common
+from specht.papers.view_from_infinity import sources
 from specht.papers.view_from_infinity.text_blocks import HALF_TYPES
 from specht.papers.view_from_infinity.text_figures import blocks_of, cosines_of, likeness_of, means, plots, scored, tables
 from specht.papers.view_from_infinity.texts import (
@@ -36,7 +37,9 @@ ALIKE, APART, MARGIN = 0.95, 0.9, 0.08
 
 def _blocks_job(scale: Scale, corpus: str = TEXT, **more: Any) -> Job:
     given = common.at_scale(scale, smoke={"vocab": 50, "size": CUT}, quick={"vocab": 300, "size": None}, full={"vocab": 1000, "size": None})
-    return Job.of(f"{common.PACKAGE}.text_blocks:measure_blocks", corpus=corpus, content=content_of(corpus), length=WINDOW, **given, **more)
+    return Job.of(
+        f"{sources.PACKAGE}.text_blocks:measure_blocks", corpus=corpus, content=content_of(corpus), length=WINDOW, **given, **more
+    )
 
 
 def jobs(scale: Scale) -> list[Job]:
@@ -162,7 +165,7 @@ def symmetry_tables(results: Results) -> list[Table]:
     return ([Table(header, rows, title="Exchangeable share of the correlations")] if rows else []) + missing_table(results)
 
 
-_POSTER = f"{common.POSTER}, figure on WikiText-2"
+_POSTER = f"{sources.POSTER}, figure on WikiText-2"
 FIGURE = Experiment(
     name="infinity.f3",
     title="Permutation symmetry of WikiText-2",
@@ -196,21 +199,21 @@ FIGURE = Experiment(
         Claim(
             "infinity.f3-iid",
             "Where tokens are not centred, independent tokens give the same picture.",
-            common.OURS,
+            sources.OURS,
             "text with all its tokens shuffled: mean cosine within k ≠ 0 above 0.95 and with k = 0 below 0.9; not centred",
             judge_iid,
         ),
         Claim(
             "infinity.f3-off-site",
             "Blocks at k ≠ 0 stay alike without the covariance of a single position, which all of them share.",
-            common.OURS,
+            sources.OURS,
             "mean cosine within k ≠ 0 of C(k) less that covariance above 0.95, with or without sampling noise; centred, L = 64",
             judge_off_site,
         ),
         Claim(
             "infinity.f3-order",
             "The cosine within k ≠ 0 orders corpora by their symmetry.",
-            common.OURS,
+            sources.OURS,
             "of any two corpora among text, code and bases of DNA that with the larger exchangeable share S has the larger cosine, so that "
             "Kendall's tau is 1",
             judge_order,
@@ -249,7 +252,7 @@ SYMMETRY = Experiment(
         Claim(
             "infinity.q8-wikitext",
             "WikiText has a degree of permutation symmetry in its principal components.",
-            common.ABSTRACT,
+            sources.ABSTRACT,
             "the figure's criteria for cosines and eigenvalues hold, and the exchangeable share S of the correlations is above 0 with its "
             "95 % interval",
             judge_symmetry,

@@ -15,7 +15,7 @@ from specht.corpus.measure import COMPONENTS, KINDS
 from specht.corpus.shuffles import Null
 from specht.corpus.survey import Settings, Survey, plan_survey, take_census
 from specht.corpus.vocabulary import TypeCounts, Vocabulary
-from specht.papers.view_from_infinity import common
+from specht.papers import common
 from specht.papers.view_from_infinity.texts import known_types, missing, opened
 
 HALF_TYPES = 100

@@ -7,8 +7,8 @@ import plotly.graph_objects as go
 
 from specht.corpus.harmonics import Kind, Likeness
 from specht.corpus.measure import KINDS
+from specht.papers import common
 from specht.papers.claims import Result, Results
-from specht.papers.view_from_infinity import common
 from specht.papers.view_from_infinity.texts import TEXT, finished_names, missing_table
 from specht.report.figures import Plot
 from specht.report.html import Table

@@ -20,11 +20,12 @@ from specht.corpus.survey import Settings, plan_survey, take_census
 from specht.corpus.vocabulary import UNKNOWN, TypeCounts
 from specht.errors import InputError
 from specht.lab.jobs import Job
+from specht.papers import common
 from specht.papers.claims import Result, Results, Scale, Verdict, lacking
-from specht.papers.view_from_infinity import common
+from specht.papers.view_from_infinity import sources
 from specht.report.html import Table
 
-_HERE = f"{common.PACKAGE}.texts"
+_HERE = f"{sources.PACKAGE}.texts"
 TEXT, BODY, CODE, GENOME = "wikitext-2", "wikitext-2-body", "stdlib", "ecoli-genome"
 """With headings and line ends, without them; what every machine has; and what is no text."""
 WINDOW, TYPES = 64, 500

@@ -11,12 +11,13 @@ import plotly.graph_objects as go
 import xarray
 
 from specht.lab.jobs import Job
+from specht.papers import common
 from specht.papers.claims import Claim, Experiment, Results, Scale, Verdict, holds_if
-from specht.papers.view_from_infinity import common
+from specht.papers.view_from_infinity import sources
 from specht.report.figures import Plot
 from specht.report.html import Step, Table
 
-_HERE = f"{common.PACKAGE}.theorem"
+_HERE = f"{sources.PACKAGE}.theorem"
 
 
 def measure_polynomials(length: int) -> xarray.Dataset:
@@ -144,21 +145,21 @@ EXPERIMENT = Experiment(
         Claim(
             "infinity.q5-multilinear",
             "Multilinear polynomials of degree d in L variables hold the irreps [L-m,m], m = 0 to min(d, L-d), once each and no others.",
-            f"{common.POSTER}, theorem",
+            f"{sources.POSTER}, theorem",
             "no irrep with another multiplicity, for all d ≤ L ≤ 10, by numerical isotypic projection",
             judge_theorem,
         ),
         Claim(
             "infinity.q5-dimension",
             "The dimension of [L-m,m] grows as the m-th power of the length.",
-            f"{common.POSTER}, theorem",
+            f"{sources.POSTER}, theorem",
             "log-log slope m ± 0.1 for m = 0 to 3 at long lengths",
             judge_growth,
         ),
         Claim(
             "infinity.q5-two-rows",
             "With two tokens all irreps have two rows, as in the theorem; with three or more a network sees others too.",
-            f"{common.OURS}: the theorem is about one variable a position",
+            f"{sources.OURS}: the theorem is about one variable a position",
             "top eigenvalue of irreps with three rows over that of [L-2,2]: at most 1e-10 for V = 2, at least 0.01 for V > 2",
             judge_rows,
         ),

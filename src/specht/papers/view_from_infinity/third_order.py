@@ -17,8 +17,9 @@ from specht.corpus.shuffles import Null
 from specht.corpus.survey import Settings, plan_survey, take_census
 from specht.corpus.third import ThirdMoments, third_score
 from specht.lab.jobs import Job
+from specht.papers import common
 from specht.papers.claims import Claim, Experiment, Result, Results, Scale, Verdict, holds_if
-from specht.papers.view_from_infinity import common
+from specht.papers.view_from_infinity import sources
 from specht.papers.view_from_infinity.texts import (
     BODY,
     CUT,
@@ -32,7 +33,7 @@ from specht.papers.view_from_infinity.texts import (
 from specht.report.figures import Plot
 from specht.report.html import Step, Table
 
-_HERE = f"{common.PACKAGE}.third_order"
+_HERE = f"{sources.PACKAGE}.third_order"
 SETTING = {"length": 16, "vocab": 20}
 """A window and a vocabulary whose triples fit into memory."""
 _BLOCKS = 12
@@ -174,7 +175,7 @@ EXPERIMENT = Experiment(
         Claim(
             "infinity.e7-third-order",
             "Third-order correlations of text are permutation symmetric to a degree.",
-            f"{common.SUMMARY}, open question",
+            f"{sources.SUMMARY}, open question",
             "95 % interval of the exchangeable share S₃ of third cumulants above 0, and S₃ = 1 within three standard errors for windows "
             "shuffled inside",
             judge_third,
@@ -182,7 +183,7 @@ EXPERIMENT = Experiment(
         Claim(
             "infinity.e7-less",
             "Third-order correlations of text are less permutation symmetric than those of second order.",
-            common.OURS,
+            sources.OURS,
             "95 % interval of S₃ below that of S, with the same window, vocabulary and metric",
             judge_less,
         ),

@@ -10,12 +10,13 @@ import plotly.graph_objects as go
 import xarray
 
 from specht.lab.jobs import Job
+from specht.papers import common
 from specht.papers.claims import Claim, Experiment, Results, Scale, Verdict, holds_if
-from specht.papers.view_from_infinity import common, scaling
+from specht.papers.view_from_infinity import scaling, sources
 from specht.report.figures import Plot
 from specht.report.html import Step, Table
 
-_HERE = f"{common.PACKAGE}.tightness"
+_HERE = f"{sources.PACKAGE}.tightness"
 STEEP = -1.5
 """Slope of the raw eigenvalue of [L-1,1] below which softmax attention has left the window."""
 FACTOR = 4.0
@@ -189,28 +190,28 @@ EXPERIMENT = Experiment(
         Claim(
             "infinity.e10-crossover",
             "The exponent of the linear model at any variances depends on the length over a crossover length alone.",
-            f"{common.OURS}: L* = V (s_p/s_w)² for uniform tokens",
+            f"{sources.OURS}: L* = V (s_p/s_w)² for uniform tokens",
             "local slope of [L-1,1] over E[k] within 0.15 of −1 − L/(L + L*), from 0.1 to 10 L*, where L* is 400 or more",
             judge_crossover,
         ),
         Claim(
             "infinity.e10-limits",
             "The bound is tight well below the crossover, and the exponent is doubled well beyond.",
-            common.OURS,
+            sources.OURS,
             "slope −1 ± 0.3 at L ≤ L*/4 and −2 ± 0.3 at L ≥ 4 L*",
             judge_limits,
         ),
         Claim(
             "infinity.e10-softmax-inside",
             "Raw eigenvalues of softmax attention fall as their bound where few positions dominate.",
-            common.OURS,
+            sources.OURS,
             "raw slope of [L-1,1] is −1 ± 0.3 where L < exp(s_p (s_w + s_p))/4",
             judge_softmax_inside,
         ),
         Claim(
             "infinity.e10-softmax-outside",
             "They fall faster where attention is spread over many positions.",
-            common.OURS,
+            sources.OURS,
             "raw slope of [L-1,1] at most −1.5 where L > 4 exp(s_p (s_w + s_p))",
             judge_softmax_outside,
         ),

@@ -9,12 +9,13 @@ import plotly.graph_objects as go
 import xarray
 
 from specht.lab.jobs import Job
+from specht.papers import common
 from specht.papers.claims import Claim, Experiment, Results, Scale, Verdict, holds_if
-from specht.papers.view_from_infinity import common
+from specht.papers.view_from_infinity import sources
 from specht.report.figures import Plot
 from specht.report.html import Step, Table
 
-_HERE = f"{common.PACKAGE}.width"
+_HERE = f"{sources.PACKAGE}.width"
 VOCAB, LENGTH, INPUTS = 3, 4, 5
 """Five sequences of four context tokens and a readout token, out of three tokens, with s_w = 0.6 and s_p = 0.5."""
 HEAD_SIZE = 8
@@ -241,42 +242,42 @@ EXPERIMENT = Experiment(
         Claim(
             "infinity.q1-nngp",
             "The covariance of random networks tends to the NNGP kernel as width, heads and head size grow.",
-            f"{common.POSTER}; {common.SUMMARY}",
+            f"{sources.POSTER}; {sources.SUMMARY}",
             "relative Frobenius error at most 2 % at the largest width where it is known to 1 %, smaller than at the smallest",
             judge_nngp,
         ),
         Claim(
             "infinity.q1-ntk",
             "The tangent kernel of random networks tends to the NTK.",
-            f"{common.POSTER}; {common.SUMMARY}",
+            f"{sources.POSTER}; {sources.SUMMARY}",
             "relative Frobenius error at most 2 % at the largest width where it is known to 1 %, smaller than at the smallest",
             judge_ntk,
         ),
         Claim(
             "infinity.q1-nine",
             "In the fully linear model the NTK is nine times the NNGP kernel, so it teaches nothing new there.",
-            common.OURS,
+            sources.OURS,
             "NTK / NNGP = 9 within 1e-10 for every entry",
             judge_ratio,
         ),
         Claim(
             "infinity.e1-bias",
             "The bias of the kernel falls as one over the width.",
-            common.SUGGESTED,
+            sources.SUGGESTED,
             "log-log slope −1 ± 0.3 against the width, linear model",
             judge_bias,
         ),
         Claim(
             "infinity.e1-fluctuation",
             "The fluctuation of a single network falls as one over the root of the width.",
-            common.SUGGESTED,
+            sources.SUGGESTED,
             "log-log slope −0.5 ± 0.1 against the width, softmax + erf",
             judge_fluctuation,
         ),
         Claim(
             "infinity.e1-heads",
             "The fluctuation of a single network falls as one over the root of the number of heads, where they are few.",
-            common.SUGGESTED,
+            sources.SUGGESTED,
             "log-log slope −0.5 ± 0.15 against the number of heads, softmax + erf, at a width far above it",
             judge_heads,
         ),

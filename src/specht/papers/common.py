@@ -1,4 +1,4 @@
-"""What the experiments of this paper share: how measurements are kept, told apart, fitted and drawn."""
+"""What the experiments of all papers share: how measurements are kept, told apart, fitted and drawn."""
 
 from __future__ import annotations
 
@@ -12,14 +12,6 @@ import xarray
 from specht.papers.claims import Result, Results, Scale, Verdict
 from specht.report.figures import GREY, SERIES_COLOURS, style_log_axes
 
-PACKAGE = "specht.papers.view_from_infinity"
-POSTER = "Poster of Lavie, Gur-Ari & Ringel 2024"
-SUMMARY = "Summary of Lavie, Gur-Ari & Ringel 2024"
-ABSTRACT = "Abstract of Lavie, Gur-Ari & Ringel 2024"
-SUGGESTED = "Experiment suggested in the summary of Lavie, Gur-Ari & Ringel 2024"
-OURS = "Not in the paper: a limit of it that was found here"
-LEVELS = (0, 1, 2)
-"""Levels m of the irreps [L-m,m] that are followed."""
 HEIGHT = 440
 """Of a figure whose legend has up to six lines on a telephone; each further one adds to it."""
 
