@@ -5,7 +5,9 @@ r"""What training makes small, and how its success is told: one number a sample,
 | mse | $\|f - y\|^2$, summed over outputs | numbers (n, outputs) | none |
 | hinge | $\max(0, 1 - y f)$, summed over outputs | −1 or 1, (n, outputs) | sign of the first output |
 | logistic | $\log(1 + e^{-y f})$, summed over outputs | −1 or 1, (n, outputs) | sign of the first output |
-| cross-entropy | $-\log \mathrm{softmax}(f)_y$ | classes 0, 1, ... in one column (n, 1) | largest output |
+| cross-entropy | $-\log \mathrm{softmax}(f)_y$, mean over columns | classes 0, 1, ... (n, columns) | largest outputs, of all columns |
+
+Labels of several columns are as many choices: outputs are one group of classes a column, one after the other.
 """
 
 from __future__ import annotations
@@ -33,6 +35,10 @@ class Judgement(NamedTuple):
     """One where the prediction is right and zero elsewhere; None for numbers, which are never just right."""
 
 
+def _choices(outputs: Outputs, labels: Labels) -> Float[Array, "n columns classes"]:
+    return outputs.reshape(len(outputs), labels.shape[1], -1)
+
+
 def _same_sign(outputs: Outputs, labels: Labels) -> Float[Array, " n"]:
     return (outputs[:, 0] * labels[:, 0] > 0).astype(jnp.float32)
 
@@ -42,8 +48,8 @@ JUDGEMENTS: dict[str, Judgement] = {
     "hinge": Judgement(lambda f, y: optax.losses.hinge_loss(f, y).sum(axis=-1), _same_sign),
     "logistic": Judgement(lambda f, y: optax.losses.sigmoid_binary_cross_entropy(f, (y + 1) / 2).sum(axis=-1), _same_sign),
     "cross-entropy": Judgement(
-        lambda f, y: optax.losses.softmax_cross_entropy_with_integer_labels(f, y[:, 0]),
-        lambda f, y: (f.argmax(axis=-1) == y[:, 0]).astype(jnp.float32),
+        lambda f, y: optax.losses.softmax_cross_entropy_with_integer_labels(_choices(f, y), y).mean(axis=-1),
+        lambda f, y: (_choices(f, y).argmax(axis=-1) == y).all(axis=-1).astype(jnp.float32),
     ),
 }
 
@@ -83,10 +89,14 @@ def check_outputs(loss: str, outputs: tuple[int, ...], y: np.ndarray) -> None:
         if outputs[1] != columns:
             raise InputError(f"The model has {outputs[1]} outputs and labels have {columns} columns: give as many of one as of the other.")
         return
-    if columns != 1:
-        raise InputError(f"Labels of cross-entropy are one column of classes, and there are {columns}: number the classes.")
-    if y.max() >= outputs[1]:
-        raise InputError(f"Labels name class {int(y.max())} and the model has {outputs[1]} outputs, one for each class: give it more.")
+    if outputs[1] % columns:
+        raise InputError(
+            f"Labels of cross-entropy have {columns} columns, and {outputs[1]} outputs cannot be shared out between them: "
+            f"give a multiple of {columns}."
+        )
+    if y.max() >= outputs[1] // columns:
+        share = f"{outputs[1]} outputs" if columns == 1 else f"{outputs[1] // columns} outputs a column"
+        raise InputError(f"Labels name class {int(y.max())} and the model has {share}, one for each class: give it more.")
 
 
 def _odd_one(array: np.ndarray) -> Any:

@@ -1,4 +1,4 @@
-r"""The transformer of an `Architecture` at finite width, in float32.
+r"""The transformer of an `Architecture` at finite width, in float32 unless it is taken to float64.
 
 Every trained array is a `Weight`: Gaussian numbers beside the scale that the forward pass multiplies by. With parametrisation
 "ntk" the numbers are $N(0, 1)$ and the scales are those written in `specht.architecture`; with "standard" the scale is folded into
@@ -10,7 +10,8 @@ Axes in einsum: n sequences, a query positions, b key positions, h heads, k head
 from __future__ import annotations
 
 import math
-from typing import Literal, NamedTuple, TypeAlias, get_args
+from collections.abc import Callable
+from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
 import equinox as eqx
 import jax
@@ -20,7 +21,7 @@ from jax.core import Tracer
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from specht.architecture import Architecture
-from specht.errors import InputError, unknown_choice, whole_number
+from specht.errors import InputError, finite_number, unknown_choice, whole_number
 
 Parametrisation = Literal["ntk", "standard"]
 Tokens: TypeAlias = Int[Array, "n columns"] | Int[np.ndarray, "n columns"]
@@ -62,16 +63,18 @@ class Weight(eqx.Module):
 class _Weights:
     """A supply of random weights for one network, drawn in one piece: each random program takes about a second to compile."""
 
-    def __init__(self, key: PRNGKeyArray, count: int, parametrisation: str):
+    def __init__(self, key: PRNGKeyArray, count: int, parametrisation: str, deviation: float | None = None):
         padded = 2**14 * math.ceil(count / 2**14)  # few different lengths, so that small networks share one program
         numbers = jax.random.normal(key, (padded,), jnp.float32)
         # Cut up by NumPy, where slices cost nothing, unless the key is traced.
         self.numbers = numbers if isinstance(numbers, Tracer) else np.asarray(numbers)
         self.used = 0
         self.folded = parametrisation == "standard"
+        self.deviation = deviation
 
     def draw(self, shape: tuple[int, ...], variance: float) -> Weight:
-        """A weight whose entries, scale included, have the given variance."""
+        """A weight whose entries, scale included, have the given variance, unless all weights have one deviation."""
+        variance = variance if self.deviation is None else self.deviation**2
         start, self.used = self.used, self.used + math.prod(shape)
         normal, scale = self.numbers[start : self.used].reshape(shape), math.sqrt(variance)
         return Weight(jnp.asarray(scale * normal), 1.0, variance) if self.folded else Weight(jnp.asarray(normal), scale, 1.0)
@@ -110,12 +113,25 @@ class Block(eqx.Module):
         first_query: int = 0,
     ) -> Float[Array, "n queries width"]:
         """The stream after this block at positions `first_query` and later."""
-        before = layer_norm if self.arch.norm == "pre" else _unchanged
+        before = self._before
         after = layer_norm if self.arch.norm == "post" else _unchanged
         attended = self.attend(before(stream), positions, visible, first_query)
         attended = after(stream[:, first_query:] + attended if self.arch.residual else attended)
         hidden = _ACTIVATIONS[self.arch.activation](self.dense.contract("nai,io->nao", before(attended)))
         return after(hidden if self.branch is None else attended + self.branch.contract("nai,io->nao", hidden))
+
+    @property
+    def _before(self) -> Callable[[Any], Any]:
+        return layer_norm if self.arch.norm == "pre" else _unchanged
+
+    def attended(
+        self,
+        stream: Float[Array, "n columns width"],
+        positions: Float[Array, "... columns width"] | None,
+        visible: Bool[Array, "n columns columns"],
+    ) -> Float[Array, "n columns width"]:
+        """What attention makes of the stream that enters this block, before anything is added to it."""
+        return self.attend(self._before(stream), positions, visible)
 
     def attend(
         self,
@@ -163,6 +179,7 @@ class Network(eqx.Module):
         key: PRNGKeyArray,
         parametrisation: Parametrisation | str = "ntk",
         outputs: int = 1,
+        deviation: float | None = None,
     ) -> Network:
         """A network at initialisation.
 
@@ -170,6 +187,7 @@ class Network(eqx.Module):
             size: width, heads and head size.
             parametrisation: "ntk", raw weights N(0, 1) with scales in the forward pass; "standard", weights N(0, variance / fan-in).
             outputs: columns of the readout matrix.
+            deviation: standard deviation of every weight, as many language models begin with (0.02), instead of what the architecture says.
         """
         size, outputs = _checked_size(arch, size), whole_number("outputs", outputs, at_least=1)
         width, heads, head_size = size
@@ -177,7 +195,8 @@ class Network(eqx.Module):
             raise unknown_choice("parametrisation", parametrisation, get_args(Parametrisation))
         block = heads * width * head_size * (3 if arch.scaling == "tied" else 4) + width**2 * (1 + arch.residual)
         count = width * (arch.symbols + arch.columns + width + outputs) + arch.depth * block  # enough for any positions and extra layer
-        weights = _Weights(key, count, parametrisation)
+        deviation = None if deviation is None else finite_number("deviation", deviation, above=0.0)
+        weights = _Weights(key, count, parametrisation, deviation)
         return cls(
             embedding=weights.draw((arch.symbols, width), arch.token_variance),
             position=weights.draw((arch.columns, width), arch.s_p) if arch.positions == "learned" else None,
@@ -186,6 +205,10 @@ class Network(eqx.Module):
             readout=weights.draw((width, outputs), arch.s_2 / width),
             arch=arch,
         )
+
+    def in_double(self) -> Network:
+        """The same network in float64, to be made and called inside `jax.enable_x64(True)`."""
+        return jax.tree.map(lambda leaf: jnp.asarray(leaf, jnp.float64), self)
 
     def prior_variances(self) -> Network:
         """The variance of every weight at initialisation, in the place of the weight."""
@@ -212,7 +235,7 @@ class Network(eqx.Module):
         if self.arch.norm == "pre":
             stream = layer_norm(stream)
         if pooled:
-            real = _real(tokens, mask).astype(jnp.float32)
+            real = _real(tokens, mask).astype(stream.dtype)
             hidden = jnp.einsum("na,nai->ni", real / real.sum(axis=1, keepdims=True), stream)
         else:
             hidden = stream[:, -1]
@@ -224,13 +247,25 @@ class Network(eqx.Module):
         """The stream at every position: the embedding, then what each block hands on."""
         return self._streams(tokens, mask, key, last_queries=self.arch.columns)
 
-    def _streams(self, tokens: Tokens, mask: Mask | None, key: PRNGKeyArray | None, last_queries: int) -> list[Float[Array, "n _ width"]]:
-        """The streams, of which the last holds only the final `last_queries` positions: nothing reads the others."""
+    def attended(
+        self, tokens: Tokens, mask: Mask | None = None, *, key: PRNGKeyArray | None = None
+    ) -> list[Float[Array, "n columns width"]]:
+        """What the attention of each block makes of its stream, at every position, before anything is added to it."""
+        visible, (_, positions) = self._visible(tokens, mask), self._embed(tokens, key)
+        streams = self.streams(tokens, mask, key=key)
+        return [block.attended(stream, positions, visible) for block, stream in zip(self.blocks, streams[:-1], strict=True)]
+
+    def _visible(self, tokens: Tokens, mask: Mask | None) -> Bool[Array, "n columns columns"]:
+        """Which positions (last axis) each position may read."""
         columns = self.arch.columns
         if tokens.shape[1] != columns:
             raise InputError(f"tokens have {tokens.shape[1]} columns, and {self.arch} needs {columns}.")
-        visible = _real(tokens, mask)[:, None, :]  # (n, 1, columns)
-        visible &= jnp.tri(columns, dtype=bool)[None] if self.arch.causal else jnp.ones((1, columns, columns), bool)
+        real = _real(tokens, mask)[:, None, :]  # (n, 1, columns)
+        return real & (jnp.tri(columns, dtype=bool)[None] if self.arch.causal else jnp.ones((1, columns, columns), bool))
+
+    def _streams(self, tokens: Tokens, mask: Mask | None, key: PRNGKeyArray | None, last_queries: int) -> list[Float[Array, "n _ width"]]:
+        """The streams, of which the last holds only the final `last_queries` positions: nothing reads the others."""
+        columns, visible = self.arch.columns, self._visible(tokens, mask)
         stream, positions = self._embed(tokens, key)
         streams = [stream]
         for layer, block in enumerate(self.blocks, start=1):
@@ -254,15 +289,16 @@ class Network(eqx.Module):
     def _positions(self, n: int, key: PRNGKeyArray | None) -> Float[Array, "_ columns width"] | None:
         """What positions add; one for all sequences (1, columns, width), or one for each (n, columns, width)."""
         columns, width, size = self.arch.columns, self.embedding.raw.shape[1], math.sqrt(self.arch.s_p)
+        precision = self.embedding.raw.dtype
         if self.position is not None:
             return self.position.scale * self.position.raw[None]
         if self.arch.positions == "sinusoidal":
-            sin, cos = _waves(np.arange(columns), width // 2)
+            sin, cos = _waves(np.arange(columns), width // 2, precision)
             return size * math.sqrt(2) * jnp.concatenate([sin, cos], axis=1)[None]  # squared norm is exactly s_p * width
         if self.arch.positions == "stochastic":
             if key is None:
                 raise InputError("Stochastic positions are drawn anew at every call: pass key=jax.random.key(...).")
-            return size * jax.random.rademacher(key, (n, columns, width), jnp.float32)
+            return size * jax.random.rademacher(key, (n, columns, width), precision)
         return None
 
 
@@ -287,16 +323,18 @@ def layer_norm(stream: Float[Array, "n positions width"]) -> Float[Array, "n pos
 def rotate(vectors: Float[Array, "n heads positions size"], first_position: int = 0) -> Float[Array, "n heads positions size"]:
     r"""Rotary positions: turn the plane of coordinates $(i, i + d_k/2)$ at position a by the angle $a\, w_i$."""
     positions, size = vectors.shape[2:]
-    sin, cos = (wave[None, None] for wave in _waves(first_position + np.arange(positions), size // 2))
+    sin, cos = (wave[None, None] for wave in _waves(first_position + np.arange(positions), size // 2, vectors.dtype))
     left, right = jnp.split(vectors, 2, axis=-1)
     return jnp.concatenate([left * cos - right * sin, left * sin + right * cos], axis=-1)
 
 
-def _waves(positions: Int[np.ndarray, " positions"], count: int) -> tuple[Float[Array, "positions count"], Float[Array, "positions count"]]:
+def _waves(
+    positions: Int[np.ndarray, " positions"], count: int, precision: Any
+) -> tuple[Float[Array, "positions count"], Float[Array, "positions count"]]:
     r"""Sine and cosine of $a\, w_i$ with $w_i = 10^{-4 (i + 1/2)/\mathrm{count}}$, the midpoint rule over geometric frequencies."""
     frequencies = _LOWEST_FREQUENCY ** ((np.arange(count) + 0.5) / count)
     angles = positions[:, None] * frequencies[None]
-    return jnp.asarray(np.sin(angles), jnp.float32), jnp.asarray(np.cos(angles), jnp.float32)
+    return jnp.asarray(np.sin(angles), precision), jnp.asarray(np.cos(angles), precision)
 
 
 def _real(tokens: Tokens, mask: Mask | None) -> Bool[Array, "n columns"]:
