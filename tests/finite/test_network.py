@@ -45,6 +45,43 @@ def test_forward_pass_matches_loops(options):
         np.testing.assert_allclose(outputs[:, 0], expected, rtol=2e-4, atol=2e-5)
 
 
+@pytest.mark.parametrize("options", OPTIONS.values(), ids=OPTIONS)
+def test_double_precision_matches_loops(options):
+    arch = architecture(**options)
+    network, tokens, key = network_of(arch), sequences(arch), jax.random.key(3)
+    with jax.enable_x64(True):
+        signs = drawn_signs(arch, network.in_double(), tokens, key)  # others than in float32
+        outputs = np.asarray(outputs_of(network.in_double(), tokens, None, key))
+    assert outputs.dtype == np.float64
+    every = np.ones(tokens.shape[1], bool)
+    expected = [
+        reference(arch, raw_weights(network), row, every, None if signs is None else signs[number]) for number, row in enumerate(tokens)
+    ]
+    np.testing.assert_allclose(outputs[:, 0], expected, rtol=1e-10, atol=1e-12)
+
+
+@pytest.mark.parametrize("norm", ["none", "pre", "post"])
+@pytest.mark.parametrize("positions", ["learned", "stochastic"])
+def test_blocks_go_on_from_what_attention_hands_on(norm, positions):
+    arch = architecture(attention="softmax", activation="relu", depth=2, residual=True, norm=norm, positions=positions, causal=True)
+    network, tokens, key = network_of(arch), sequences(arch), jax.random.key(3)
+    weights = raw_weights(network)
+
+    def normal(values):
+        return (values - values.mean(axis=-1, keepdims=True)) / values.std(axis=-1, keepdims=True)
+
+    with jax.enable_x64(True):
+        double = network.in_double()
+        streams, attended = (np.asarray(each) for each in (double.streams(tokens, key=key), double.attended(tokens, key=key)))
+    assert attended.shape == (2, len(tokens), arch.columns, SIZE.width)
+    for layer in range(2):
+        o = streams[layer] + attended[layer]
+        o = normal(o) if norm == "post" else o
+        dense = np.sqrt(arch.s_1 / SIZE.width) * (normal(o) if norm == "pre" else o) @ weights[f"dense{layer}"]
+        after = o + np.maximum(dense, 0.0) @ weights[f"branch{layer}"] / np.sqrt(SIZE.width)
+        np.testing.assert_allclose(streams[layer + 1], normal(after) if norm == "post" else after, rtol=1e-9, atol=1e-10)
+
+
 @pytest.mark.parametrize("readout", ["last", "mean"])
 def test_streams_end_where_the_hidden_vector_begins(readout):
     arch = architecture(attention="softmax", activation="erf", depth=2, readout=readout)
@@ -157,6 +194,15 @@ def test_standard_weights_have_variance_over_fan_in():
     for name, variance in variances.items():
         squares = np.array([sample[name] for sample in samples]) ** 2
         assert abs(squares.mean() - variance) < 5 * variance * math.sqrt(2 / squares.size), name  # var of z^2 is 2 var(z)^2
+
+
+def test_all_weights_can_have_one_deviation():
+    network = Network.init(architecture(), Size(64, 4, 16), key=jax.random.key(0), deviation=0.02)
+    weights = jax.tree.leaves(network, is_leaf=lambda node: isinstance(node, Weight))
+    values = np.concatenate([weight.scale * np.asarray(weight.raw).ravel() for weight in weights])
+    assert abs(values.std() / 0.02 - 1.0) < 4 / math.sqrt(2 * len(values))
+    with pytest.raises(InputError, match="deviation"):
+        Network.init(architecture(), SIZE, key=jax.random.key(0), deviation=-1.0)
 
 
 def test_parametrisations_have_the_same_law():

@@ -224,6 +224,17 @@ def test_losses_of_classes(loss):
     assert found.accuracies["train"][0, 0, 0, -1] > 0.9
 
 
+def test_several_columns_of_classes_are_as_many_choices():
+    x, _ = problem(n=300)
+    y = np.stack([x.argmax(axis=1), x.argmin(axis=1)], axis=1)
+    found = train(linear(3, 6), Fixed(x, y), Recipe(steps=300, learning_rate=0.3, loss="cross-entropy"))
+    f = (x @ first_weight(3, 0, 6)).reshape(300, 2, 3)
+    each = np.stack([CLASSES["cross-entropy"](f[:, column], y[:, column : column + 1]) for column in (0, 1)], axis=1)
+    assert found.losses["train"][0, 0, 0, 0] == pytest.approx(each.mean(), rel=1e-4)
+    assert found.accuracies["train"][0, 0, 0, 0] == pytest.approx((f.argmax(axis=2) == y).all(axis=1).mean(), rel=1e-5)
+    assert found.accuracies["train"][0, 0, 0, -1] > 0.8
+
+
 def test_records_are_even_on_a_logarithmic_scale():
     steps = Recipe(steps=10_000, learning_rate=0.1, records=9).record_steps()
     assert steps.tolist() == [0, 1, 3, 10, 32, 100, 316, 1000, 3162, 10_000]
@@ -260,7 +271,7 @@ FAULTS = [
     ),
     (lambda: train(linear(3, 2), Fixed(*GOOD), Recipe(steps=1, learning_rate=1.0)), "2 outputs and labels have 1 columns"),
     (lambda: train(linear(3, 2), Fixed(GOOD[0], np.arange(12)), Recipe(steps=1, learning_rate=1.0, loss="cross-entropy")), "class 11"),
-    (lambda: train(linear(3), Fixed(GOOD[0], np.eye(12, 3)), Recipe(steps=1, learning_rate=1.0, loss="cross-entropy")), "one column"),
+    (lambda: train(linear(3), Fixed(GOOD[0], np.eye(12, 3)), Recipe(steps=1, learning_rate=1.0, loss="cross-entropy")), "multiple of 3"),
     (lambda: train(transformer, Fixed([[0, 1, 2, 0]], [1.0]), Recipe(steps=1, learning_rate=1.0)), "holds token 2, but vocab=2"),
     (lambda: train(linear(3), Fixed([[1.0], [1.0, 2.0]], [1.0, 2.0]), Recipe(steps=1, learning_rate=1.0)), "unequal length"),
     (lambda: Recipe(steps=1, learning_rate="0.1"), "learning_rate must be"),
