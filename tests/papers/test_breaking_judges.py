@@ -1,0 +1,127 @@
+"""The judges of the paper on broken symmetry, on numbers made up for them: each must be able to say yes and no."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+
+from specht.papers import common
+from specht.papers.breaking_symmetry import initial, invariance, kernels
+from specht.papers.claims import Result
+from specht.symmetry.similarity import uniform_cosines
+
+
+def made(what, variables, **arguments):
+    return Result(arguments, common.record(what, variables))
+
+
+def cells(rounding=1e-15, single=1e-15, broken=0.3, exchange=0.1, others=1e-15):
+    """The invariance table as the theorem has it, with what each kind of cell changes by."""
+    found = []
+    for positions, causal, depth in itertools.product(("none", "learned"), (False, True), (1, 2)):
+        same = invariance.is_invariant(positions, causal, depth)
+        value = (single if causal else rounding) if same else broken
+        numbers = {"change": value, "scale": 1.0, "share": value, "least": value, "exchange": exchange, "others": others}
+        arguments = {"positions": positions, "causal": causal, "depth": depth, "residual": True, "norm": "pre"}
+        found.append(made("invariance", numbers, **arguments, permutations=4, networks=2, seed=0))
+    return found
+
+
+def starts(off=0.0, with_stream=0.0, falling=1.0, attention=0.95, unmasked=0.5, embedding=0.5, layers=(0.6, 0.7), cosine=0.8, size=0.5):
+    """Random networks of two layers, whose states have the closed forms but for what is given."""
+    found = []
+    for causal, residual in itertools.product((True, False), (True, False)):
+        scores = [embedding, *(layers if causal else (unmasked, unmasked))]
+        attended = [attention if causal else unmasked] * 2
+        noise = np.array([[-1e-3], [1e-3]])
+        numbers = {
+            "stream": (("network", "layer"), scores + noise),
+            "stream_mean": (("network", "layer"), scores + noise),
+            "attention": (("network", "block"), attended + noise),
+            "attention_mean": (("network", "block"), attended + noise),
+            "probe_cosine": (("network", "block"), np.full(2, cosine) + noise),
+            "probe_size": (("network", "block"), np.full(2, size) + noise),
+            "cosines": (("i", "j"), uniform_cosines(6) + off),
+            "residual_cosines": (("i", "j"), uniform_cosines(6, residual=0.2) + with_stream),
+            "sizes": (("i",), np.arange(1.0, 7.0) ** -falling),
+            "ratio": 0.2,
+        }
+        arguments = {"causal": causal, "residual": residual, "deviation": initial.SMALL, "positions": 6, "depth": 2}
+        found.append(made("similarity", numbers, **arguments, sequences=8, networks=2, seed=0))
+    return found
+
+
+def shares(outside=0.0, order=0.1, inside=0.0, mixed=0.01, apart=0.0):
+    """Kernels by irrep; `outside` of the trivial one where order is ignored, `order` elsewhere, and the off-block mass of either kind."""
+    found = []
+    for attention, positions, causal, depth in itertools.product(("linear", "softmax"), ("none", "learned"), (False, True), (1, 2)):
+        rest = outside if invariance.is_invariant(positions, causal, depth) else order
+        values = np.array([1.0 - rest, rest])
+        cell = {"attention": attention, "positions": positions, "causal": causal, "depth": depth, "length": 3}
+        between = mixed if causal and depth > 1 else inside
+        numbers = {"shares": (("level",), values), "off_block": between, "joint": between, "one": rest, "noise": 0.0, "invariant": 1.0}
+        found.append(made("kernel", numbers | {"eigenvalues": (("level",), values)}, **cell, heads=None, seed=0))
+        if attention == "softmax":
+            sampled = {"shares": (("level",), values + np.array([-apart, apart])), "stderr": (("level",), [0.01, 0.01])}
+            found.append(made("networks", sampled, **cell, width=16, networks=8, seed=1))
+    return found
+
+
+CASES = {
+    "breaking.invariant": (invariance, cells, {"rounding": 1e-9}),
+    "breaking.single-layer": (invariance, cells, {"single": 1e-6}),
+    "breaking.broken": (invariance, cells, {"broken": 1e-3}),
+    "breaking.first-two": (invariance, cells, {"exchange": 1e-9}),
+    "breaking.prefixes": (invariance, cells, {"others": 1e-3}),
+    "breaking.closed-form": (initial, starts, {"off": 0.06}),
+    "breaking.sizes": (initial, starts, {"falling": 0.8}),
+    "breaking.closed-form-residual": (initial, starts, {"with_stream": 0.06}),
+    "breaking.adjacency": (initial, starts, {"attention": 0.85}),
+    "breaking.chance": (initial, starts, {"unmasked": 0.53}),
+    "breaking.depth": (initial, starts, {"layers": (0.7, 0.6)}),
+    "breaking.probe": (initial, starts, {"size": 0.9}),
+    "breaking.kernel-trivial": (kernels, shares, {"outside": 1e-6}),
+    "breaking.kernel-order": (kernels, shares, {"order": 0.0}),
+    "breaking.kernel-blocks": (kernels, shares, {"mixed": 1e-12}),
+    "breaking.kernel-networks": (kernels, shares, {"apart": 0.06}),
+}
+
+
+@pytest.mark.parametrize(("name", "case"), CASES.items(), ids=CASES)
+def test_judges_say_yes_and_no(name, case):
+    module, make, fault = case
+    (claim,) = (claim for claim in module.EXPERIMENT.claims if claim.id == name)
+    good, bad = claim.judge(make()), claim.judge(make(**fault))
+    assert (good.outcome, bad.outcome) == ("holds", "fails")
+    assert np.isfinite(good.measured)
+    assert good.regime.endswith(".")
+
+
+def test_the_embedding_must_be_at_chance_too():
+    (claim,) = (claim for claim in initial.EXPERIMENT.claims if claim.id == "breaking.chance")
+    assert claim.judge(starts(embedding=0.56)).outcome == "fails"
+
+
+def test_an_invariant_kernel_must_have_no_mass_between_irreps():
+    (claim,) = (claim for claim in kernels.EXPERIMENT.claims if claim.id == "breaking.kernel-blocks")
+    assert claim.judge(shares(inside=1e-6)).outcome == "fails"
+
+
+def test_every_judge_of_these_experiments_is_tried():
+    claims = [claim.id for module in (invariance, initial, kernels) for claim in module.EXPERIMENT.claims]
+    assert sorted(claims) == sorted(CASES)
+
+
+@pytest.mark.parametrize("depth", [1, 2, 3, 4])
+@pytest.mark.parametrize("causal", [False, True])
+@pytest.mark.parametrize("positions", ["none", "learned"])
+def test_invariance_table(positions, causal, depth):
+    """64 permutations of random weights in float64, with residual sums and, in short stacks, without."""
+    for residual, norm in ((True, "pre"), (False, "none"))[: 2 if depth < 3 else 1]:
+        data = invariance.measure_invariance(positions, causal, depth, residual, norm, permutations=64, networks=1, seed=depth)
+        if positions == "none" and (not causal or depth == 1):
+            assert data["change"] < 1e-10
+        else:
+            assert data["least"] > 1e-2
