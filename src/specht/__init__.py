@@ -39,6 +39,8 @@ if TYPE_CHECKING:
     from specht.sequences import targets as targets
     from specht.sequences.targets import Target as Target
     from specht.sequences.tasks import Task as Task
+    from specht.symmetry.probe import Probe as Probe
+    from specht.symmetry.probe import probe as probe
     from specht.symmetry.profile import Profile as Profile
     from specht.symmetry.profile import profile as profile
     from specht.symmetry.solve import spectrum as spectrum
@@ -55,6 +57,7 @@ _HOMES = {
     "Kernel": "specht.infinite.kernel",
     "Network": "specht.finite.network",
     "PRESETS": "specht.presets",
+    "Probe": "specht.symmetry.probe",
     "Profile": "specht.symmetry.profile",
     "Recipe": "specht.finite.recipe",
     "Sampling": "specht.finite.langevin",
@@ -67,6 +70,7 @@ _HOMES = {
     "langevin": "specht.finite.langevin",
     "learning_curve": "specht.learning.curves",
     "preset": "specht.presets",
+    "probe": "specht.symmetry.probe",
     "profile": "specht.symmetry.profile",
     "sample_complexity": "specht.learning.complexity",
     "spectrum": "specht.symmetry.solve",
@@ -89,6 +93,7 @@ __all__ = [
     "InputError",
     "Kernel",
     "Network",
+    "Probe",
     "Profile",
     "Recipe",
     "Sampling",
@@ -104,6 +109,7 @@ __all__ = [
     "langevin",
     "learning_curve",
     "preset",
+    "probe",
     "profile",
     "sample_complexity",
     "sources",

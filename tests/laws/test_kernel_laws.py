@@ -24,33 +24,23 @@ def kernel_of(name: str, **options) -> specht.Kernel:
 
 
 @every_case
-@every_kind
-def test_gram_is_float64_symmetric_and_psd_without_touching_jax_settings(name, kind):
+def test_grams_are_covariances_in_float64_and_leave_jax_settings_alone(name):
+    """Both kernels at once, because compiling them is most of the work: symmetric, positive, equal rows for equal sequences, and a tangent
+    kernel that exceeds the covariance."""
     before = jax.config.values.copy()
-    gram = getattr(kernel_of(name), kind)(tokens(CASES[name].arch))
-    assert gram.dtype == np.float64
-    assert np.isfinite(gram).all()
-    assert_psd(gram, tol=1e-9)
+    kernel, x = kernel_of(name), tokens(CASES[name].arch)
+    grams = {kind: getattr(kernel, kind)(x) for kind in KINDS}
+    for kind, gram in grams.items():
+        scale = np.abs(gram).max()
+        assert gram.dtype == np.float64
+        assert np.isfinite(gram).all()
+        assert_psd(gram, tol=1e-9)
+        np.testing.assert_allclose(gram[0], gram[1], rtol=0, atol=1e-12 * scale)
+        if name in CLOSED or kernel.form == "sampled heads as random features":
+            np.testing.assert_allclose(kernel.diagonal(x, kind=kind), np.diag(gram), rtol=0, atol=1e-12 * scale)
+    assert (np.diag(grams["ntk"]) > np.diag(grams["nngp"])).all()
     assert jax.config.values == before
     assert not jax.config.jax_enable_x64
-
-
-@every_case
-@every_kind
-def test_repeated_sequences_have_equal_rows_and_the_diagonal_agrees(name, kind):
-    kernel, x = kernel_of(name), tokens(CASES[name].arch)
-    gram = getattr(kernel, kind)(x)
-    scale = np.abs(gram).max()
-    np.testing.assert_allclose(gram[0], gram[1], rtol=0, atol=1e-12 * scale)
-    if name in CLOSED or kernel.form == "sampled heads as random features":
-        np.testing.assert_allclose(kernel.diagonal(x, kind=kind), np.diag(gram), rtol=0, atol=1e-12 * scale)
-
-
-@every_case
-def test_tangent_kernel_exceeds_the_covariance_on_the_diagonal(name):
-    x = tokens(CASES[name].arch)
-    kernel = kernel_of(name)
-    assert (np.diag(kernel.ntk(x)) > np.diag(kernel.nngp(x))).all()
 
 
 @pytest.mark.parametrize("name", CLOSED)
@@ -113,11 +103,16 @@ def moved_pair(case: architectures.Case, kind: str):
 
 
 @pytest.mark.parametrize(
-    "name",
-    # without compilation, a deep stack takes up to half a minute
-    [pytest.param(name, marks=[pytest.mark.slow] * (case.arch.depth > 1)) for name, case in CASES.items()],
+    ("kind", "name"),
+    [
+        # Without compilation a deep stack takes up to half a minute, and sampled heads ten seconds: one of them is enough.
+        pytest.param(
+            kind, name, marks=[pytest.mark.slow] * (case.arch.depth > 1 or (name in SAMPLED and (kind, name) != ("nngp", "softmax")))
+        )
+        for kind in KINDS
+        for name, case in CASES.items()
+    ],
 )
-@every_kind
 def test_compiled_equals_eager(name, kind, monkeypatch):
     monkeypatch.setattr(joint, "GROUPS", 2)  # eager heads are slow
     monkeypatch.setattr(kernel_module, "HEADS_STEP", 16)

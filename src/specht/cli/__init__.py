@@ -15,7 +15,7 @@ import cyclopts
 import pydantic
 
 import specht
-from specht.cli import doctor, forecast, kernel, predict, profile, reproduce, runs, spectrum, symmetry
+from specht.cli import doctor, forecast, kernel, predict, probe, profile, reproduce, runs, spectrum, symmetry
 from specht.errors import InputError, StorageError, unknown_choice
 
 DONE, FAILED, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
@@ -34,6 +34,8 @@ For example
     specht predict --data FILE --target LABEL  your own sequences and labels
     specht profile parity --support 3          which level a function lies at
     specht profile mine:score                  the same for a function of yours
+    specht probe nope-causal-softmax           which permutations it ignores
+    specht probe mine:model                    the same for a model of yours
     specht spectrum                            eigenvalues by irrep and length
     specht spectrum --source graded            with a source whose order matters
     specht kernel --preset lecun --length 32   a Gram matrix, softmax and erf
@@ -53,6 +55,7 @@ Every command writes into `specht-results/`, or where `--out` says, and prints o
 app.command(predict.predict, sort_key=1)
 app.command(forecast.forecast, name=OWN_DATA, show=False, usage="Usage: specht predict --data FILE --target COLUMN [OPTIONS]")
 app.command(profile.profile, sort_key=2)
+app.command(probe.probe, sort_key=2)
 app.command(spectrum.spectrum, sort_key=3)
 app.command(kernel.kernel, sort_key=4)
 app.command(symmetry.symmetry, sort_key=5)

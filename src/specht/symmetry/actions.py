@@ -125,6 +125,19 @@ def invariance_residual(
     return _residual(group, before, after, _spread([before, *after], axes=2))
 
 
+def spread_of(lowest: np.ndarray, highest: np.ndarray, epsilon: float) -> float:
+    """What changes of outputs between these values are compared with: the spread of the one that spreads most.
+
+    `epsilon` is the float precision; spreads below its root, relative to the largest entry, are taken for rounding.
+
+    >>> spread_of(np.array([0.0, -1.0]), np.array([0.5, 2.0]), 2.0**-52)
+    3.0
+    """
+    with np.errstate(invalid="ignore"):
+        spread = (highest - lowest).max()
+    return float(np.maximum(spread, np.sqrt(epsilon) * np.maximum(np.abs(lowest), np.abs(highest)).max()))
+
+
 def equivariance_residual(
     function: Callable[[np.ndarray], Any], x: Any, length: int, *, permutations: Sequence[Permutation] | None = None
 ) -> Residual:
@@ -174,7 +187,7 @@ def gram_residual(
     before = gram_matrix(kernel, x, kind=kind)
     moved = (permute_context(x, permutation, length) for permutation in group)
     after = [gram_matrix(kernel, y, None if joint else x, kind=kind) for y in moved]
-    return _residual(group, before, after, np.abs([before, *after]).max())
+    return _residual(group, before, after, float(np.abs([before, *after]).max()))
 
 
 def gram_matrix(kernel: Any, x: np.ndarray, y: np.ndarray | None = None, *, kind: Kind | str = "nngp") -> np.ndarray:
@@ -238,16 +251,14 @@ def _numbers(name: str, values: Any) -> np.ndarray:
     return array if array.dtype.kind == "f" else array.astype(np.float64)
 
 
-def _spread(outputs: list[np.ndarray], axes: int) -> np.floating:
-    """Largest minus smallest value over the batches and the first axes of each, for the output that spreads most."""
-    values = np.stack(outputs)
-    with np.errstate(invalid="ignore"):
-        spread = np.ptp(values, axis=tuple(range(axes))).max()
-    return np.maximum(spread, np.sqrt(np.finfo(values.dtype).eps) * np.abs(values).max())
+def _spread(outputs: list[np.ndarray], axes: int) -> float:
+    """The scale of values over the batches and the first axes of each."""
+    values, over = np.stack(outputs), tuple(range(axes))
+    return spread_of(values.min(axis=over), values.max(axis=over), float(np.finfo(values.dtype).eps))
 
 
-def _residual(group: Sequence[Permutation], expected: np.ndarray, after: list[np.ndarray], scale: np.floating) -> Residual:
+def _residual(group: Sequence[Permutation], expected: np.ndarray, after: list[np.ndarray], scale: float) -> Residual:
     with np.errstate(invalid="ignore"):
         changes = np.abs(np.stack(after) - expected).reshape(len(group), -1).max(axis=1)
     worst = int(np.argmax(changes))  # the first NaN, if there is one
-    return Residual(float(changes[worst]), float(scale), group[worst])
+    return Residual(float(changes[worst]), scale, group[worst])

@@ -1,0 +1,126 @@
+"""The report of `specht probe` from results as they come: with layers and without, of models that see order and of those that do not."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+import pytest
+
+from specht.lab.probe_config import ProbeConfig
+from specht.lab.probe_job import ProbeRun
+from specht.report.html import render
+from specht.report.probe import probe_report
+from specht.report.probe_figures import adjacency_plot, class_plot, profile_plot, residual_plot
+from specht.report.probe_tables import layer_rows, output_rows, remarks, subtitle
+from specht.report.static import draw
+from specht.symmetry.probe import probe
+
+
+def moments(x):
+    states = np.stack([np.cumsum(x, axis=1), np.cumsum(x**2, axis=1)], axis=2) * 1.0
+    return {"embedding": np.stack([x, x**2], axis=2), "sums": states, "order": np.cumsum(states, axis=1)}
+
+
+def result_of(function, length: int = 4, **settings: Any) -> dict[str, Any]:
+    found = probe(function, 3, length, name="mine:my_model", **({"profile_samples": 100} | settings))
+    return ProbeRun(found, ProbeConfig(model="mine:my_model"), 1.0, 1.0).summary()
+
+
+def report_of(result: dict[str, Any]):
+    return probe_report(result, reproduce="specht probe mine:my_model", made_with={"seed": "0"})
+
+
+@pytest.fixture(scope="module")
+def layered() -> dict[str, Any]:
+    return result_of(moments)
+
+
+def test_the_file_says_it_all(layered):
+    report = report_of(layered)
+    text = re.sub(r"<script.*?</script>", "", render(report), flags=re.DOTALL)
+    for words in ("Which permutations a model ignores", "mine:my_model", "The output sees order", "ε<sup>2/3</sup>", "S<sub>A</sub>"):
+        assert words in text
+    assert text.count("<table") == 2
+    assert [plot.title for plot in report.plots] == [
+        "What embedding makes of each position",
+        "What sums makes of each position",
+        "What order makes of each position",
+        "How much permuting the context changes each layer",
+        "How much of each layer needs order",
+        "Whether nearby positions look alike",
+    ]
+
+
+def test_names_with_underscores_stay_as_they_are():
+    report = report_of(result_of(lambda x: {"my_layer": x[:, :, None] * 1.0, "the_output": x[:, 0]}, profile_samples=0))
+    text = render(report)
+    assert "my_layer" in text
+    assert "my<sub>" not in text
+
+
+def test_a_model_without_layers():
+    report = report_of(result_of(lambda x: x.sum(axis=1), profile_samples=0))
+    assert [plot.title for plot in report.plots] == [
+        "What output makes of each position",
+        "How much permuting the context changes each layer",
+    ]
+    assert len(report.tables) == 1
+    assert render(report)
+
+
+def test_neighbouring_layers_that_do_the_same_share_a_picture():
+    report = report_of(result_of(lambda x: [x[:, :, None] * 1.0, x[:, :, None] * 2.0, x[:, :, None] * 3.0, x[:, 0]], profile_samples=0))
+    assert report.plots[0].title == "What layer 0 to layer 2 makes of each position"
+
+
+def test_matrix_has_a_code_for_every_fate():
+    views = [{"position": 1, "classes": [0, 0, 1, -1, 2, 2]}, {"position": 2, "classes": [0, 1, 2, 3, 4, 5]}]
+    heatmap, *legend = class_plot(views, title="", caption="").figure.data
+    assert [list(row) for row in heatmap.z] == [[2, 2, 1, 0, 3, 3], [1, 1, 1, 1, 1, 1]]
+    assert [list(row) for row in heatmap.text] == [["", "", "", "×", "", ""], [""] * 6]
+    assert [trace.name for trace in legend] == ["ignored", "told apart", "not told apart", "nor are these"]
+    colours = dict(heatmap.colorscale)
+    assert len(set(colours.values())) == 4
+
+
+def test_numbers_of_the_figures(layered):
+    rounding, sees, ignores = residual_plot(layered, title="", caption="").figure.data
+    assert list(sees.x) == ["order"]
+    assert list(sees.y) == [layered["layers"][2]["readout"]["residual"]]
+    assert list(ignores.x) == ["embedding", "sums"]
+    assert list(rounding.y) == [layer["tolerance"] / layer["readout"]["spread"] for layer in layered["layers"]]
+    bars = profile_plot(layered, title="", caption="").figure.data
+    assert np.sum([bar.y for bar in bars], axis=0) == pytest.approx([100, 100, 100], abs=0.2)
+    assert bars[0].y[1] == pytest.approx(100)
+    scores = adjacency_plot(layered, title="", caption="").figure.data[1]
+    assert list(scores.y) == [layer["adjacency"]["value"] for layer in layered["layers"]]
+
+
+def test_figures_can_be_drawn_as_files(layered):
+    pytest.importorskip("matplotlib", reason="Matplotlib is not installed")
+    for plot in report_of(layered).plots:
+        assert draw(plot, "png").startswith(b"\x89PNG")
+
+
+def test_tables(layered):
+    rows = layer_rows(layered)
+    assert [row[0] for row in rows] == ["embedding", "sums", "order"]
+    assert rows[1][1:4] == ["does not tell apart 1–5", "0", "100.0 %"]
+    assert rows[0][1] == "reads 5 only"
+    outputs = output_rows(layered)
+    assert outputs[0] == ["embedding", "all", "reads its own position only"]
+    assert outputs[1:4] == [
+        ["sums", "1", "reads 1 only"],
+        ["sums", "2", "ignores 3–5, does not tell apart 1, 2"],
+        ["sums", "3", "ignores 4, 5, does not tell apart 1–3"],
+    ]
+    assert subtitle(layered) == "mine:my_model   V=3 L=4, readout last"
+    assert "32 sequences" in remarks(layered)[0]
+
+
+def test_a_long_table_is_cut():
+    result = result_of(lambda x: [np.cumsum(x, axis=1)[:, :, None] * 1.0] * 5, length=20, profile_samples=0)
+    assert len(output_rows(result)) == 60
+    assert "The first 60 rows" in report_of(result).tables[1].note
