@@ -1,0 +1,136 @@
+"""The judges of the networks that learn to add, on numbers made up for them, and a short training as the jobs run it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from specht.papers import common
+from specht.papers.breaking_symmetry import addition, slices
+from specht.papers.breaking_symmetry.addition_runs import over_seeds
+from specht.papers.breaking_symmetry.multisets import floor
+from specht.papers.claims import Result
+
+BOUND = 1.5
+SEEDS = 3
+
+
+def bound():
+    variables = {
+        "loss": BOUND,
+        "losses": ("place", [0.5, 2.5]),
+        "accuracies": ("place", [0.7, 0.2]),
+        "exact": 0.1,
+        "shares": ("level", [0.2, 0.8]),
+        "order": 0.8,
+        "order_low": 0.7,
+        "order_high": 0.9,
+    }
+    return Result({"digits": 1, "tests": 100, "seed": 0}, common.record(addition.BOUND, variables))
+
+
+def trained(model, seed, loss, *, exact=0.5, start=0.4, end=0.5):
+    """One run of a model; seeds lie a little apart."""
+    off = 0.001 * (seed - 1)
+    scores = {"slice_start": ("pair", np.full(model.depth, start + off)), "slice_end": ("pair", np.full(model.depth, end + off))}
+    numbers = {"loss": loss + off, "loss_stderr": 0.002, "exact": exact + off, "exact_stderr": 0.001}
+    arguments = model._asdict() | {"digits": 1, "steps": 10, "tests": 100, "seed": seed}
+    return Result(arguments, common.record(addition.TRAINED, scores | numbers))
+
+
+def sums(invariant=1.52, causal=1.0, bare=1.1, solved=0.99):
+    """Every model of the addition, with the loss of its kind and without residual sums another."""
+    found = [bound()]
+    for model in addition.MODELS:
+        loss = invariant if model.is_invariant else (causal if model.residual else bare)
+        exact = solved if model.positions != "none" else 0.3
+        found += [trained(model, seed, loss, exact=exact) for seed in range(SEEDS)]
+    return found
+
+
+def stacks(start=0.45, end=0.6, bare_start=0.0, bare_end=0.05):
+    """Two layers with and without residual sums, with the scores of vertical slices before and after training."""
+    model = next(model for model in addition.MODELS if model.causal and model.depth == 2 and model.positions == "none")
+    found = []
+    for norm in ("none", "pre"):
+        for residual, scores in ((True, (start, end)), (False, (bare_start, bare_end))):
+            runs = (
+                trained(model._replace(norm=norm, residual=residual), seed, 1.0, start=scores[0], end=scores[1]) for seed in range(SEEDS)
+            )
+            found += runs
+    return found
+
+
+CASES = {
+    "breaking.addition-invariant": (addition, sums, {"invariant": 1.05 * BOUND + 0.01}),
+    "breaking.addition-causal": (addition, sums, {"causal": 0.81 * BOUND}),
+    "breaking.addition-positions": (addition, sums, {"solved": 0.979}),
+    "breaking.addition-residual": (addition, sums, {"bare": 0.9}),
+    "breaking.slices-training": (slices, stacks, {"bare_end": 0.15}),
+    "breaking.slices-start": (slices, stacks, {"bare_start": 0.2}),
+    "breaking.slices-trained": (slices, stacks, {"bare_end": 0.35}),
+}
+
+
+@pytest.mark.parametrize(("name", "case"), CASES.items(), ids=CASES)
+def test_judges_say_yes_and_no(name, case):
+    module, make, fault = case
+    (claim,) = (claim for claim in module.EXPERIMENT.claims if claim.id == name)
+    good, bad = claim.judge(make()), claim.judge(make(**fault))
+    assert (good.outcome, bad.outcome) == ("holds", "fails")
+    assert good.stderr > 0.0
+    assert good.regime.endswith(".")
+
+
+def test_every_judge_of_these_experiments_is_tried():
+    claims = [claim.id for module in (addition, slices) for claim in module.EXPERIMENT.claims]
+    assert sorted(claims) == sorted(CASES)
+
+
+def test_a_loss_below_the_bound_is_a_fault_too():
+    """A network that ignores order and beats the bound would show a mistake of ours."""
+    (claim,) = (claim for claim in addition.EXPERIMENT.claims if claim.id == "breaking.addition-invariant")
+    assert claim.judge(sums(invariant=0.97 * BOUND)).outcome == "fails"
+    assert claim.judge(sums(invariant=BOUND - 0.002)).outcome == "holds"  # within its error
+
+
+def test_errors_are_those_of_seeds_or_of_test_problems():
+    """The spread of seeds, unless they agree better than so many test problems can know."""
+    model = addition.MODELS[0]
+    near = [trained(model, seed, 1.0) for seed in range(SEEDS)]
+    mean = over_seeds(near, "loss")
+    assert mean.value == pytest.approx(1.0)
+    assert mean.stderr == pytest.approx(0.002 / np.sqrt(SEEDS))
+    far = [trained(model, 100 * seed, 1.0) for seed in range(SEEDS)]
+    assert over_seeds(far, "loss").stderr == pytest.approx(0.1 / np.sqrt(SEEDS))
+
+
+@pytest.mark.parametrize("module", [addition, slices])
+@pytest.mark.parametrize("scale", ["quick", "full"])
+def test_every_model_has_three_seeds(module, scale):
+    seeds = {}
+    for job in module.EXPERIMENT.jobs(scale):
+        given = job.arguments
+        if "depth" in given:
+            seeds.setdefault(tuple(given[name] for name in addition.Model._fields), set()).add(given["seed"])
+    assert min(map(len, seeds.values())) >= 3
+
+
+def test_problems_and_their_sums():
+    x, y = addition.draw(3)(np.random.default_rng(0), 50)
+    assert x.shape == (50, 8)
+    for tokens, digits in zip(x.tolist(), y.tolist(), strict=True):
+        assert (tokens[3], tokens[7]) == (addition.PLUS, addition.EQUALS)
+        one, other, total = (int("".join(map(str, part))) for part in (tokens[:3], tokens[4:7], digits))
+        assert one + other == total
+
+
+def test_a_network_that_ignores_order_has_a_profile_of_level_zero():
+    """As the job trains it: finite, no better than the bound, and nothing that needs order."""
+    model = addition.Model("none", causal=True, depth=1, residual=True)
+    given = addition.settings("smoke") | {"steps": 30}
+    data = addition.measure_training(**model._asdict(), **given, seed=0)
+    assert float(data["loss"]) > floor(given["digits"]).loss - 4.0 * float(data["loss_stderr"])
+    assert float(data["order"]) < 1e-6
+    assert data["curve"].values[-1] < data["curve"].values[0]
+    assert data.sizes["pair"] == 1
