@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from specht.papers import common
-from specht.papers.breaking_symmetry import initial, invariance, kernels
+from specht.papers.breaking_symmetry import initial, invariance, kernels, levels
 from specht.papers.claims import Result
 from specht.symmetry.similarity import uniform_cosines
 
@@ -53,7 +53,7 @@ def starts(off=0.0, with_stream=0.0, falling=1.0, attention=0.95, unmasked=0.5, 
     return found
 
 
-def shares(outside=0.0, order=0.1, inside=0.0, mixed=0.01, apart=0.0):
+def shares(outside=0.0, order=0.1, inside=0.0, mixed=0.01, apart=0.0, learnt=0.5):
     """Kernels by irrep; `outside` of the trivial one where order is ignored, `order` elsewhere, and the off-block mass of either kind."""
     found = []
     for attention, positions, causal, depth in itertools.product(("linear", "softmax"), ("none", "learned"), (False, True), (1, 2)):
@@ -66,6 +66,9 @@ def shares(outside=0.0, order=0.1, inside=0.0, mixed=0.01, apart=0.0):
         if attention == "softmax":
             sampled = {"shares": (("level",), values + np.array([-apart, apart])), "stderr": (("level",), [0.01, 0.01])}
             found.append(made("networks", sampled, **cell, width=16, networks=8, seed=1))
+            gained = np.array([0.9, learnt if rest else 0.0])
+            parts = {"shares": values, "shares_stderr": [0.0, 0.0], "learnt": gained, "learnt_stderr": [0.01, 0.01]}
+            found.append(made("trained", {name: (("level",), part) for name, part in parts.items()}, **cell, width=16, networks=8, seed=2))
     return found
 
 
@@ -86,6 +89,7 @@ CASES = {
     "breaking.kernel-order": (kernels, shares, {"order": 0.0}),
     "breaking.kernel-blocks": (kernels, shares, {"mixed": 1e-12}),
     "breaking.kernel-networks": (kernels, shares, {"apart": 0.06}),
+    "breaking.kernel-trained": (kernels, shares, {"learnt": 0.005}),
 }
 
 
@@ -107,6 +111,25 @@ def test_the_embedding_must_be_at_chance_too():
 def test_an_invariant_kernel_must_have_no_mass_between_irreps():
     (claim,) = (claim for claim in kernels.EXPERIMENT.claims if claim.id == "breaking.kernel-blocks")
     assert claim.judge(shares(inside=1e-6)).outcome == "fails"
+
+
+def test_a_network_that_ignores_order_must_learn_nothing_else():
+    (claim,) = (claim for claim in kernels.EXPERIMENT.claims if claim.id == "breaking.kernel-trained")
+    assert claim.judge(shares(outside=1e-4)).outcome == "fails"
+
+
+@pytest.mark.parametrize("length", [2, 3, 4])
+def test_targets_have_an_equal_part_at_every_level(length):
+    """By averages over permutations: level 0 is what is left after all of them, and two tokens have floor(L/2) + 1 levels."""
+    x, y = levels.all_sequences(length), levels.even_target(length, seed=0)
+    rows = {tuple(row): number for number, row in enumerate(x.tolist())}
+    orders = list(itertools.permutations(range(length)))
+    mean = np.mean([[y[rows[*(row[place] for place in order), row[-1]]] for row in x.tolist()] for order in orders], axis=0)
+    assert (y**2).mean() == pytest.approx(1.0)
+    assert (mean**2).mean() == pytest.approx(1.0 / (length // 2 + 1))
+    parts = levels.split(y, x, length)
+    np.testing.assert_allclose(parts[0], mean, atol=1e-12)
+    np.testing.assert_allclose((parts**2).mean(axis=1), 1.0 / len(parts), atol=1e-12)
 
 
 def test_every_judge_of_these_experiments_is_tried():
