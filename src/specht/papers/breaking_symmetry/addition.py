@@ -210,7 +210,7 @@ def settings(scale: Scale) -> dict[str, int]:
 def jobs(scale: Scale) -> list[Job]:
     """Those of which the residual sums are asked about have more seeds: without them trainings end far apart."""
     shared = settings(scale)
-    few, many = common.at_scale(scale, smoke=(2, 2), quick=(3, 5), full=(5, 8))
+    few, many = common.at_scale(scale, smoke=(2, 2), quick=(3, 5), full=(3, 6))
     return [
         Job.of(f"{_HERE}:measure_bound", digits=shared["digits"], tests=shared["tests"], seed=0),
         *(

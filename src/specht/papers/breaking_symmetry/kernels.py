@@ -80,7 +80,7 @@ def jobs(scale: Scale) -> list[Job]:
     length = common.at_scale(scale, smoke=3, quick=5, full=6)
     depths = common.at_scale(scale, smoke=(1, 2), quick=(1, 2), full=(1, 2, 3, 4))
     heads = common.at_scale(scale, smoke=64, quick=2048, full=16384)
-    width, networks, trained = common.at_scale(scale, smoke=(16, 8, 2), quick=(64, 200, 4), full=(128, 1000, 8))
+    width, networks, trained = common.at_scale(scale, smoke=(16, 8, 2), quick=(64, 200, 4), full=(128, 1000, 4))
     cells = [
         {"attention": attention, "positions": positions, "causal": causal, "depth": depth, "length": length}
         for attention in ("linear", "softmax")

@@ -30,7 +30,7 @@ def jobs(scale: Scale) -> list[Job]:
     """Causal networks without positions of two layers or more, with and without residual sums: those of the addition and, with a norm
     and the small weights that language models begin with, shorter ones of this experiment, which smoke does without."""
     shared = settings(scale)
-    many, few, more = common.at_scale(scale, smoke=(2, 2, 0), quick=(5, 3, 3), full=(8, 5, 5))
+    many, few, more = common.at_scale(scale, smoke=(2, 2, 0), quick=(5, 3, 3), full=(6, 3, 4))
     deep = {"full": DEEP}.get(scale, ())
     plain = [model for model in MODELS if model.positions == "none" and model.causal and model.depth == 2]
     normed = {**shared, "steps": shared["steps"] // 2}
