@@ -175,5 +175,14 @@ def finished(figure: go.Figure, *, x: str, y: str, ticks: Sequence[Any] | None =
     return figure
 
 
+def finished_bars(figure: go.Figure, *, x: str, rows: int, row_height: int, stacked: bool = False) -> go.Figure:
+    """The figure of horizontal bars, first one on top, with room for their names."""
+    finished(figure, x=x, y="", linear_y=True)
+    figure.update_xaxes(type="linear", dtick=None)
+    figure.update_yaxes(type="category", autorange="reversed", automargin=True)
+    figure.update_layout(barmode="stack" if stacked else "group", height=160 + row_height * rows)
+    return figure
+
+
 def _positive(values: Any) -> list[float | None]:
     return [float(value) if value > 0.0 else None for value in values]

@@ -70,12 +70,12 @@ def _accuracies(results: Results) -> Table:
     ]
     for model, runs in models(results).items():
         loss = over_seeds(runs, "loss")
-        digits = [mean_of(values) for values in common.stacked(runs, "accuracies").T]
-        cells = [told(loss), f"{loss.value / limit:.3f}", *(told(mean) for mean in digits), told(over_seeds(runs, "exact"))]
+        digits = common.stacked(runs, "accuracies").mean(axis=0)
+        cells = [told(loss), f"{loss.value / limit:.3f}", *(f"{value:.3f}" for value in digits), told(over_seeds(runs, "exact"))]
         rows.append([str(model), str(len(runs)), *cells])
     header = ("network", "seeds", "loss", "over the bound", *(_place(places - 1 - k) for k in range(places)), "whole sums")
     note = (
-        "Losses in nats a digit, then shares of right digits of the sum by their place and of right sums, with standard errors over seeds."
+        "Losses in nats a digit, shares of right digits of the sum by their place, and of right sums: means and standard errors over seeds."
     )
     return Table(header, rows, note, "Sums that were learnt")
 
@@ -104,13 +104,13 @@ def _levels(results: Results) -> Table:
     known = bound(results)
     rows = [["the sum itself", *(f"{100 * value:.1f}" for value in _clean(known["shares"].values)), _share(float(known["order"]))]]
     for model, runs in models(results).items():
-        shares = [mean_of(values) for values in 100 * _clean(common.stacked(runs, "shares")).T]
+        shares = 100 * _clean(common.stacked(runs, "shares")).mean(axis=0)
         order = mean_of(common.column(runs, "order"))
-        rows.append([str(model), *(told(mean, 1) for mean in shares), _share(order.value)])
+        rows.append([str(model), *(f"{value:.1f}" for value in shares), _share(order.value)])
     header = ("function", *(f"level {level}" for level in range(known.sizes["level"])), "needs order")
     note = (
         "Shares of the variance of the logits as a function of the digits, in %, by the number of digits that are singled out; level 0 "
-        "ignores order. The sum itself is written as ones and zeros."
+        "ignores order. Means over seeds. The sum itself is written as ones and zeros."
     )
     return Table(header, rows, note, "Profile of what was learnt")
 

@@ -227,12 +227,15 @@ def _heat_map(measured: np.ndarray) -> Plot:
             zmin=0,
             zmax=1,
             colorscale="Viridis",
-            colorbar={"title": "cosine"},
+            colorbar={"thickness": 10, "outlinewidth": 0},
             hovertemplate="positions %{y} and %{x}: %{z:.3f}<extra></extra>",
         )
     )
-    figure.update_layout(height=420, xaxis_title="position", yaxis_title="position", yaxis_autorange="reversed")
-    caption = "Mean cosine of what the first causal attention of random networks hands on at two positions. Neighbours look alike."
+    common.finished(figure, x="position", y="position", linear_y=True)
+    figure.update_layout(showlegend=False)
+    figure.update_xaxes(type="linear", dtick=None, constrain="domain", showgrid=False)
+    figure.update_yaxes(autorange="reversed", scaleanchor="x", constrain="domain", showgrid=False)
+    caption = "Mean cosine of what the first causal attention of random networks hands on at two positions. Neighbours are alike."
     return Plot(figure, "Self-cosines at the start", caption)
 
 

@@ -192,7 +192,7 @@ def plots(results: Results) -> list[Plot]:
             marker={"color": common.colour(level)},
             hovertemplate=f"level {level}: %{{x:.2%}}<extra></extra>",
         )
-    figure.update_layout(barmode="stack", height=160 + 26 * len(names), xaxis_title="share of the trace", yaxis_autorange="reversed")
+    common.finished_bars(figure, x="share of the trace", rows=len(names), row_height=26, stacked=True)
     caption = "Linear attention. Level 0 ignores order; level m singles out m positions."
     return [Plot(figure, "Where the kernel lies", caption, wide=True)]
 

@@ -124,10 +124,7 @@ def plots(results: Results) -> list[Plot]:
             error_x={"type": "data", "array": [mean.stderr for mean in means], "thickness": 1.2, "width": 3},
             hovertemplate="%{y}<br>%{x:.3f}<extra></extra>",
         )
-    common.finished(figure, x="score of vertical slices", y="", linear_y=True)
-    figure.update_xaxes(type="linear", dtick=None)
-    figure.update_yaxes(type="category", autorange="reversed", automargin=True)
-    figure.update_layout(barmode="group", height=160 + 44 * len(names))
+    common.finished_bars(figure, x="score of vertical slices", rows=len(names), row_height=44)
     caption = (
         "How much more a position resembles itself in the next layer than other positions do; means over seeds with standard errors. "
         "Residual sums make the score large before anything is learnt."
