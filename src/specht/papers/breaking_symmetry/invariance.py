@@ -186,7 +186,7 @@ def plots(results: Results) -> list[Plot]:
         common.add_points(figure, depths, worst, name, number, joined=True)
     common.finished(figure, x="layers", y="largest change / spread", ticks=depths)
     figure.update_xaxes(type="linear", range=[min(depths) - 0.2, max(depths) + 0.2])
-    figure.update_yaxes(range=[-17, 1], dtick=4, exponentformat="e")
+    figure.update_yaxes(range=[-17, 1], dtick=4, exponentformat="e", automargin=True, title_standoff=14)
     caption = "The output at the last token under permutations of those before it. What lies at 1e-15 is rounding."
     return [Plot(figure, "Who sees order", caption, wide=True)]
 
