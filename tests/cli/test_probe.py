@@ -38,12 +38,14 @@ def imaginary(x): return 1j * x[:, 0]
 rng = np.random.default_rng(0)
 def noisy(x): return x[:, 0] + rng.normal(size=len(x))
 def mixing(x): return x[:, 0] - x[:, 0].mean()
+def quits(x): raise SystemExit("usage: mine FILE")
 """
 
 
 @pytest.fixture
 def mine(tmp_path, monkeypatch):
     (tmp_path / "mine.py").write_text(MODULE)
+    (tmp_path / "script.py").write_text("import sys; sys.exit('usage: script FILE')")
     monkeypatch.setattr(sys, "dont_write_bytecode", True)
     yield tmp_path
     sys.modules.pop("mine", None)
@@ -206,6 +208,12 @@ BAD_INPUT = {
     "probe mine:imaginary": "mine:imaginary must return real numbers, got an array of dtype complex128.",
     "probe mine:noisy": "mine:noisy returned other numbers when it was called again with the same tokens",
     "probe mine:mixing": "it mixes the sequences of a batch",
+    "probe mine:quits": "mine:quits raised SystemExit: usage: mine FILE for tokens",
+    "probe script:f": "Module 'script' cannot be imported (SystemExit: usage: script FILE): check its name.",
+    "probe transformer --vocab 5000000000000": "--vocab must be less than 2147483648, got '5000000000000'.",
+    "probe transformer --sequences 100000000000": "--sequences must be less than or equal to 1048576, got '100000000000'.",
+    "probe transformer --width 100000000000": "--width must be less than or equal to 65536, got '100000000000'.",
+    "probe V=99999999999": "has 99999999999 tokens of width 64, too many numbers to draw: take fewer tokens.",
     "probe mine:build --length 5": "length 5 contradicts V=4 L=8",
 }
 

@@ -46,7 +46,8 @@ class TestJax:
         found = quick(lambda x: table[x].sum(axis=1))
         assert found.precision == "float32"
         assert found.invariant
-        assert found.tolerance == pytest.approx(2.4e-5 * float(np.abs(TABLE).sum(axis=0).max()), rel=5)
+        largest = (LENGTH + 1) * np.abs(TABLE).max(axis=0)  # of each number, where all tokens are the same
+        assert 0.1 * 2.4e-5 * largest.min() < found.tolerance <= 2.5e-5 * largest.min()
 
     def test_a_function_that_breaks_in_double_is_called_as_it_is(self):
         table = jnp.asarray(TABLE)
@@ -151,7 +152,7 @@ class TestNumPy:
 
     @pytest.mark.parametrize(
         ("dtype", "precision"),
-        [("float16", "float16"), ("bfloat16", "bfloat16"), ("float32", "float32"), ("longdouble", "float64"), ("int8", "float64")],
+        [("float16", "float16"), ("bfloat16", "bfloat16"), ("float32", "float32"), ("longdouble", "float64"), ("int8", "exact")],
     )
     def test_precision_is_that_of_the_output(self, dtype, precision):
         values = read_layers(jnp.arange(3).astype(dtype) if dtype == "bfloat16" else np.arange(3).astype(dtype), 3, 5, "f")["output"]
@@ -278,5 +279,5 @@ def test_a_function_of_numpy_loads_neither_jax_nor_torch():
 
 def test_more_than_the_memory_holds_is_refused(monkeypatch):
     monkeypatch.setattr("specht.symmetry.stabilisers.available_memory", lambda: 2**20)
-    with pytest.raises(InputError, match=r"for 32 sequences need 0\.0 GB, and 0\.0 GB are free: take fewer sequences"):
+    with pytest.raises(InputError, match=r"for 32 sequences need 0\.0 GB, and 0\.0 GB are free: take fewer or shorter sequences"):
         quick(lambda x: np.ones((len(x), 5000)))

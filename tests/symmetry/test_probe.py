@@ -266,8 +266,8 @@ class TestVerdict:
     @pytest.mark.parametrize(
         ("function", "words"),
         [
-            (lambda x: x.sum(axis=1), "ignores order: none of 64 permutations of the 6 context positions changes it at all (float64)."),
-            (lambda x: x[:, 6], "The output ignores order, because it reads none of the 6 context positions (float64)."),
+            (lambda x: x.sum(axis=1), "ignores order: none of 64 permutations of the 6 context positions changes it at all (exact)."),
+            (lambda x: x[:, 6], "The output ignores order, because it reads none of the 6 context positions (exact)."),
             (lambda x: np.ones(len(x)), "The output is the same for all 32 sequences that were tried: it ignores every token (float64)."),
             (lambda x: x[:, 1] * 1.0, "The output sees order: exchanging positions 1 and 2 changes it by 1 of its spread."),
             (lambda x: x[:, 1] * 1.0, "It does not read positions 1, 3–7."),

@@ -95,7 +95,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print("specht: interrupted; files that were finished are kept.", file=sys.stderr)
         return INTERRUPTED
     except SystemExit as stop:
-        return stop.code if isinstance(stop.code, int) else DONE
+        return stop.code if isinstance(stop.code, int) else FAILED if stop.code else DONE
     except Exception:
         traceback.print_exc()
         return FAILED

@@ -25,8 +25,9 @@ def load_callable(name: str) -> Callable[..., Any]:
     with _current_folder_first():
         try:
             found: Any = importlib.import_module(module_name)
-        except Exception as error:  # a user's module may raise anything while it loads
-            raise InputError(f"Module {module_name!r} cannot be imported ({type(error).__name__}: {error}): check its name.") from None
+        except (Exception, SystemExit) as error:  # a user's module may raise anything while it loads, and a script may end
+            words = " ".join(f"{type(error).__name__}: {error}".split())  # on one line
+            raise InputError(f"Module {module_name!r} cannot be imported ({words}): check its name.") from None
     for part in path.split("."):
         if not hasattr(found, part):
             raise InputError(f"Module {module_name!r} has no {path!r}: check the name after the colon.")

@@ -14,16 +14,18 @@ from specht.lab.config import Config
 from specht.presets import PRESETS, preset
 
 DEFAULT_VOCAB, DEFAULT_LENGTH = 4, 8
+_LARGEST = 2**30
+"""Numbers of an embedding that are drawn at most."""
 
 
 class WeightFlags(Config):
     """The network that a preset or a notation becomes."""
 
-    width: Annotated[int, Field(gt=0)] = 64
+    width: Annotated[int, Field(gt=0, le=2**16)] = 64
     """Width of the network."""
-    heads: Annotated[int, Field(gt=0)] = 4
+    heads: Annotated[int, Field(gt=0, le=2**16)] = 4
     """Number of its heads."""
-    head_size: Annotated[int, Field(gt=0)] = 16
+    head_size: Annotated[int, Field(gt=0, le=2**16)] = 16
     """Size of each of them."""
     weights: Annotated[int, Field(ge=0, lt=2**31)] = 0
     """Seed of its random weights."""
@@ -37,15 +39,15 @@ class ProbeFlags(Config):
     """How a model is probed."""
 
     network: Annotated[WeightFlags, Parameter(name="*", group=Group("Network of a preset or a notation", sort_key=1))] = WeightFlags()
-    vocab: Annotated[int, Field(ge=2)] | None = None
+    vocab: Annotated[int, Field(ge=2, lt=2**31)] | None = None
     """Number of tokens V, drawn uniformly from 0 to V - 1; 4 where nothing else says it."""
-    length: Annotated[int, Field(ge=2)] | None = None
+    length: Annotated[int, Field(ge=2, le=2**16)] | None = None
     """Number of context positions L, those that are permuted; 8 where nothing else says it."""
     readout: Literal["last", "mean"] | None = None
     """One more token, read at its own position (last, unless the model says otherwise), or none, and outputs are averaged (mean)."""
-    sequences: Annotated[int, Field(ge=4)] = 32
+    sequences: Annotated[int, Field(ge=4, le=2**20)] = 32
     """Sequences that outputs are compared on; a difference that shows in few of them takes more."""
-    permutations: Annotated[int, Field(gt=0)] = 64
+    permutations: Annotated[int, Field(gt=0, le=2**16)] = 64
     """Random permutations tried, of the context and in each group that should change nothing."""
     samples: Annotated[int, Field(ge=100)] = 400
     """Sequences drawn for the profiles."""
@@ -77,6 +79,8 @@ class ProbeConfig(ProbeFlags):
     def architecture(self) -> Architecture:
         """The architecture that a preset or a notation names, and flags that say the same."""
         sizes = {"vocab": self.vocab or DEFAULT_VOCAB, "length": self.length or DEFAULT_LENGTH}
+        if not self.model.strip():
+            raise InputError("The name of the model is empty: name a preset, a line of notation, or module:callable.")
         if self.model in PRESETS:
             arch = preset(self.model, **sizes)
         elif any(sign in self.model for sign in " =/|"):
@@ -90,6 +94,8 @@ class ProbeConfig(ProbeFlags):
             given = getattr(self, name)
             if given not in (None, value):
                 raise InputError(f"--{name} {given} contradicts {arch}, whose {name} is {value}: leave it out.")
+        if arch.vocab * self.network.width > _LARGEST:
+            raise InputError(f"{arch} has {arch.vocab} tokens of width {self.network.width}, too many numbers to draw: take fewer tokens.")
         if arch.vocab < 2 or arch.length < 2:
             raise InputError(f"{arch} has one token or one position, and nothing to exchange: write V and L of 2 or more.")
         return arch

@@ -58,8 +58,8 @@ def remarks(result: Mapping[str, Any]) -> list[str]:
     tolerance = result["tolerance"] / result["spread"] if result["spread"] else 0.0
     said = [
         f"The residual is the largest change of a layer at the readout under permutations of the {result['length']} context positions, "
-        f"over its spread; up to {fraction(tolerance)} it would be rounding ({result['precision']}). {result['sequences']} sequences, "
-        f"{result['exchanges']} exchanges, {result['evaluations']} evaluations."
+        f"over its spread; up to {fraction(tolerance)} it would be rounding ({result['precision']}). "
+        f"{result['sequences']} sequences, {result['exchanges']} exchanges, {result['evaluations']} evaluations."
     ]
     if any(layer["profile"] is not None for layer in result["layers"]):
         said.append("Level 0 is the share of the variance at the readout that ignores order.")

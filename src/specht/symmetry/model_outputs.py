@@ -17,8 +17,14 @@ from specht.errors import InputError
 OUTPUT = "output"
 """What the last layer is called unless the model names it."""
 
-EPSILON = {"float64": 2.0**-52, "float32": 2.0**-23, "float16": 2.0**-10, "bfloat16": 2.0**-7}
+EXACT = "exact"
+"""The precision of whole numbers, none of whose changes is rounding."""
+EPSILON = {EXACT: 0.0, "float64": 2.0**-52, "float32": 2.0**-23, "float16": 2.0**-10, "bfloat16": 2.0**-7}
 """Distance of 1 from the next number in each precision."""
+_WHOLE = 2**53
+"""Whole numbers up to here are exact in float64."""
+_LARGEST = {"float64": 1e150, "float32": 1e37}
+"""Differences beyond this leave the range when they are added up or squared."""
 
 
 class Values(NamedTuple):
@@ -27,7 +33,7 @@ class Values(NamedTuple):
     array: np.ndarray
     """(n, rows, width): one row a position, or a single one."""
     precision: str
-    """What the model computed them in; whole numbers are exact, and go by float64."""
+    """What the model computed them in."""
 
 
 Layers = dict[str, Values]
@@ -44,8 +50,11 @@ def name_layers(returned: Any) -> dict[str, Any]:
         states = getattr(returned, "hidden_states", None)
         return name_layers([*states, output]) if states else {OUTPUT: output}
     if isinstance(returned, Mapping):
-        return {str(name): part for name, part in returned.items() if part is not None}
-    if isinstance(returned, (list, tuple)) and any(np.ndim(part) > 0 and hasattr(part, "shape") for part in returned):
+        names = [" ".join(str(name).split()) for name in returned]
+        if len(set(names)) < len(names):
+            raise InputError(f"Two layers have the same name ({', '.join(names)}): name each in another way.")
+        return {name: part for name, part in zip(names, returned.values(), strict=True) if part is not None}
+    if isinstance(returned, (list, tuple)) and any(hasattr(part, "shape") and np.ndim(part) > 0 for part in returned):
         *before, last = [part for part in returned if part is not None]  # such as the loss of labels that were not given
         return {f"layer {number}": part for number, part in enumerate(before)} | {OUTPUT: last}
     return {OUTPUT: returned}
@@ -73,6 +82,10 @@ def _read(part: Any, n: int, columns: int, what: str) -> Values:
         )
     if not np.isfinite(array).all():
         raise InputError(f"{what} returned {array[~np.isfinite(array)][0]} for a sequence: make it finite for every sequence.")
+    with np.errstate(over="ignore"):
+        apart = max(float(np.ptp(array, axis=0).max()), float(np.abs(array).max()) if array.dtype == np.float64 else 0.0)
+    if apart > _LARGEST[array.dtype.name]:  # a large constant, such as the masked logits of float32, does no harm
+        raise InputError(f"{what} returned numbers of size {apart:.0e}, whose squares are out of range: return smaller ones.")
     return Values(array, precision)
 
 
@@ -83,11 +96,14 @@ def _numbers(part: Any, what: str) -> tuple[np.ndarray, str]:
     except Exception:  # ragged lists, and whatever the classes of others raise
         raise InputError(f"{what} must return an array of real numbers, got a {type(part).__name__} that is none.") from None
     if array.dtype.kind in "biu":
-        return array.astype(np.float64), "float64"
+        if array.size and max(int(array.max()), -int(array.min())) > _WHOLE:
+            raise InputError(f"{what} returned whole numbers above 2^53, which are not exact in float64: return smaller ones.")
+        return array.astype(np.float64), EXACT
     if array.dtype.kind != "f":
         raise InputError(f"{what} must return real numbers, got an array of dtype {precision}.")
     kept = "float64" if array.dtype.itemsize >= 8 else "float32"
-    return array.astype(kept, copy=False), precision if precision in EPSILON else kept
+    own = array.astype(kept)  # a copy: the model may write into its array again
+    return own, precision if precision in EPSILON else kept
 
 
 def _from_torch(part: Any) -> tuple[np.ndarray, str]:

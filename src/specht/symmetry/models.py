@@ -21,7 +21,7 @@ import numpy as np
 
 from specht.architecture import Architecture
 from specht.errors import InputError, unknown_choice, whole_number
-from specht.symmetry.model_outputs import Layers, read_layers
+from specht.symmetry.model_outputs import Layers, name_layers, read_layers
 from specht.symmetry.torch_models import is_torch_module, torch_ways
 
 Readout = Literal["last", "mean"]
@@ -124,7 +124,7 @@ class Model:
     def _open(self, opening: Opening) -> Way:
         try:
             return opening()
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             raise InputError(f"{self.name} cannot be copied ({_words(error)}): give a function that calls it.") from error
 
     def _try(self, way: Way, tokens: np.ndarray) -> Any:
@@ -132,7 +132,7 @@ class Model:
             return way(tokens.copy())  # which it may write into
         except InputError:
             raise
-        except Exception as error:  # the model of somebody else may raise anything
+        except (Exception, SystemExit) as error:  # the model of somebody else may raise anything
             shape = f"tokens of shape {tokens.shape} from 0 to {self.frame.vocab - 1}"
             raise InputError(f"{self.name} raised {_words(error)} for {shape}: it must take arrays (n, columns){self._hint}.") from error
 
@@ -194,16 +194,17 @@ def _made(model: Any, name: str | None) -> Any:
     except (TypeError, ValueError):  # some that are written in C have none
         return model
     required = [each.name for each in parameters if each.default is each.empty and each.kind not in (each.VAR_POSITIONAL, each.VAR_KEYWORD)]
+    takes_tokens = any(each.kind in (each.POSITIONAL_ONLY, each.POSITIONAL_OR_KEYWORD, each.VAR_POSITIONAL) for each in parameters)
     if required and inspect.isclass(model):
         raise InputError(
             f"{_called(model, name)} is a class that needs {', '.join(required)}: give an object of it, or a function without arguments "
             "that makes one."
         )
-    if required or any(each.kind == each.VAR_POSITIONAL for each in parameters):
+    if required or (takes_tokens and not inspect.isclass(model)):
         return model
     try:
         made = model()
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise InputError(f"{_called(model, name)} takes no arguments and raised {_words(error)} when it was to make a model.") from error
     if not (callable(made) or isinstance(made, Architecture)):
         raise InputError(
@@ -212,7 +213,7 @@ def _made(model: Any, name: str | None) -> Any:
     return made
 
 
-def _words(error: Exception) -> str:
+def _words(error: BaseException) -> str:
     return " ".join(f"{type(error).__name__}: {error}".split())  # on one line
 
 
@@ -323,4 +324,4 @@ def _is_pytree(model: Any) -> bool:
 
 def _holds_jax(returned: Any) -> bool:
     jax = sys.modules.get("jax")
-    return jax is not None and any(isinstance(leaf, jax.Array) for leaf in jax.tree_util.tree_leaves(returned))
+    return jax is not None and any(isinstance(part, jax.Array) for part in name_layers(returned).values())

@@ -5,8 +5,9 @@ the probe finds the positions that it does not read, and those that it reads but
 it tries random members of the group of permutations that should change nothing, and random permutations of the context as a whole, with its
 reversal and its rotation, under which a function can be invariant without any exchange (a bag of cyclic bigrams is).
 
-A change counts if it is larger than $\epsilon^{2/3} \max |f|$, with $\epsilon$ the precision of the output: 3.7e-11 of the largest value in
-float64, 2.4e-5 in float32. What is shown is the change as a fraction of the spread of the output, as in `invariance_residual`.
+A change of a number counts if it is larger than $\epsilon^{2/3}$ times its largest value, with $\epsilon$ the precision: 3.7e-11 of it in
+float64, 2.4e-5 in float32; any change of a whole number counts. What is shown is the change as a fraction of the spread of the output, as
+in `invariance_residual`.
 
 Beside that every layer has the symmetry profile of what the readout sees (`specht.symmetry.profile`), and the adjacency score of its states
 (`specht.symmetry.similarity`).
@@ -91,7 +92,7 @@ class ProbedLayer:
     name: str
     precision: str
     tolerance: float
-    """Changes up to here are taken for rounding."""
+    """Changes at the readout up to here are taken for rounding: that of the smallest of its numbers."""
     views: tuple[View, ...]
     """One output a position; a single one where the layer has no positions."""
     readout: View
@@ -239,6 +240,7 @@ def probe(
     if profile_samples:
         found = layer_profiles(opened, len(layers), profile_samples, max_level, seed, profiled)
         layers = [dataclasses.replace(layer, profile=own, profile_note=note) for layer, (own, note) in zip(layers, found, strict=True)]
+    comparison.require_repeatable()  # at the end, too: randomness may begin late
     return Probe(
         model=opened.name,
         vocab=frame.vocab,
@@ -330,7 +332,7 @@ def _layer(comparison: Comparison, views: list[View], number: int) -> ProbedLaye
     return ProbedLayer(
         name=sample.name,
         precision=sample.precision,
-        tolerance=sample.tolerance,
+        tolerance=seen.tolerance,
         views=tuple(placed),
         readout=seen,
         exchange=exchange,

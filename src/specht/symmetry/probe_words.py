@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from specht.symmetry.model_outputs import EPSILON
+from specht.symmetry.stabilisers import IGNORED
 
 if TYPE_CHECKING:
     from specht.symmetry.probe import Probe, ProbedLayer, View
@@ -73,8 +74,10 @@ def verdict_on(probe: Probe) -> str:
 
 def _sees(probe: Probe) -> str:
     view, exchange, residual = probe.output.readout, probe.output.exchange, probe.output.exchange_residual
-    if exchange is None or residual is None:  # every exchange was harmless on the sequences that were tried
-        return f"The output sees order: a permutation of the context changes it by {fraction(probe.residual.value)} of its spread."
+    if exchange is None or residual is None or residual.change <= view.tolerance:  # harmless on the sequences that were tried
+        if probe.residual.change > view.tolerance:
+            return f"The output sees order: a permutation of the context changes it by {fraction(probe.residual.value)} of its spread."
+        return "The output sees order: it reads some positions and not others, though no permutation that was tried changed it."
     changes = f"exchanging positions {exchange[0] + 1} and {exchange[1] + 1} changes it by {fraction(residual.value)} of its spread"
     read = [each for each in view.classes if len(each) > 1 and each[0] not in view.ignored]
     kept = [f"It does not tell apart positions {describe_classes(read)}."] if read else []
@@ -86,11 +89,26 @@ def _sees(probe: Probe) -> str:
 
 
 def _motions(view: View) -> str:
-    """Rotations and the reversal of the context, where they change nothing and exchanges within classes do not make them."""
+    """Rotations and the reversal of the context, where they change nothing and exchanges within classes do not make them.
+
+    A function that a motion does not change has classes that the motion takes to classes, read ones to read ones. Where it does not, the
+    function changes under it on sequences that were not tried.
+    """
     context = view.labels[: view.length]
-    rotation = view.rotation and len(set(context)) > 1
-    reversal = view.reversal and context != context[::-1]
+    rotation = view.rotation and len(set(context)) > 1 and _keeps_classes(context, (*context[1:], context[0]))
+    reversal = view.reversal and context != context[::-1] and _keeps_classes(context, context[::-1])
     return " and ".join(["rotations"] * rotation + ["the reversal"] * reversal)
+
+
+def _keeps_classes(labels: Sequence[int], moved: Sequence[int]) -> bool:
+    """Whether the classes of positions are the same after a motion, whatever their numbers; those that are ignored stay ignored.
+
+    >>> _keeps_classes([0, 1, 0, 1], [1, 0, 1, 0]), _keeps_classes([0, -1, -1], [-1, -1, 0]), _keeps_classes([0, 0, 1], [0, 1, 0])
+    (True, False, False)
+    """
+    pairs = set(zip(labels, moved, strict=True))
+    ignored = all((one == IGNORED) == (other == IGNORED) for one, other in pairs)
+    return ignored and len(pairs) == len(set(labels)) == len(set(moved))
 
 
 def _by_layer(probe: Probe) -> str:
@@ -127,6 +145,11 @@ def remarks_on(probe: Probe) -> tuple[str, ...]:
         said.append(
             f"In {', '.join(unsure)} permutations change what none of the exchanges they are made of did: the differences show in few "
             "sequences, so draw more of them."
+        )
+    if probe.vocab > probe.sequences:
+        said.append(
+            f"There are {probe.vocab} tokens and {probe.sequences} sequences were tried: what hangs on single tokens may be missed, so "
+            "draw more of them."
         )
     refused = _refusals(probe.layers)
     return (*said, *refused)

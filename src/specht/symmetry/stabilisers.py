@@ -16,6 +16,7 @@ of them may be missed.
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Iterable
 
 import numpy as np
@@ -28,6 +29,8 @@ from specht.symmetry.model_outputs import EPSILON, Values
 from specht.symmetry.models import Frame, Model
 from specht.symmetry.progress import Progress, report
 
+_NOISE = 16.0
+"""Roundings of the largest number of a row that may add up in another one."""
 IGNORED = -1
 """Label of the class of positions that are not read."""
 
@@ -57,20 +60,35 @@ class LayerSample:
     def epsilon(self) -> float:
         return EPSILON[self.precision]
 
-    @property
-    def tolerance(self) -> float:
-        """Changes up to here are taken for rounding."""
-        return self.epsilon ** (2 / 3) * float(np.abs(self.before).max())
+    @functools.cached_property
+    def roundings(self) -> np.ndarray:
+        """Changes of each number (rows, width) up to here are taken for rounding.
+
+        Every number is judged by its own size, so that a large one, such as a masked logit, hides no other. Numbers that are no larger
+        than the rounding of the others in their row are noise, and judged by these; one that never changes says nothing of the others.
+        """
+        sizes = np.abs(self.before).max(axis=0)
+        moving = np.where(np.ptp(self.before, axis=0) > 0.0, sizes, 0.0)
+        return np.maximum(self.epsilon ** (2 / 3) * sizes, _NOISE * self.epsilon * moving.max(axis=1, keepdims=True))
+
+    @functools.cached_property
+    def tolerances(self) -> np.ndarray:
+        """The least of these for each output, (rows,)."""
+        return self.roundings.min(axis=1)
 
     def changes(self, values: np.ndarray, of: np.ndarray) -> np.ndarray:
-        """Largest change of each output (m, rows) from what it was for the sequences `of`."""
+        """Largest change of each output (m, rows) from what it was for the sequences `of`; above its tolerance if it is not rounding."""
         np.minimum(self.lowest, values.min(axis=0), out=self.lowest)
         np.maximum(self.highest, values.max(axis=0), out=self.highest)
-        return np.abs(values - self.before[of]).max(axis=2)
+        each = np.abs(values - self.before[of])
+        real = np.where(each > self.roundings, each, 0.0).max(axis=2)
+        return np.where(real > 0.0, real, np.minimum(each.max(axis=2), self.tolerances))
 
     def scale(self, row: int) -> float:
-        """What changes of an output are compared with, from all values seen so far."""
-        return spread_of(self.lowest[row], self.highest[row], self.epsilon)
+        """What changes of an output are compared with, from all values seen so far; numbers that never change do not count."""
+        lowest, highest = self.lowest[row], self.highest[row]
+        moving = lowest < highest if (lowest < highest).any() else slice(None)
+        return spread_of(lowest[moving], highest[moving], self.epsilon)
 
 
 def with_readout(values: np.ndarray, frame: Frame) -> np.ndarray:
@@ -95,10 +113,11 @@ class Comparison:
         self.offsets = np.concatenate([[0], np.cumsum(rows)])
         self.readouts = self.offsets[1:] - 1
         """The output of each layer that the readout sees."""
-        self.tolerance = np.repeat([layer.tolerance for layer in self.layers], rows)
+        self.tolerance = np.concatenate([layer.tolerances for layer in self.layers])
         self.exchanged: dict[tuple[int, int], np.ndarray] = {}
         """Changes of every output by the exchanges of two positions that were tried so far."""
-        self._require_steady(rng)
+        self.require_repeatable()
+        self._require_separate(rng)
 
     @property
     def outputs(self) -> int:
@@ -131,6 +150,8 @@ class Comparison:
         """Exchange the tokens at two positions, for those pairs that were not tried before."""
         new = sorted(set(pairs) - set(self.exchanged))
         if new:
+            held = 8.0 * self.outputs * (len(self.exchanged) + len(new))
+            _require_memory(held, f"{len(self.exchanged) + len(new)} exchanges of {self.frame.columns} positions", self.model)
             swaps = np.array([transposition(self.frame.columns, *pair) for pair in new])
             self.exchanged |= dict(zip(new, self.under(swaps), strict=True))
 
@@ -149,15 +170,18 @@ class Comparison:
         layer = int(np.searchsorted(self.offsets, output, side="right")) - 1
         return Residual(change, self.layers[layer].scale(output - int(self.offsets[layer])), permutation)
 
-    def _require_steady(self, rng: np.random.Generator) -> None:
-        """Refuse a model that gives other numbers for the same tokens, or for the same tokens in other company."""
-        name, n = self.model.name, len(self.tokens)
-        again = self.changes(self.tokens, np.arange(n)).max(axis=0)
+    def require_repeatable(self) -> None:
+        """Refuse a model that gives other numbers for the same tokens than at first."""
+        again = self.changes(self.tokens, np.arange(len(self.tokens))).max(axis=0)
         if (again > self.tolerance).any():
             raise InputError(
-                f"{name} returned other numbers when it was called again with the same tokens, {again.max():.2g} apart: switch off dropout "
-                "and other randomness."
+                f"{self.model.name} returned other numbers when it was called again with the same tokens, {again.max():.2g} apart: switch "
+                "off dropout and other randomness."
             )
+
+    def _require_separate(self, rng: np.random.Generator) -> None:
+        """Refuse a model that gives other numbers for the same tokens in other company."""
+        name, n = self.model.name, len(self.tokens)
         some = rng.permutation(n)[: (n + 1) // 2]
         elsewhere = self.changes(self.tokens[some], some).max(axis=0)
         if (elsewhere > self.tolerance).any():
@@ -220,9 +244,13 @@ def _whole(model: Model, tokens: np.ndarray) -> dict[str, Values]:
 
 def _require_room(model: Model, row_bytes: float, sequences: int) -> None:
     """Refuse to hold more than the memory does: the outputs of all sequences, with as much again for what they are compared with."""
-    need, room = 2.0 * sequences * row_bytes, available_memory()
+    _require_memory(2.0 * sequences * row_bytes, f"{sequences} sequences", model)
+
+
+def _require_memory(need: float, what: str, model: Model) -> None:
+    room = available_memory()
     if room is not None and need > room:
         raise InputError(
-            f"The outputs of {model.name} for {sequences} sequences need {need / 2**30:.1f} GB, and {room / 2**30:.1f} GB are free: take "
-            "fewer sequences, or return fewer outputs."
+            f"The outputs of {model.name} for {what} need {need / 2**30:.1f} GB, and {room / 2**30:.1f} GB are free: take fewer or shorter "
+            "sequences, or return fewer outputs."
         )

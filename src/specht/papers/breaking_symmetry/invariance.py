@@ -248,7 +248,7 @@ EXPERIMENT = Experiment(
         ),
         Claim(
             "breaking.prefixes",
-            "With one causal layer and no positions every position ignores the order of what stands before it.",
+            "With one causal layer and no positions a position in the middle ignores the order of what stands before it.",
             sources.OURS,
             "change of the state of a middle position below 1e-10 of its spread",
             judge_earlier,

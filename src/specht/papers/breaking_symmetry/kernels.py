@@ -20,6 +20,8 @@ from specht.report.html import Step, Table
 _HERE, _LEVELS = f"{sources.PACKAGE}.kernels", f"{sources.PACKAGE}.levels"
 EXACT, BROKEN = 1e-10, 1e-6
 """Off-block mass below which a kernel is invariant, rounding apart, and above which it is not."""
+NEAR = 0.2
+"""Part of the share that needs order by which networks of finite width may differ from their kernel."""
 LEARNT = 0.01
 """Share of each level of a target that a trained network gives back if it learns from it at all."""
 ROUNDING = 1e-6
@@ -50,7 +52,7 @@ def measure_kernel(attention: str, positions: str, causal: bool, depth: int, len
         return gram[np.ix_(*([rows[row.tobytes()] for row in side] for side in (left, right)))]
 
     joint, one = (gram_residual(known, x, length, joint=joint).value for joint in (True, False))
-    invariant = joint < EXACT + ERRORS * noise
+    invariant = not (causal and depth > 1) and joint < EXACT + ERRORS * noise  # noise may hide what a mask does
     return common.record(
         "kernel",
         {
@@ -144,20 +146,20 @@ def judge_order(results: Results) -> Verdict:
 
 
 def judge_networks(results: Results) -> Verdict:
-    worst = (0.0, 0.0)
+    """Shares that need order, of networks less that of the kernel, beside what the width and noise allow."""
+    apart, agree = [], []
     for result in _cells(results, "networks"):
-        given = {name: result.arguments[name] for name in ("attention", "positions", "causal", "depth")}
-        (kernel,) = _cells(results, **given)
-        apart = np.abs(result.data["shares"].values - kernel.data["shares"].values)
-        place = int(np.argmax(apart))
-        if apart[place] > worst[0]:
-            worst = (float(apart[place]), float(result.data["stderr"].values[place]))
+        (kernel,) = _cells(results, **{name: result.arguments[name] for name in ("attention", "positions", "causal", "depth")})
+        own, theory, error = (1.0 - result.data["shares"].values[0], 1.0 - kernel.data["shares"].values[0], result.data["stderr"].values[0])
+        apart.append((abs(own - theory), error))
+        agree.append(abs(own - theory) <= NEAR * theory + 4.0 * error + EXACT and (theory < EXACT or own > 3.0 * error))
+    worst = max(apart)
     given = _cells(results, "networks")[0].arguments
     words = (
         f"Softmax attention + erf, V = {VOCAB}, L = {given['length']}, {given['networks']} networks of width {given['width']} a cell; the "
-        "largest difference of any share of any cell."
+        f"largest difference of the share that needs order; {sum(agree)} of {len(agree)} cells agree."
     )
-    return holds_if(worst[0] < 0.05, *worst, regime=words)
+    return holds_if(all(agree), *worst, regime=words)
 
 
 def judge_trained(results: Results) -> Verdict:
@@ -175,7 +177,7 @@ def judge_trained(results: Results) -> Verdict:
         f"of the target that is learnt where order is seen; where it is not, at most {max(outside, 0.0):.0e} of what is computed lies "
         "outside level 0."
     )
-    return holds_if(outside < ROUNDING and least > LEARNT, least, error, regime=words)
+    return holds_if(outside < ROUNDING and least - 2.0 * error > LEARNT, least, error, regime=words)
 
 
 def plots(results: Results) -> list[Plot]:
@@ -275,7 +277,8 @@ EXPERIMENT = Experiment(
             "breaking.kernel-networks",
             "Random networks have the shares of the kernel.",
             sources.OURS,
-            "every share by level within 0.05, softmax attention, up to two layers",
+            "share that needs order within 20 % of the kernel's and four standard errors, and above zero by three where the kernel's is, "
+            "softmax attention, up to two layers",
             judge_networks,
         ),
         Claim(
@@ -283,7 +286,8 @@ EXPERIMENT = Experiment(
             "Trained networks keep to the irreps of their kernel: where it is trivial they learn what ignores order and nothing else, "
             "elsewhere they learn from every level.",
             sources.OURS,
-            "outside level 0 less than 1e-6 of what is computed where order is ignored; more than 1 % of every level of a target elsewhere",
+            "outside level 0 less than 1e-6 of what is computed where order is ignored; more than 1 % of every level of a target "
+            "elsewhere, by two standard errors",
             judge_trained,
         ),
     ),
