@@ -22,8 +22,9 @@ class Perceptron(eqx.Module):
     (3, 1)
     """
 
-    weights: list[Float[Array, "inputs outputs"]]
-    biases: list[Float[Array, " outputs"]]
+    weights: list[Float[Array, "_ _"]]
+    """From the inputs of a layer to its outputs."""
+    biases: list[Float[Array, " _"]]
 
     @classmethod
     def init(cls, widths: Sequence[int], *, key: Any) -> Perceptron:

@@ -5,8 +5,8 @@ matrices $W$ of keys and queries and $V$ of values, both of which are trained as
 
 $$ f(x, y) = V Z \,\mathrm{softmax}(Z^T W z_y) , \qquad W^* \propto \mathrm{diag}(0_d, I_m), \quad V^* = [I_d, 0] $$
 
-(Wang, Wei, Hsu & Lee 2024). The query is no key: were it one, attention would sink into it, since $\langle e_y, e_y \rangle$ is the largest of
-all products. Codes are one-hot; random signs drawn once; or random signs drawn anew for every batch, which its samples share.
+(Wang, Wei, Hsu & Lee 2024). The query is no key: were it one, attention would sink into it, since $\langle e_y, e_y \rangle$ is the
+largest of all products. Codes are one-hot; random signs drawn once; or random signs drawn anew for every batch, which its samples share.
 
 Inputs of training are rows of numbers: tokens, then the chosen positions, filled up with −1, then the number of the draw of codes, by
 which samples that are evaluated in several blocks see several draws.

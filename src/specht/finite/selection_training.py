@@ -1,14 +1,13 @@
 r"""Training of attention that selects tokens: from a setting and a seed to losses at every length and support that is asked for.
 
-Losses are halves of squared errors, $\frac12 \mathrm E \|f - \mathrm{STS}_q\|^2$, and so learning rates of gradient descent are those of the
-exact dynamics (`specht.learning.selection`).
+Losses are halves of squared errors, $\frac12 \mathrm E \|f - \mathrm{STS}_q\|^2$, and so learning rates of gradient descent are those of
+the exact dynamics (`specht.learning.selection`).
 """
 
 from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 import numpy as np

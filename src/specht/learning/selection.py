@@ -1,16 +1,16 @@
 r"""Sparse token selection, exactly: the dynamics of attention with one-hot codes, and what fully connected networks cannot do.
 
 Let one layer of attention (`specht.finite.selection`) be trained from zero by gradient descent on the population loss
-$L = \frac12 \mathrm E \|f - \mathrm{STS}_q\|^2$. With one-hot codes every step keeps $W_{22} = \alpha (I - \mathbf 1 \mathbf 1^T / T)$ between
-codes and $V_1 = v I_d$ on contents, and all else zero: by the symmetry $x \to -x$ and that of permuting positions. With the attention
-$A = q e^\alpha / (q e^\alpha + T - q)$ on the chosen tokens,
+$L = \frac12 \mathrm E \|f - \mathrm{STS}_q\|^2$. With one-hot codes every step keeps $W_{22} = \alpha (I - \mathbf 1 \mathbf 1^T / T)$
+between codes and $V_1 = v I_d$ on contents, and all else zero: by the symmetry $x \to -x$ and that of permuting positions. With the
+attention $A = q e^\alpha / (q e^\alpha + T - q)$ on the chosen tokens,
 
 $$ L = \frac d2 \Big[ \frac{(vA - 1)^2}{q} + \frac{v^2 (1 - A)^2}{T - q} \Big] , \qquad
    v \leftarrow v - \eta \Big[ \frac{A (vA - 1)}{q} + \frac{v (1 - A)^2}{T - q} \Big] , \qquad
    \alpha \leftarrow \alpha - \frac{\eta d}{T - 1} A (1 - A) v \Big[ \frac{vA - 1}{q} - \frac{v (1 - A)}{T - q} \Big] . $$
 
-First $v$ goes to one in a time $T/\eta$; then attention finds the tokens, while $v$ follows it; then $L \to (T - 1) / 4 \eta t$. While $v$ has
-the value that is best for $A$, time and loss are explicit functions of $A$, with $D = A^2 (T - q) + q (1 - A)^2$,
+First $v$ goes to one in a time $T/\eta$; then attention finds the tokens, while $v$ follows it; then $L \to (T - 1) / 4 \eta t$. While $v$
+has the value that is best for $A$, time and loss are explicit functions of $A$, with $D = A^2 (T - q) + q (1 - A)^2$,
 
 $$ L = \frac{d (1 - A)^2}{2 D} , \qquad
    t = \frac T\eta + \frac{T - 1}{\eta d (T - q)} \Big[ \frac{(T - q)^2 (2A - 1)}{2 (1 - A)^2} + 2 q (T - q) \log\frac{A}{1 - A}
@@ -156,7 +156,7 @@ def asymptote(step: Any, length: Any, learning_rate: float) -> np.ndarray:
 
 
 def width_bound(width: Any, length: Any, support: Any, dimension: Any) -> np.ndarray:
-    r"""The least mean squared error of any function of `width` linear functions of the sequence, and of the set: of every fully connected net.
+    r"""The least mean squared error of any function of the set and of `width` linear functions of the sequence: of any fully connected net.
 
     Given the set $y$ a network whose first layer has $m$ units knows $m$ linear functions of the Gaussian sequence. What they leave of the
     target, averaged over sets, is at least the sum of all but the $m$ largest eigenvalues of $\mathrm E[\mathbf 1_y \mathbf 1_y^T] \otimes
@@ -188,15 +188,15 @@ def refuse_divergence(loss: np.ndarray, trivial: Any, rate: float, edge: str) ->
     """The error for a learning rate at which gradient descent runs away."""
     if not np.isfinite(loss).all() or (loss > _DIVERGED * trivial).any():
         raise InputError(
-            f"At learning rate {rate:g} gradient descent diverges: the curvature along the values rises to 1/q as attention finds the tokens, "
-            f"so take a rate below {edge}."
+            f"At learning rate {rate:g} gradient descent diverges: the curvature along the values rises to 1/q as attention finds the "
+            f"tokens, so take a rate below {edge}."
         )
 
 
 def _sizes(length: Any, support: Any, dimension: Any) -> tuple[np.ndarray, int, int]:
     q, d = whole_number("support", support, 1), whole_number("dimension", dimension, 1)
     T = np.asarray(length, float)
-    if T.size == 0 or not (T > q).all():
+    if T.size == 0 or not (q < T).all():
         raise InputError(f"length must be above the support {q}, got {_shown(length)}: select fewer positions.")
     return T, q, d
 

@@ -11,8 +11,8 @@ $$ L = \frac d2 \mathrm E \sum_i \Big( v p_i - \frac{1_{i \in y}}q \Big)^2 , \qq
 of which $v$ takes the $d$-th part in a step, being on a diagonal of $d$ entries, and $w$ the $m$-th. Expectations are means over a pool of
 draws of codes; by symmetry the first $q$ positions are those that are chosen.
 
-Codes of dimension $m$ tell $q$ positions of $T$ apart where $m$ is a multiple of $q \log T$: products off the set have variance about $q/m$,
-and the largest of $T - q$ must stay below the one that chosen positions have.
+Codes of dimension $m$ tell $q$ positions of $T$ apart where $m$ is a multiple of $q \log T$: products off the set have variance about
+$q/m$, and the largest of $T - q$ must stay below the one that chosen positions have.
 """
 
 from __future__ import annotations
@@ -150,7 +150,7 @@ def smallest_code(length: int, support: int, share: float, *, draws: int = 500, 
     """The smallest dimension of stochastic codes with which the loss gets below a share of the trivial one, by bisection over pools.
 
     >>> smallest_code(20, 2, 0.02, draws=200)
-    16
+    20
     """
     share = finite_number("share", share, above=0.0, below=1.0)
 
@@ -170,7 +170,7 @@ def code_needed(length: int, support: int, *, share: float = USUAL, seed: int = 
     """The smallest dimension at which the largest product off the set reaches one half in no more than this share of draws.
 
     >>> code_needed(20, 2)
-    69
+    72
     """
     return _smallest(lambda code: coherence(length, support, code, seed=seed) <= share, support)
 
@@ -181,8 +181,8 @@ def check_code(length: int, support: int, code: int, *, share: float = 0.95, see
         return
     often = "always" if code < support else f"in {found:.0%} of draws"
     raise InputError(
-        f"Codes of dimension {code} are too small for {support} of {length} positions: the largest product off the set reaches 1/2 {often}, "
-        f"beside 1 on the set. A dimension of {code_needed(length, support, seed=seed)} brings that down to {USUAL:.0%}."
+        f"Codes of dimension {code} are too small for {support} of {length} positions: the largest product off the set reaches 1/2 "
+        f"{often}, beside 1 on the set. A dimension of {code_needed(length, support, seed=seed)} brings that down to {USUAL:.0%}."
     )
 
 

@@ -1,7 +1,7 @@
 r"""Sparse token selection: average the few vectors that a query names.
 
-The input is a sequence of $T$ Gaussian vectors $x_i \sim N(0, I_d)$ and a set $y$ of $q$ positions, uniform among all and independent of the
-sequence. The target is (Wang, Wei, Hsu & Lee 2024, after Sanford, Hsu & Telgarsky 2023)
+The input is a sequence of $T$ Gaussian vectors $x_i \sim N(0, I_d)$ and a set $y$ of $q$ positions, uniform among all and independent of
+the sequence. The target is (Wang, Wei, Hsu & Lee 2024, after Sanford, Hsu & Telgarsky 2023)
 
 $$ \mathrm{STS}_q(x, y) = \frac1q \sum_{i \in y} x_i \in \mathbb R^d , \qquad \mathrm E\,\|\mathrm{STS}_q\|^2 = \frac dq . $$
 
