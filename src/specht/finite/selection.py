@@ -30,6 +30,8 @@ Codes = Literal["one-hot", "fixed", "stochastic"]
 Query = Literal["dual", "sum"]
 NOBODY = -1
 """In place of a position, where a set has fewer than there is room for."""
+_RIDGE = 1e-5
+"""Added to the diagonal, which is one, of products of codes."""
 _Rows: TypeAlias = Float[Array, "n columns"]
 
 
@@ -54,8 +56,8 @@ class SelectionModel(eqx.Module):
         code: int | None = None,
         *,
         key: Any,
-        codes: Codes = "stochastic",
-        query: Query = "dual",
+        codes: Codes | str = "stochastic",
+        query: Query | str = "dual",
         scale: float = 0.0,
         longest: int | None = None,
         room: int | None = None,
@@ -140,8 +142,9 @@ def query_codes(codes: Float[Array, "code length"], chosen: Int[Array, "n room"]
         return found.sum(axis=1)
     room = chosen.shape[1]
     gram = jnp.einsum("nim,njm->nij", found, found)
-    # Where nobody is, the diagonal is one and the right side zero, so that nothing comes of it.
-    gram = gram + jnp.where(member[:, :, None], 0, jnp.eye(room)[None])
+    # Where nobody is, the diagonal is one and the right side zero, so that nothing comes of it; elsewhere it is a little more than it was,
+    # for codes of small dimensions that happen to be the same.
+    gram = gram + jnp.where(member[:, :, None], _RIDGE, 1) * jnp.eye(room)[None]
     return jnp.einsum("nim,ni->nm", found, _solve(gram, member.astype(jnp.float32)))
 
 

@@ -42,8 +42,8 @@ class SelectionTraining:
     task: Selection
     code: int | None = None
     """Dimension of the codes; one-hot codes have that of the length."""
-    codes: Codes = "stochastic"
-    query: Query = "dual"
+    codes: Codes | str = "stochastic"
+    query: Query | str = "dual"
     optimiser: Optimiser | str = "sgd"
     learning_rate: float = 1.0
     schedule: Schedule | str = "constant"

@@ -90,7 +90,8 @@ def one_hot_dynamics(length: Any, support: int, dimension: int, *, learning_rate
     with jax.enable_x64(True):
         arrays = [np.asarray(each, np.float64) for each in np.broadcast_arrays(length, rate, q, d)]
         score, value = (np.moveaxis(np.asarray(each), 0, -1) for each in _descend()(*arrays, at))
-    loss = population_loss(score, value, length[..., None], q, d)
+    with np.errstate(over="ignore", invalid="ignore"):  # of what diverges, which is refused below
+        loss = population_loss(score, value, length[..., None], q, d)
     refuse_divergence(loss, d / (2 * q), rate, f"2q = {2 * q}")
     return Dynamics(at, score, value, loss)
 
