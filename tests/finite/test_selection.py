@@ -98,7 +98,7 @@ def test_queries_are_dual_codes_whatever_the_room():
 def test_a_step_goes_down_the_full_gradient():
     """Every entry of both matrices, by central differences of the definition in float64."""
     task = Selection(5, 2, 2)
-    setting = SelectionTraining(task=task, code=9, codes="fixed", learning_rate=0.4, steps=1, batch=8, scale=0.5, records=1)
+    setting = SelectionTraining(task=task, code=14, codes="fixed", learning_rate=0.4, steps=1, batch=8, scale=0.5, records=1)
     draw = drawing(task)
     found = train(setting.start, Fresh(draw), setting.recipe(), seeds=[1], forward=selection_forward)
     start, end = found.first_model(), found.model()

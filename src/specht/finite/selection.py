@@ -207,7 +207,7 @@ def off_block_share(model: SelectionModel) -> Float[Array, ""]:
     """The larger share of the squares of W or V that lies outside the block of codes, or of contents."""
     d = len(model.values)
     inside = (jnp.square(model.keys[d:, d:]).sum(), jnp.square(model.values[:, :d]).sum())
-    whole = (jnp.square(_norm(model.keys)), jnp.square(_norm(model.values)))
+    whole = (jnp.square(matrix).sum() + np.float32(1e-30) for matrix in (model.keys, model.values))
     return jnp.maximum(*(1 - each / total for each, total in zip(inside, whole, strict=True)))
 
 

@@ -32,6 +32,8 @@ from specht.finite.train import train
 from specht.finite.trained import Trained
 from specht.sequences.selection import Selection
 
+_TOGETHER = 512
+"""Sequences that a model is called with."""
 MEASURES = {"keys cosine": keys_cosine, "values cosine": values_cosine, "off-block share": off_block_share}
 
 
@@ -162,6 +164,8 @@ def as_function(model: SelectionModel, seed: int = 0) -> Callable[[Any, Any], np
 
     def function(tokens: Any, chosen: Any) -> np.ndarray:
         rows = rows_of(np.asarray(tokens, np.float32), np.asarray(chosen), model.room)
-        return np.asarray(call(model, rows, key), np.float64)
+        filled = np.resize(rows, (-(-len(rows) // _TOGETHER) * _TOGETHER, rows.shape[1]))  # one program for any number of sequences
+        values = [np.asarray(call(model, block, key), np.float64) for block in np.split(filled, len(filled) // _TOGETHER)]
+        return np.concatenate(values)[: len(rows)]
 
     return function
