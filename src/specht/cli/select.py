@@ -25,7 +25,7 @@ def select(
     work: WorkFlags = WorkFlags(),  # noqa: B008 -- frozen
     output: OutputFlags = OutputFlags(),  # noqa: B008 -- frozen
 ) -> None:
-    """Does attention learn to average the tokens that a query names, and at lengths it has not seen? Trained with random codes of positions.
+    """Does attention learn to average the tokens that a query names, and at lengths it has not seen? Training with codes of positions.
 
     The task: T Gaussian vectors and a set of q positions, whose mean is the answer. Losses are half the mean squared error; that of
     answering zero is d/2q. A run that was stopped goes on when the same command is given again. For example:

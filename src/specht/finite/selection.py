@@ -163,10 +163,10 @@ def rows_of(tokens: np.ndarray, chosen: np.ndarray, room: int | None = None, dra
     >>> rows_of(np.ones((1, 2, 1)), np.array([[1]]), room=2).tolist()
     [[1.0, 1.0, 1.0, -1.0, 0.0]]
     """
-    n, q = chosen.shape
-    filled = np.full((n, q if room is None else room), NOBODY)
-    filled[:, :q] = chosen
-    return np.concatenate([tokens.reshape(n, -1), filled, np.broadcast_to(draws, n)[:, None]], axis=1).astype(np.float32)
+    (n, q), numbers = chosen.shape, tokens[0].size
+    rows = np.full((n, numbers + (q if room is None else room) + 1), NOBODY, np.float32)
+    rows[:, :numbers], rows[:, numbers : numbers + q], rows[:, -1] = tokens.reshape(n, -1), chosen, draws
+    return rows
 
 
 def drawing(task: Selection, room: int | None = None) -> Draw:

@@ -32,7 +32,7 @@ def train_one(setting: dict[str, Any], seed: int) -> xarray.Dataset:
 
     given = dict(setting)
     task = Selection(*(given.pop(name) for name in ("length", "support", "dimension")))
-    lists = {name: tuple(given.pop(name)) for name in ("lengths", "supports")}
+    lists: dict[str, Any] = {name: tuple(given.pop(name)) for name in ("lengths", "supports")}
     scale = 0.0 if given["optimiser"] == "sgd" else 0.02
     found = train_selection(SelectionTraining(task=task, **given, **lists, scale=scale, records=RECORDS), seed)
     names = [name for name in found.losses if name != "train"]
@@ -109,13 +109,7 @@ class SelectRun:
 
     def dataset(self, attributes: dict[str, Any]) -> xarray.Dataset:
         """Losses along codes, seed, set and step; sets that a kind of codes is not tested on are NaN. Matrices are of the first seed."""
-        kinds = [
-            xarray.concat(
-                [each.drop_vars([n for n in each.variables if n.startswith(("keys_", "values_")) and each[n].ndim == 2]) for each in found],
-                "seed",
-            )
-            for found in self.trainings.values()
-        ]
+        kinds = [xarray.concat([each[["loss", *MEASURES]] for each in found], "seed") for found in self.trainings.values()]
         joined = xarray.concat(kinds, "codes", join="outer", fill_value=np.nan)
         joined = joined.assign_coords(codes=list(self.trainings), seed=[self.config.seed + seed for seed in range(self.config.seeds)])
         for kind, found in self.trainings.items():

@@ -142,7 +142,7 @@ def best_share(pool: Pool) -> Reach:
         p /= p.sum(axis=1, keepdims=True)
         return 1.0 - float(p[:, :q].sum(axis=1).mean()) ** 2 / (q * float(np.square(p).sum(axis=1).mean()))
 
-    found = minimize_scalar(share, bounds=(math.log(0.1), math.log(200.0)), method="bounded", options={"xatol": 1e-3})
+    found: Any = minimize_scalar(share, bounds=(math.log(0.1), math.log(200.0)), method="bounded", options={"xatol": 1e-3})
     return Reach(max(float(found.fun), 0.0), math.exp(float(found.x)))
 
 

@@ -83,7 +83,7 @@ def judge_logarithm(results: Results) -> Verdict:
     assert power is not None
     words = (
         f"q = {sources.SUPPORT}, T = {common.span(lengths)}: m = {a:.1f} + {b:.2f} log T explains {explained:.1%} of the variance, and m "
-        f"grows as T^{power.exponent:.2f} over this range. The factor of log T is shown."
+        f"grows as T^{{{power.exponent:.2f}}} over this range. The factor of log T is shown."
     )
     return holds_if(explained > 0.95 and power.exponent < 0.25 and b > 3 * error, b, error, words)
 
