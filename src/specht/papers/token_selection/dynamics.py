@@ -79,7 +79,7 @@ def measure_recursion(length: int, rate: float, durations: float) -> xarray.Data
 
 
 def jobs(scale: Scale) -> list[Job]:
-    lengths = common.at_scale(scale, smoke=[20, 100], quick=[50, 200, 1000, 4000], full=[50, 200, 1000, 4000, 16000])
+    lengths = common.at_scale(scale, smoke=[20, 100], quick=[50, 200, 1000, 4000], full=[50, 200, 1000, 4000, 8000])
     cases = common.at_scale(scale, smoke=[(6, 2, 2)], quick=[(10, 2, 3), (8, 3, 2)], full=[(10, 2, 3), (8, 3, 2), (14, 4, 5)])
     steps = common.at_scale(scale, smoke=200, quick=3000, full=3000)
     whole = [Job.of(f"{_HERE}:measure_full", length=T, support=q, dimension=d, rate=0.3, steps=steps) for T, q, d in cases]

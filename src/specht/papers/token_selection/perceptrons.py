@@ -50,8 +50,8 @@ def measure_perceptron(width: int, steps: int, batch: int, seed: int) -> xarray.
 
 
 def jobs(scale: Scale) -> list[Job]:
-    widths = common.at_scale(scale, smoke=[4, 12], quick=[2, 4, 6, 8, 10, 15], full=[1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 15, 20])
-    steps, batch, seeds = common.at_scale(scale, smoke=(150, 128, 2), quick=(4000, 512, 3), full=(8000, 512, 5))
+    widths = common.at_scale(scale, smoke=[4, 12], quick=[2, 4, 6, 8, 10, 15], full=[1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 15])
+    steps, batch, seeds = common.at_scale(scale, smoke=(150, 128, 2), quick=(4000, 512, 3), full=(4000, 512, 4))
     return [
         Job.of(f"{_HERE}:measure_perceptron", width=width, steps=steps, batch=batch, seed=seed) for width in widths for seed in range(seeds)
     ]

@@ -46,9 +46,9 @@ def measure_reached(length: int, factor: float, draws: int, steps: int, seed: in
 
 
 def jobs(scale: Scale) -> list[Job]:
-    lengths = common.at_scale(scale, smoke=[8, 16], quick=[25, 50, 100, 200, 400, 800], full=[25, 50, 100, 200, 400, 800, 1600, 3200, 6400])
+    lengths = common.at_scale(scale, smoke=[8, 16], quick=[25, 50, 100, 200, 400, 800], full=[25, 50, 100, 200, 400, 800, 1600, 3200])
     trained = common.at_scale(scale, smoke=[8], quick=[25, 50, 100], full=[25, 50, 100, 200])
-    draws, steps, seeds = common.at_scale(scale, smoke=(60, 60, 2), quick=(500, 1500, 3), full=(1000, 4000, 3))
+    draws, steps, seeds = common.at_scale(scale, smoke=(60, 60, 2), quick=(500, 1500, 3), full=(1000, 2500, 3))
     theory = [Job.of(f"{_HERE}:measure_smallest", length=T, draws=draws, seed=seed) for T in lengths for seed in range(seeds)]
     return theory + [
         Job.of(f"{_HERE}:measure_reached", length=T, factor=factor, draws=draws, steps=steps, seed=seed)

@@ -64,7 +64,7 @@ def _record(what: str, shares: tuple[np.ndarray, np.ndarray, np.ndarray], length
 def jobs(scale: Scale) -> list[Job]:
     cases = common.at_scale(scale, smoke=[(8, 2)], quick=[(10, 3), (20, 2), (50, 3)], full=[(10, 3), (20, 2), (50, 3), (200, 3)])
     length, code, steps, samples, seeds = common.at_scale(
-        scale, smoke=(8, 16, 60, 200, 1), quick=(20, 64, 2000, 1000, 3), full=(50, 96, 4000, 2000, 3)
+        scale, smoke=(8, 16, 60, 200, 1), quick=(20, 64, 2000, 1000, 3), full=(50, 96, 3000, 2000, 3)
     )
     targets = [
         Job.of(f"{_HERE}:measure_target", length=T, support=q, samples=samples, seed=seed) for T, q in cases for seed in range(seeds)
