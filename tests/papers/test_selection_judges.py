@@ -85,11 +85,8 @@ def reduced(value=1.0, plateau=0.2, power=1.0, own=1.0, **given):
         curves = {name: ("step", [0.8, end]) for name in ("loss", "score_stderr", "value_stderr", "loss_stderr")}
         curves |= {name: ("step", [0.0, 1.0]) for name in ("score", "value")}
         found.append(made("dynamics", curves, {"step": [0, 100]}, query=query, length=50, code=64, steps=100, rate=1.0, draws=100, seed=0))
-    return [
-        *found,
-        numbers("numbers", value, rate=0.25),
-        *(numbers("noise", 1.0 + 0.1 * rate**power, rate=rate) for rate in (1.0, 0.5, 0.25)),
-    ]
+    noise = [numbers("noise", value + 0.1 * rate**power, rate=rate) for rate in (1.0, 0.5, 0.25)]
+    return [*found, *noise, numbers("noise", value, rate=1e-3)]
 
 
 def nets(excess=1.02, least=1.0, wide=0.001):
