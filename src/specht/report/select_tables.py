@@ -50,7 +50,7 @@ MATRIX_HEADER = ("codes", "cosine of W", "cosine of V", "off the blocks")
 def matrix_rows(result: Mapping[str, Any]) -> list[list[str]]:
     """How near both matrices are to the ground truth."""
     return [
-        [kind, f"{found['keys_cosine']:.4f}", f"{found['values_cosine']:.4f}", f"{found['off_block']:.2%}"]
+        [kind, f"{found['keys_cosine']:.4f}", f"{found['values_cosine']:.4f}", percent(found["off_block"])]
         for kind, found in result["matrices"].items()
     ]
 
@@ -69,9 +69,18 @@ def answer(result: Mapping[str, Any]) -> list[str]:
 def _learnt(result: Mapping[str, Any], kind: str) -> str:
     share = result["train"][-1][kind] / result["trivial"]
     verb = "learns" if share < _LEARNT else "has not learnt"
-    text = f"With {kind} codes attention {verb} the task: {share:.1%} of the loss of answering zero"
+    text = f"With {kind} codes attention {verb} the task: {percent(share)} of the loss of answering zero"
     tested = [entry for entry in result["lengths"] if kind in entry]
     if not tested:
         return f"{text}."
     far = tested[-1]
-    return f"{text}, and {far[kind] / result['trivial']:.1%} at length {far['T_test']}."
+    return f"{text}, and {percent(far[kind] / result['trivial'])} at length {far['T_test']}."
+
+
+def percent(share: float) -> str:
+    """A share to a tenth of a per cent.
+
+    >>> percent(0.0123), percent(1e-4)
+    ('1.2 %', 'less than 0.1 %')
+    """
+    return f"{100 * share:.1f} %" if share >= 0.001 else "less than 0.1 %"
