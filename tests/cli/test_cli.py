@@ -125,7 +125,7 @@ def test_failures_have_their_codes(monkeypatch, capsys, error, code, words):
 
 
 def test_help_does_not_load_jax():
-    commands = [[name, "--help"] for name in ("predict", "profile", "spectrum", "kernel")]
+    commands = [[name, "--help"] for name in ("predict", "profile", "select", "spectrum", "kernel")]
     every = [["--help"], *commands, ["kernel", "--list-presets"], ["--version"]]
     code = (
         "import sys; from specht.cli import main\n"
@@ -152,7 +152,7 @@ def test_doctor(capsys):
     assert "devices" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize(("name", "examples"), [("kernel", 4), ("spectrum", 4), ("profile", 4), ("doctor", 0)])
+@pytest.mark.parametrize(("name", "examples"), [("kernel", 4), ("spectrum", 4), ("profile", 4), ("select", 6), ("doctor", 0)])
 def test_every_command_has_help(capsys, name, examples):
     assert name in [*app]
     assert main([name, "--help"]) == 0

@@ -166,6 +166,18 @@ def test_stochastic_positions_are_drawn_at_every_step():
     assert len(np.unique(losses)) == len(losses) == 5
 
 
+def test_functions_of_the_model_are_recorded():
+    """The weight itself is followed step by step, beside the loss on a set."""
+    x, y = problem()
+    recipe = Recipe(steps=STEPS, learning_rate=RATE, records=5)
+    found = train(linear(3), Fixed(x, y), recipe, seeds=[2, 7], evaluate={"test": Fixed(x, y), "first": lambda model: model.weight[0, 0]})
+    assert found.losses["first"].shape == found.losses["test"].shape == (1, 1, 2, len(found.steps))
+    for place, steps in enumerate(found.steps[1:], 1):
+        alone = train(linear(3), Fixed(x, y), Recipe(steps=int(steps), learning_rate=RATE), seeds=[7])
+        assert found.losses["first"][0, 0, 1, place] == pytest.approx(alone.models.weight[0, 0, 0, 0, 0], rel=1e-5)
+    assert found.losses["first"][0, 0, 1, 0] == pytest.approx(first_weight(3, 7)[0, 0], rel=1e-6)
+
+
 def test_divergence_is_told_and_the_rest_goes_on():
     x, y = problem()
     found = train(linear(3), Fixed(x, y), Recipe(steps=200, learning_rate=RATE), seeds=[0, 1], learning_rates=[RATE, 5.0])
@@ -260,6 +272,11 @@ FAULTS = [
     (lambda: train(linear(3), Fixed(*GOOD), Recipe(steps=1, learning_rate=1.0, loss="hinge")), "are -1 and 1"),
     (lambda: train(linear(3), Fixed(*GOOD), Recipe(steps=1, learning_rate=1.0, loss="cross-entropy")), "number the classes"),
     (lambda: train(linear(3), Fixed(*GOOD), Recipe(steps=1, learning_rate=1.0), evaluate={"train": Fixed(*GOOD)}), "take another"),
+    (lambda: train(linear(3), Fixed(*GOOD), Recipe(steps=1, learning_rate=1.0), evaluate={"train": lambda model: 0.0}), "take another"),
+    (
+        lambda: train(linear(3), Fixed(*GOOD), Recipe(steps=1, learning_rate=1.0), evaluate={"weight": lambda model: model.weight}),
+        r"weight turns a model into an array of shape \(3, 1\): what is recorded must be one number",
+    ),
     (lambda: train(linear(3), Fresh(draw_normal), Recipe(steps=1, learning_rate=1.0)), "give the recipe a batch"),
     (lambda: train(linear(3), Fresh(lambda rng, n: draw_normal(rng, 5)), Recipe(steps=9, learning_rate=1.0, batch=2)), "asked for 2"),
     (lambda: train(lambda key: Linear(jax.numpy.arange(3)), Fixed(*GOOD), Recipe(steps=1, learning_rate=1.0)), "nothing to train"),

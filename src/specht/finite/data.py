@@ -43,7 +43,7 @@ class Fixed:
             raise InputError(f"{name}.x has dtype {x.dtype}: give whole numbers (tokens) or floating-point numbers.")
         if x.shape[:2] != y.shape[:2]:
             raise InputError(f"{name}.x has {x.shape[:-1]} samples and {name}.y has {y.shape[:-1]}: give each input one label.")
-        return Fixed(x.astype(np.float32 if x.dtype.kind == "f" else np.int32), y)
+        return Fixed(x.astype(np.float32 if x.dtype.kind == "f" else np.int32, copy=False), y)
 
     @property
     def datasets(self) -> int:

@@ -24,6 +24,8 @@ from specht.finite.recipe import Recipe
 
 Forward = Callable[[Any, Any, Any], Any]
 """From a model, inputs (n, ...) and a random key to outputs (n, outputs)."""
+Measure = Callable[[Any], Any]
+"""From a model to one number."""
 AnyArray: TypeAlias = Array | np.ndarray
 """On the device, or about to be taken there."""
 NOT_YET = -1
@@ -90,6 +92,8 @@ class Plan:
     fresh: bool
     watched: str
     """The set whose loss decides when to stop."""
+    measures: tuple[tuple[str, Measure], ...] = ()
+    """Numbers of the model that are recorded beside the losses, by name."""
 
 
 def call_model(model: Any, x: Any, key: Any) -> Any:
@@ -152,10 +156,12 @@ def _span(plan: Plan, rest: PyTree, run: Run, state: State, span: Spans) -> tupl
         found = {name: _losses(plan, rest, run, state, blocks) for name, blocks in run.sets.items()}
         if plan.fresh:
             found["train"] = Losses(state.batch_loss, jnp.float32(jnp.nan))
+        model = eqx.combine(state.params, rest)
+        found |= {name: Losses(jnp.asarray(measure(model), jnp.float32), jnp.float32(jnp.nan)) for name, measure in plan.measures}
         return _judge(plan, state, found, last), found
 
     def passed(state: State) -> tuple[State, dict[str, Losses]]:
-        names = [*run.sets, *(["train"] if plan.fresh else [])]
+        names = [*run.sets, *(["train"] if plan.fresh else []), *(name for name, _ in plan.measures)]
         return state, {name: Losses(jnp.float32(jnp.nan), jnp.float32(jnp.nan)) for name in names}
 
     return jax.lax.cond(recorded, judged, passed, state)

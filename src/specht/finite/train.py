@@ -24,7 +24,7 @@ from specht.errors import InputError, finite_number, whole_number
 from specht.finite.checks import check_memory, listed
 from specht.finite.data import Blocks, Fixed, Fresh, check_model_inputs, in_blocks
 from specht.finite.ledger import Keeper, Ledger
-from specht.finite.loop import NOT_YET, Forward, Plan, Run, Spans, State, advance, call_model, initial_state
+from specht.finite.loop import NOT_YET, Forward, Measure, Plan, Run, Spans, State, advance, call_model, initial_state
 from specht.finite.losses import check_outputs
 from specht.finite.recipe import Recipe
 from specht.finite.trained import Start, Trained, keys_of
@@ -47,7 +47,7 @@ def train(
     *,
     seeds: Sequence[int] | Any = (0,),
     learning_rates: Sequence[float] | Any = None,
-    evaluate: Mapping[str, Fixed] | Any = None,
+    evaluate: Mapping[str, Fixed | Measure] | Any = None,
     forward: Forward | None = None,
     chunk: int | None = None,
     checkpoint: Keeper | None = None,
@@ -71,7 +71,8 @@ def train(
     Args:
         start: makes a model from a random key; every array of floating-point numbers in it is trained.
         learning_rates: that of the recipe unless given.
-        evaluate: other sets whose losses are recorded; "validation" is the one that `patience` watches.
+        evaluate: other sets whose losses are recorded; "validation" is the one that `patience` watches. Functions of the model are
+            recorded as well, with one number each.
         forward: from a model, inputs and a random key to outputs; calls the model unless given.
         chunk: runs that are trained side by side: 1 on a processor, where more soon leave its cache, and all elsewhere, unless given.
             The last bits of the results depend on it; very small networks are up to a third faster with 8.
@@ -100,11 +101,13 @@ def _prepare(
         finite_number("learning_rate", rate, above=0.0) for rate in listed("learning_rates", learning_rates, recipe.learning_rate)
     )
     seeds = tuple(whole_number("seed", seed, at_least=0, at_most=2**31 - 1) for seed in listed("seeds", seeds, 0))
+    measures = tuple((name, each) for name, each in evaluate.items() if callable(each))
+    evaluate = {name: each for name, each in evaluate.items() if not callable(each)}
+    if any(name == "train" for name, _ in measures) or "train" in evaluate:
+        raise InputError('evaluate has a set named "train", which is the name of the training data: take another.')
     for name, each in {"data": data, **evaluate}.items():
         if not isinstance(each, Fixed) and not (name == "data" and isinstance(each, Fresh)):
             raise InputError(f"{name} must be Fixed(x, y){' or Fresh(draw)' if name == 'data' else ''}, got {type(each).__name__}.")
-    if "train" in evaluate:
-        raise InputError('evaluate has a set named "train", which is the name of the training data: take another.')
     if isinstance(data, Fresh) and recipe.batch is None:
         raise InputError("Fresh samples come in batches: give the recipe a batch.")
     fixed = data.checked(recipe.loss) if isinstance(data, Fixed) else None
@@ -125,13 +128,18 @@ def _prepare(
         check_model_inputs(model, given.x, f"{name}.x")
         shape = jax.eval_shape(forward, model, jax.ShapeDtypeStruct(given.x.shape[1:], given.x.dtype), keys_of(0).run).shape
         check_outputs(recipe.loss, shape, given.y)
+    for name, measure in measures:
+        shape = jax.eval_shape(measure, model).shape
+        if shape != ():
+            raise InputError(f"{name} turns a model into an array of shape {shape}: what is recorded must be one number.")
     runs = datasets * len(rates) * len(seeds)
     if chunk is None:
         chunk = 1 if jax.default_backend() == "cpu" else runs
     chunk = min(runs, whole_number("chunk", chunk, at_least=1))
     check_memory(runs, chunk, numbers, datasets * len(rates))
-    plan = Plan(_compiled(recipe), forward, fixed is None, "validation" if "validation" in sets else "train")
-    return _Training(start, data if fixed is None else fixed, recipe, seeds, rates, sets, plan, chunk, numbers, datasets)
+    plan = Plan(_compiled(recipe), forward, fixed is None, "validation" if "validation" in sets else "train", measures)
+    work = getattr(model, "multiplications", None) or numbers * first.x.shape[-1]
+    return _Training(start, data if fixed is None else fixed, recipe, seeds, rates, sets, plan, chunk, work, datasets)
 
 
 def _compiled(recipe: Recipe) -> Recipe:
@@ -152,14 +160,15 @@ class _Training:
     sets: dict[str, Fixed]
     plan: Plan
     chunk: int
-    numbers: int
-    """Trained numbers of one model."""
+    work: int
+    """Multiplications for one sample: those that a model says it needs, or every trained number once a column."""
     datasets: int
 
     def run(self, checkpoint: Keeper | None, progress: Progress | None) -> Trained:
         slices, records = self._slices(), self.recipe.record_steps()
         groups = list(_grouped(itertools.product(range(self.datasets), self.rates, self.seeds), self.chunk))
-        ledger = Ledger.empty(len(groups) * self.chunk, len(records), [*self.sets, "train"])
+        names = [*self.sets, "train", *(name for name, _ in self.plan.measures)]
+        ledger = Ledger.empty(len(groups) * self.chunk, len(records), names)
         identity = self._identity() if checkpoint is not None else ""
         kept = checkpoint.load(identity) if checkpoint is not None else None
         group_at, slice_at, leaves = ledger.restore(kept) if kept is not None else (0, 0, None)
@@ -210,11 +219,10 @@ class _Training:
     def _slice_steps(self) -> int:
         """Steps after which progress is shown: a function of the sizes alone, so that it is the same when a training goes on."""
         if isinstance(self.data, Fixed):
-            batch, width = self.recipe.batch or self.data.n, self.data.x.shape[-1]
-            return max(1, int(_SLICE_WORK / (6 * self.numbers * batch * width * self.chunk)))
+            return max(1, int(_SLICE_WORK / (6 * self.work * (self.recipe.batch or self.data.n) * self.chunk)))
         assert self.recipe.batch is not None
         width = self.data.block(0, 0, 1, self.recipe.batch, self.recipe.loss)[0].shape[-1]
-        work = _SLICE_WORK / (6 * self.numbers * self.recipe.batch * width * self.chunk)
+        work = _SLICE_WORK / (6 * self.work * self.recipe.batch * self.chunk)
         return max(1, min(int(work), _BLOCK_NUMBERS // (self.recipe.batch * width * self.chunk)))
 
     def _begin(self, group: list[_Member], before: Run | None, before_group: list[_Member]) -> tuple[Run, Any]:

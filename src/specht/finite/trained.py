@@ -27,7 +27,7 @@ class Trained:
     """Steps after which losses were recorded, (records,)."""
     losses: dict[str, np.ndarray]
     """Mean loss on "train" and every other set, (datasets, rates, seeds, records); after an early stop the last one is repeated. Of fresh
-    samples "train" is the loss of the last batch before its step was made."""
+    samples "train" is the loss of the last batch before its step was made. What functions of the model gave stands here as well."""
     accuracies: dict[str, np.ndarray]
     """The same for the share of right predictions; empty for a loss of numbers. Fresh samples have none."""
     models: Any

@@ -55,7 +55,7 @@ def arguments(results: Results, name: str) -> list[Any]:
     return [result.arguments[name] for result in results]
 
 
-def span(values: Sequence[Any]) -> str:
+def span(values: Sequence[Any] | np.ndarray) -> str:
     """The smallest and the largest of some numbers, as a range.
 
     >>> span([16, 4, 8]), span([3, 3])
@@ -65,7 +65,7 @@ def span(values: Sequence[Any]) -> str:
     return f"{low:g}" if low == high else f"{low:g} to {high:g}"
 
 
-def listed(values: Sequence[Any]) -> str:
+def listed(values: Sequence[Any] | np.ndarray) -> str:
     """Different numbers in increasing order.
 
     >>> listed([0.2, 1, 0.2])
@@ -161,7 +161,7 @@ def add_guide(figure: go.Figure, x: Any, y: Any, name: str) -> None:
     figure.add_scatter(x=list(x), y=list(y), name=name, mode="lines", line={"color": GREY, "width": 1.2, "dash": "dash"}, hoverinfo="skip")
 
 
-def finished(figure: go.Figure, *, x: str, y: str, ticks: Sequence[Any] | None = None, linear_y: bool = False) -> go.Figure:
+def finished(figure: go.Figure, *, x: str, y: str, ticks: Sequence[Any] | np.ndarray | None = None, linear_y: bool = False) -> go.Figure:
     """The figure with named axes, logarithmic unless the vertical one is said to be linear."""
     style_log_axes(figure, x=x, y=y)
     traces: Any = figure.data

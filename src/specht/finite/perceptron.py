@@ -1,0 +1,49 @@
+"""A fully connected network with layers of any widths."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from specht.errors import InputError, whole_number
+
+
+class Perceptron(eqx.Module):
+    """Rectified linear layers, and a linear one at the end.
+
+    >>> net = Perceptron.init([4, 8, 1], key=jax.random.key(0))
+    >>> net(jnp.ones((3, 4))).shape
+    (3, 1)
+    """
+
+    weights: list[Float[Array, "_ _"]]
+    """From the inputs of a layer to its outputs."""
+    biases: list[Float[Array, " _"]]
+
+    @classmethod
+    def init(cls, widths: Sequence[int], *, key: Any) -> Perceptron:
+        """Normal weights of variance 2 over the number of inputs, which keeps the size of activations, and no biases.
+
+        Args:
+            widths: of the input, of every hidden layer, and of the output.
+        """
+        if len(widths) < 2:
+            raise InputError(f"widths must name the input and the output at least, got {list(widths)}.")
+        sizes = [whole_number("width", width, 1) for width in widths]
+        keys = jax.random.split(key, len(sizes) - 1)
+        pairs = list(zip(keys, sizes, sizes[1:], strict=False))
+        return cls(
+            [jax.random.normal(each, (n, m)) * np.float32(np.sqrt(2 / n)) for each, n, m in pairs],
+            [jnp.zeros(m) for _, _, m in pairs],
+        )
+
+    def __call__(self, x: Float[Array, "n inputs"]) -> Float[Array, "n outputs"]:
+        for weight, bias in zip(self.weights[:-1], self.biases[:-1], strict=True):
+            x = jax.nn.relu(x @ weight + bias[None])
+        return x @ self.weights[-1] + self.biases[-1][None]

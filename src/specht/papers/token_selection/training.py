@@ -1,0 +1,154 @@
+"""Trainings that several experiments read: attention with stochastic or fixed codes, by gradient descent or Adam, several seeds each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import xarray
+
+from specht.lab.jobs import Job
+from specht.papers import common
+from specht.papers.claims import Result, Results, Scale
+from specht.papers.token_selection import sources
+
+_HERE = f"{sources.PACKAGE}.training"
+CODES = ("stochastic", "fixed")
+N_TEST = 1024
+"""Samples of every test set: four draws of codes."""
+MEASURES = {"keys_cosine": "keys cosine", "values_cosine": "values cosine", "off_block": "off-block share"}
+
+
+def measure_training(
+    codes: str, optimiser: str, length: int, code: int, steps: int, rate: float, lengths: list[int], supports: list[int], seed: int
+) -> xarray.Dataset:
+    """One training: losses on every set along `step`, cosines, and the matrices at the start and at the end.
+
+    Gradient descent begins from zero, Adam from small random numbers.
+    """
+    from specht.finite.selection_training import SelectionTraining, train_selection
+    from specht.sequences.selection import Selection
+
+    task = Selection(length, sources.SUPPORT, sources.DIMENSION)
+    setting = SelectionTraining(
+        task=task,
+        code=code,
+        codes=codes,
+        optimiser=optimiser,
+        learning_rate=rate,
+        steps=steps,
+        scale=0.0 if optimiser == "sgd" else 0.02,
+        lengths=tuple(lengths),
+        supports=tuple(supports),
+        n_test=N_TEST,
+        records=100,
+    )
+    found = train_selection(setting, seed)
+    d, first, last = task.dimension, found.first_model, found.model
+    matrices = {
+        "keys_start": (("row", "column"), first.keys),
+        "keys_end": (("row", "column"), last.keys),
+        "values_start": (("out", "column"), first.values),
+        "values_end": (("out", "column"), last.values),
+    }
+    W, V = np.asarray(last.keys, np.float64)[d:, d:], np.asarray(last.values, np.float64)[:, :d]
+    w = np.diag(W).mean()
+    numbers = {"score": w, "value": np.diag(V).mean(), "unlike": np.linalg.norm(W - w * np.eye(len(W))) / np.linalg.norm(W)}
+    names = [name for name in found.losses if name != "train"]
+    curves: dict[str, Any] = {"loss": (("set", "step"), [found.losses[name] for name in names])}
+    curves |= {name: ("step", found.measures[measure]) for name, measure in MEASURES.items()}
+    arrays = {name: (dims, np.asarray(values, np.float64)) for name, (dims, values) in (curves | matrices).items()}
+    return common.record("training", arrays | numbers, {"set": names, "step": found.steps})
+
+
+class Setting(NamedTuple):
+    """What trainings of one scale have in common."""
+
+    length: int
+    code: int
+    lengths: list[int]
+    supports: list[int]
+    seeds: int
+
+
+def setting(scale: Scale) -> Setting:
+    return common.at_scale(
+        scale,
+        smoke=Setting(12, 24, [15, 18], [2, 5], 2),
+        quick=Setting(50, 64, [62, 75, 87, 100], [2, 5, 8], 3),
+        full=Setting(200, 170, [250, 300, 350, 400], [2, 5, 8], 3),
+    )
+
+
+def jobs(scale: Scale, optimisers: Sequence[str] = ("sgd",), codes: Sequence[str] = CODES) -> list[Job]:
+    """Trainings of one scale; experiments that ask for the same ones share them."""
+    chosen = setting(scale)
+    recipes = common.at_scale(
+        scale,
+        smoke={"sgd": (300, 1.0), "adam": (200, 0.02)},
+        quick={"sgd": (6000, 1.0), "adam": (3000, 0.01)},
+        full={"sgd": (8000, 2.0), "adam": (2500, 0.01)},
+    )
+    return [
+        Job.of(
+            f"{_HERE}:measure_training",
+            codes=kind,
+            optimiser=optimiser,
+            length=chosen.length,
+            code=chosen.code,
+            steps=recipes[optimiser][0],
+            rate=recipes[optimiser][1],
+            lengths=chosen.lengths,
+            supports=chosen.supports,
+            seed=seed,
+        )
+        for optimiser in optimisers
+        for kind in codes
+        for seed in range(chosen.seeds)
+    ]
+
+
+class Curve(NamedTuple):
+    """A mean over seeds and its standard error, along steps."""
+
+    steps: np.ndarray
+    mean: np.ndarray
+    stderr: np.ndarray
+
+    def at(self, step: float) -> tuple[float, float]:
+        """The record nearest to a step."""
+        place = int(np.abs(self.steps - step).argmin())
+        return float(self.mean[place]), float(self.stderr[place])
+
+
+def runs(results: Results, codes: str) -> list[Result]:
+    return common.chosen(results, "training", codes=codes)
+
+
+def curve(found: Sequence[Result], name: str) -> Curve:
+    """The loss on a set, or one of the measures, over seeds."""
+    values = np.array([result.data[name] if name in MEASURES else result.data["loss"].sel(set=name) for result in found])
+    return Curve(found[0].data["step"].values, values.mean(axis=0), values.std(axis=0, ddof=1) / np.sqrt(len(values)))
+
+
+def last(found: Sequence[Result], name: str) -> tuple[float, float]:
+    """The same at the end."""
+    found_curve = curve(found, name)
+    return float(found_curve.mean[-1]), float(found_curve.stderr[-1])
+
+
+def trivial(support: int = sources.SUPPORT) -> float:
+    """Loss of the predictor zero."""
+    return sources.DIMENSION / (2 * support)
+
+
+def regime(results: Results) -> str:
+    """The setting in words, without a full stop."""
+    given = common.chosen(results, "training")[0].arguments
+    seeds = len({result.arguments["seed"] for result in common.chosen(results, "training")})
+    how = f"SGD of rate {given['rate']:g} from zero" if given["optimiser"] == "sgd" else f"Adam of rate {given['rate']:g}"
+    return (
+        f"T = {given['length']}, q = {sources.SUPPORT}, d = {sources.DIMENSION}, codes of dimension {given['code']}, {how}, "
+        f"{given['steps']} steps of 256 fresh samples, {seeds} seeds, {N_TEST} test samples each"
+    )

@@ -1,0 +1,212 @@
+"""The judges of the paper on token selection, on numbers made up for them: each must be able to say yes and no."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from specht.papers import common
+from specht.papers.claims import Result
+from specht.papers.token_selection import convergence, dynamics, generalisation, perceptrons, separation, symmetry, training
+
+STEPS = np.array([0, 10, 100, 500, 1000, 2000, 2400, 3000, 4000, 5000, 6000])
+LENGTHS, SUPPORTS = [62, 75, 87, 100], [2, 5, 8]
+
+
+def made(what, variables, coords=None, **arguments):
+    return Result(arguments, common.record(what, variables, coords))
+
+
+def full(apart=1e-15, slope=1.0, ratio=1.0):
+    """Theorem 1: full matrices beside the recursion, and the recursion at two lengths."""
+    found = [made("full", {"apart": ("step", [0.0, apart])}, length=10, support=2, dimension=3, rate=0.3, steps=100)]
+    for length in (50, 4000):
+        numbers = {"slope": slope if length == 50 else 1.0, "tenth": 1000.0, "predicted": 1000.0 * (ratio if length == 4000 else 0.9)}
+        found.append(made("recursion", numbers, length=length, rate=1.0, durations=60.0))
+    return found
+
+
+def trained(
+    optimiser="sgd",
+    loss=1.0,
+    bend=0.0,
+    cosine=0.999,
+    fixed_cosine=0.8,
+    off=0.01,
+    unlike=0.01,
+    far=3.0,
+    falls=1.0,
+    floor=0.2,
+    near=0.13,
+    order=1.0,
+    own_score=1.0,
+):
+    """Trainings whose losses fall as one over time; fixed codes stay at a floor away from the length of training."""
+    falling = 1 / (1.2 + 0.02 * STEPS * (1 + bend * np.sin(STEPS / 700.0)))
+    found = []
+    for codes in training.CODES:
+        for seed in range(3):
+            scatter = 1 + 0.01 * (seed - 1)
+            own = loss * falling
+            # With `falls` below one, losses at other lengths stop where they are at a third of the steps.
+            others = falling if falls == 1.0 else np.maximum(falling, falling[5])
+            level = {
+                length: far * others if codes == "stochastic" else np.full(len(STEPS), floor if length > 70 else near) for length in LENGTHS
+            }
+            support = {q: falling * (1 + (q - 2) * order * (codes == "fixed")) for q in SUPPORTS}
+            rows = [own, *level.values(), *support.values()]
+            numbers = {
+                "loss": (("set", "step"), scatter * np.array(rows)),
+                "keys_cosine": ("step", np.full(len(STEPS), cosine if codes == "stochastic" else fixed_cosine)),
+                "values_cosine": ("step", np.full(len(STEPS), 0.9999)),
+                "off_block": ("step", np.full(len(STEPS), off)),
+                "unlike": unlike,
+                "score": own_score * scatter,
+                "value": 1.0,
+            }
+            names = ["validation", *(f"T={length}" for length in LENGTHS), *(f"q={q}" for q in SUPPORTS)]
+            given = {"codes": codes, "optimiser": optimiser, "length": 50, "code": 64, "steps": 6000, "rate": 1.0}
+            given |= {"lengths": LENGTHS, "supports": SUPPORTS, "seed": seed}
+            found.append(made("training", numbers, {"set": names, "step": STEPS}, **given))
+    return found
+
+
+def numbers(what, value, **arguments):
+    scatter = np.array([-0.001, 0.0, 0.001])
+    fields = dict.fromkeys(("score", "loss"), ("run", 1.0 + scatter)) | {"value": ("run", value + scatter)}
+    exact = {f"exact_{name}{error}": 0.0005 if error else 1.0 for name in ("score", "value", "loss") for error in ("", "_stderr")}
+    return made(what, fields | exact, length=50, code=64, steps=100, draws=100, runs=3, seed=0, **arguments)
+
+
+def reduced(value=1.0, plateau=0.2, power=1.0, own=1.0, **given):
+    """Trainings with the reduced dynamics beside them: `value` is the v of trainings where that of the recursion is one."""
+    found = [result for result in trained(**given, own_score=own) if result.arguments["codes"] == "stochastic"]
+    for query, end in (("dual", 0.01), ("sum", plateau)):
+        curves = {name: ("step", [0.8, end]) for name in ("loss", "score_stderr", "value_stderr", "loss_stderr")}
+        curves |= {name: ("step", [0.0, 1.0]) for name in ("score", "value")}
+        found.append(made("dynamics", curves, {"step": [0, 100]}, query=query, length=50, code=64, steps=100, rate=1.0, draws=100, seed=0))
+    noise = [numbers("noise", value + 0.1 * rate**power, rate=rate) for rate in (1.0, 0.5, 0.25)]
+    return [*found, *noise, numbers("noise", value, rate=1e-3)]
+
+
+def nets(excess=1.02, least=1.0, wide=0.001):
+    found = []
+    for width, bound in ((2, 0.356), (8, 0.089), (10, 0.0), (15, 0.0)):
+        for seed in range(3):
+            error = bound * (excess if seed else min(excess, least)) if bound else wide
+            fields = {"error": error * (1 + 1e-4 * seed), "stderr": 0.003, "bound": bound}
+            found.append(made("perceptron", fields, width=width, steps=100, batch=16, seed=seed))
+    return found
+
+
+def codes(power=0.0, growth=1.0, larger=0.01, smaller=0.1):
+    found = []
+    for length in (25, 100, 400, 1600):
+        for seed in range(3):
+            size = (15 + 5.5 * np.log(length)) * (length / 25) ** power + 0.2 * (seed - 1)
+            found.append(made("smallest", {"code": size, "width": 4.9 * length**growth}, length=length, draws=10, seed=seed))
+    for factor, share in ((1.5, larger), (0.7, smaller)):
+        found.append(made("reached", {"code": 40.0, "share": share, "least": share}, length=50, factor=factor, draws=10, steps=10, seed=0))
+    return found
+
+
+def profiles(apart=0.01, model=0.02, start=0.1):
+    expected, found = np.array([0.15, 0.85, 0.0, 0.0]), []
+    shift = np.array([1.0, -1.0, 0.0, 0.0])
+    for seed in range(2):
+        share = expected + apart * shift
+        fields = {"share": share, "low": share - 0.02, "high": share + 0.02, "expected": expected}
+        arrays = {name: ("level", values) for name, values in fields.items()}
+        found.append(made("target", arrays, length=20, support=3, samples=100, seed=seed))
+        arrays["share"] = ("level", expected + model * shift)
+        arrays |= {"start": ("level", [1 - start, start, 0.0, 0.0]), "loss": 0.01}
+        found.append(made("model", arrays, codes="fixed", length=20, code=64, steps=100, samples=100, seed=seed))
+    return found
+
+
+def by_adam(**given):
+    return trained(optimiser="adam", **given)
+
+
+CASES = {
+    "selection.t1-recursion": (dynamics.EXPERIMENT, full, {"apart": 1e-9}),
+    "selection.t1-rate": (dynamics.EXPERIMENT, full, {"slope": 0.97}),
+    "selection.t1-phases": (dynamics.EXPERIMENT, full, {"ratio": 1.03}),
+    "selection.t2-converges": (convergence.THEOREM, reduced, {"loss": 3.0}),
+    "selection.t2-identity": (convergence.THEOREM, reduced, {"unlike": 0.06}),
+    "selection.t2-recursion": (convergence.THEOREM, reduced, {"value": 1.01}),
+    "selection.t2-noise": (convergence.THEOREM, reduced, {"power": 0.2}),
+    "selection.t2-close": (convergence.THEOREM, reduced, {"own": 1.02}),
+    "selection.t2-dual-query": (convergence.THEOREM, reduced, {"plateau": 0.05}),
+    "selection.t3-lengths": (generalisation.THEOREM, trained, {"far": 6.0}),
+    "selection.fcn-bound": (perceptrons.EXPERIMENT, nets, {"least": 0.97}),
+    "selection.fcn-tight": (perceptrons.EXPERIMENT, nets, {"excess": 1.2}),
+    "selection.fcn-wide": (perceptrons.EXPERIMENT, nets, {"wide": 0.02}),
+    "selection.f1-linear": (convergence.LOSSES, trained, {"bend": 0.6}),
+    "selection.f1-cosines": (convergence.LOSSES, trained, {"cosine": 0.98}),
+    "selection.f1-fixed-codes": (convergence.LOSSES, trained, {"fixed_cosine": 0.95}),
+    "selection.f2-stochastic": (generalisation.LENGTHS, trained, {"falls": 0.0}),
+    "selection.f2-floor": (generalisation.LENGTHS, trained, {"floor": 0.12}),
+    "selection.f2-near-floor": (generalisation.LENGTHS, trained, {"near": 0.08}),
+    "selection.f2-advantage": (generalisation.LENGTHS, trained, {"far": 9.0}),
+    "selection.f3-blocks": (convergence.MATRICES, by_adam, {"off": 0.06}),
+    "selection.f4-supports": (generalisation.SUPPORTS, trained, None),
+    "selection.f4-order": (generalisation.SUPPORTS, trained, {"order": 0.0}),
+    "selection.f5-stochastic": (generalisation.ADAM, by_adam, {"falls": 0.0}),
+    "selection.f5-floor": (generalisation.ADAM, by_adam, {"floor": 0.12}),
+    "selection.f5-near-floor": (generalisation.ADAM, by_adam, {"near": 0.08}),
+    "selection.f5-advantage": (generalisation.ADAM, by_adam, {"far": 6.0}),
+    "selection.log-length": (separation.EXPERIMENT, codes, {"power": 0.4}),
+    "selection.separation": (separation.EXPERIMENT, codes, {"growth": 0.1}),
+    "selection.smallest-codes": (separation.EXPERIMENT, codes, {"smaller": 0.015}),
+    "selection.symmetry-task": (symmetry.EXPERIMENT, profiles, {"apart": 0.04}),
+    "selection.symmetry-models": (symmetry.EXPERIMENT, profiles, {"model": 0.06}),
+    "selection.symmetry-training": (symmetry.EXPERIMENT, profiles, {"start": 0.8}),
+}
+
+
+def judge(name, results):
+    experiment = CASES[name][0]
+    (claim,) = [claim for claim in experiment.claims if claim.id == name]
+    return claim.judge(results)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_judge_says_yes(name):
+    verdict = judge(name, CASES[name][1]())
+    assert verdict.outcome == "holds", verdict
+    assert verdict.regime.endswith(".")
+
+
+@pytest.mark.parametrize("name", [name for name, case in CASES.items() if case[2] is not None])
+def test_a_judge_says_no(name):
+    _, make, fault = CASES[name]
+    assert judge(name, make(**fault)).outcome == "fails"
+
+
+def test_supports_that_stay_up_are_told():
+    results = trained()
+    for result in results:
+        place = list(result.data["set"].values).index("q=8")
+        result.data["loss"].values[place] = 0.1
+    assert judge("selection.f4-supports", results).outcome == "fails"
+
+
+def test_a_floor_that_falls_is_no_floor():
+    results = trained()
+    for result in results:
+        if result.arguments["codes"] == "fixed":
+            result.data["loss"].values[1:5] *= np.linspace(3.0, 1.0, len(STEPS))
+    assert judge("selection.f2-floor", results).outcome == "fails"
+
+
+def test_noise_that_does_not_show_is_not_judged():
+    results = [result for result in reduced() if result.data["what"].item() != "noise"]
+    quiet = [numbers("noise", 1.0, rate=rate) for rate in (1.0, 0.5)]
+    assert judge("selection.t2-noise", [*results, *quiet]).outcome == "not tested"
+
+
+def test_every_judge_is_tried():
+    from specht.papers.token_selection import PAPER
+
+    assert set(CASES) == {claim.id for claim in PAPER.claims}

@@ -1,0 +1,98 @@
+"""The report of `specht select`, on numbers made up for it."""
+
+from __future__ import annotations
+
+import types
+
+import numpy as np
+import pytest
+import xarray
+
+from specht.report.html import render
+from specht.report.select import select_report
+from specht.report.select_tables import answer, header, matrix_rows, rows, subtitle
+
+
+def entry(stochastic, fixed, error=0.01, **named):
+    return named | {"stochastic": stochastic, "fixed": fixed, "stderr": {"stochastic": error, "fixed": error}}
+
+
+def result(**changes):
+    base = {
+        "task": "T=50 q=3 d=5",
+        "code": 64,
+        "trivial": 5 / 6,
+        "train": [entry(0.83, 0.83, step=0), entry(0.1, 0.05, step=100), entry(0.01, 0.009, step=2000)],
+        "lengths": [entry(0.015, 0.2, T_test=75), entry(0.03, 0.3, T_test=100)],
+        "supports": [entry(0.02, 0.04, q_test=8, trivial=5 / 16)],
+        "matrices": {kind: {"keys_cosine": 0.99, "values_cosine": 0.98, "off_block": 0.001} for kind in ("stochastic", "fixed")},
+        "theory": None,
+        "network_width": 245,
+        "attention_width": 69,
+        "seeds": 3,
+        "codes": ["stochastic", "fixed"],
+        "optimiser": "adam",
+        "learning_rate": 0.01,
+    }
+    return base | changes
+
+
+def run_of(start=0.1):
+    matrices = {
+        "keys_start": np.full((6, 6), start),
+        "keys_end": np.eye(6),
+        "values_start": np.full((2, 6), start),
+        "values_end": np.eye(2, 6),
+    }
+    data = xarray.Dataset({name: ((f"{name}_0", f"{name}_1"), values) for name, values in matrices.items()})
+    return types.SimpleNamespace(trainings={"stochastic": [data], "fixed": [data]})
+
+
+def page(found, run=None):
+    return render(select_report(found, run or run_of(), reproduce="specht select", made_with={"seed": "0"}))
+
+
+def test_tables_say_what_was_measured():
+    found = result()
+    assert subtitle(found) == "T=50 q=3 d=5, codes of dimension 64   adam at 0.01, 2000 steps, 3 seeds"
+    assert header(found) == ["test", "stochastic codes", "fixed codes", "answering zero"]
+    assert rows(found) == [
+        ["as trained", "0.01 ± 0.01", "0.009 ± 0.01", "0.833"],
+        ["T = 75", "0.015 ± 0.01", "0.2 ± 0.01", "0.833"],
+        ["T = 100", "0.03 ± 0.01", "0.3 ± 0.01", "0.833"],
+        ["q = 8", "0.02 ± 0.01", "0.04 ± 0.01", "0.312"],
+    ]
+    assert matrix_rows(found)[0] == ["stochastic", "0.9900", "0.9800", "0.1 %"]
+
+
+def test_the_answer_tells_what_is_learnt_and_how_far():
+    learnt, fixed, width = answer(result())
+    assert learnt == "With stochastic codes attention learns the task: 1.2 % of the loss of answering zero, and 3.6 % at length 100."
+    assert "fixed codes attention learns the task: 1.1 % of the loss of answering zero, and 36.0 % at length 100." in fixed
+    assert "needs 245 units in its first layer" in width
+    assert "this attention has a width of 69." in width
+    slow = answer(result(train=[entry(0.5, 0.5, step=10)], lengths=[]))
+    assert slow[0] == "With stochastic codes attention has not learnt the task: 60.0 % of the loss of answering zero."
+
+
+@pytest.mark.parametrize("optimiser", ["adam", "sgd"])
+def test_pages_hold_their_figures(optimiser):
+    theory = {"codes": "stochastic", "steps": [0, 100, 2000], "loss": [0.83, 0.1, 0.01], "stderr": None} if optimiser == "sgd" else None
+    text = page(result(optimiser=optimiser, theory=theory), run_of(start=0.0 if optimiser == "sgd" else 0.1))
+    assert ("Inverse loss" in text) == (optimiser == "sgd")
+    assert ("exact dynamics" in text) == (optimiser == "sgd")
+    assert ("W at the start" in text) == (optimiser == "adam")
+    for words in ("Sparse token selection", "Other lengths", "W at the end", "V at the end", "answering zero"):
+        assert words in text
+
+
+def test_one_seed_and_one_kind_of_codes():
+    train = [{"step": step, "one-hot": loss, "stderr": {"one-hot": None}} for step, loss in ((0, 0.8), (10, 0.2))]
+    matrices = {"one-hot": result()["matrices"]["fixed"]}
+    found = result(train=train, codes=["one-hot"], lengths=[], supports=[], seeds=1, code=None, attention_width=None, matrices=matrices)
+    run = types.SimpleNamespace(trainings={"one-hot": run_of().trainings["fixed"]})
+    text = page(found, run)
+    assert "One seed, so without errors." in text
+    assert "Other lengths" not in text
+    assert rows(found) == [["as trained", "0.2", "0.833"]]
+    assert answer(found)[-1].endswith("of the loss of answering zero.")
