@@ -83,7 +83,7 @@ def run_trial(model: Model, train: Samples, validation: Samples, schooling: Scho
     1.0
     """
     n = len(train.x)
-    rows = np.arange(_filled(n))
+    rows = np.arange(filled(n))
     weights = (rows < n).astype(np.float32) / n
     inside = np.minimum(rows, n - 1)
     arrays = (train.x[inside].astype(np.float32), train.y[inside].astype(np.int32), weights)
@@ -137,10 +137,10 @@ def _trained(
     return unflatten(theta), records, looks
 
 
-def _filled(n: int) -> int:
+def filled(n: int) -> int:
     """To how many samples n are filled up: few different sizes, so that few programs are compiled.
 
-    >>> [_filled(n) for n in (3, 64, 65, 97, 150, 1000)]
+    >>> [filled(n) for n in (3, 64, 65, 97, 150, 1000)]
     [64, 64, 96, 128, 192, 1024]
     """
     power = 64 * 2 ** max(0, math.ceil(math.log2(n / 64)))

@@ -135,15 +135,20 @@ def _perceptron_gram(kind: Any) -> Callable[[np.ndarray, np.ndarray | None], np.
 
 
 def _transformer_gram(length: int, kind: Any) -> Callable[[np.ndarray, np.ndarray | None], np.ndarray]:
+    from specht.finite.trials import filled
     from specht.infinite.kernel import Kernel
     from specht.presets import preset
 
     kernel = Kernel(preset(LIMIT, vocab=2, length=length, readout="cls", normalised=True))
 
     def with_symbol(x: np.ndarray) -> np.ndarray:
-        return np.concatenate([x, np.zeros((len(x), 1), x.dtype)], axis=1).astype(np.int64)
+        """With a column for the class symbol, and filled up to few different sizes: every one is compiled."""
+        padded = np.zeros((filled(len(x)), length + 1), np.int64)
+        padded[: len(x), :length] = x
+        return padded
 
     def gram(x: np.ndarray, y: np.ndarray | None) -> np.ndarray:
-        return np.array(getattr(kernel, kind)(with_symbol(x), None if y is None else with_symbol(y)))
+        values = getattr(kernel, kind)(with_symbol(x), None if y is None else with_symbol(y))
+        return np.array(values[: len(x), : len(x if y is None else y)])
 
     return gram
