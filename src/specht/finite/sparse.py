@@ -2,13 +2,12 @@ r"""Networks that learn a function of T bits: a transformer of one layer with a 
 
 The transformer is that of Edelman, Goel, Kakade & Zhang 2022 (appendix C): embeddings of tokens and positions, a pre-norm block with 16
 heads and an MLP four times as wide, a last norm, two logits at the class symbol. Only the class symbol asks, and what it asks is the same
-for every sequence, so scores $S_{tb}$ and values $v_{tb}$ are tables over positions t and bits b, and attention of all sequences is two
-matrix products in their bits $x$:
+for every sequence, so scores $S_{tb}$ and values $v_{tb}$ are tables over positions t and bits b, and attention of all sequences is one
+matrix product in their one-hot bits $[x_t = b]$:
 
-$$ o = \frac{A_0 + \sum_t x_t (a_{t1} - a_{t0})}{B_0 + \sum_t x_t (b_{t1} - b_{t0})}, \qquad b_{tb} = e^{S_{tb} - c}, \quad a_{tb} = b_{tb} v_{tb}, $$
+$$ o = \frac{\sum_{tb} [x_t = b]\, e^{S_{tb}} v_{tb} + e^{S_c} v_c}{\sum_{tb} [x_t = b]\, e^{S_{tb}} + e^{S_c}}, $$
 
-with $A_0, B_0$ the sums at $x = 0$ and the share of the class symbol itself. `specht.finite.network` computes it sequence by sequence, and
-is what this is tested against.
+c being the class symbol itself. Scores and softmax sequence by sequence, as elsewhere, give the same and are what this is tested against.
 """
 
 from __future__ import annotations
@@ -27,21 +26,28 @@ from specht.errors import InputError, finite_number, unknown_choice, whole_numbe
 
 Start = Literal["small", "uniform"]
 """small: all weights N(0, 0.02²), as minGPT; uniform: matrices U(±1/√fan-in), as PyTorch's linear layers, and embeddings N(0, 0.02²)."""
-Params: TypeAlias = dict[str, Float[Array, "..."]] | dict[str, Float[np.ndarray, "..."]]
+Params: TypeAlias = dict[str, Any]
+"""Weights by name, of NumPy at the start and of JAX from there on."""
+Bits: TypeAlias = Float[Array, "n length"] | Float[np.ndarray, "n length"]
 _DEVIATION = 0.02
+_RANGE = 70.0
+"""Exponents beyond which weights are cut off."""
 _CLASSES = 2
 
 
 class Model(Protocol):
     """What can be trained on bits."""
 
-    length: int
+    @property
+    def length(self) -> int:
+        """Number of bits T."""
+        ...
 
-    def init(self, rng: np.random.Generator) -> dict[str, Any]:
+    def init(self, rng: np.random.Generator) -> Params:
         """Weights at the start, drawn by NumPy: a random program of each shape would take a second to compile."""
         ...
 
-    def logits(self, params: dict[str, Any], x: Any, key: PRNGKeyArray | None = None) -> Any:
+    def logits(self, params: Params, x: Any, key: PRNGKeyArray | None = None) -> Any:
         """Two logits a sequence of bits; a key draws dropout."""
         ...
 
@@ -71,7 +77,7 @@ class BitTransformer:
         if self.start not in ("small", "uniform"):
             raise unknown_choice("start", self.start, ("small", "uniform"))
 
-    def init(self, rng: np.random.Generator) -> dict[str, Float[np.ndarray, "..."]]:
+    def init(self, rng: np.random.Generator) -> Params:
         d = self.width
 
         def embedding(rows: int) -> Float[np.ndarray, "rows width"]:
@@ -90,9 +96,7 @@ class BitTransformer:
         params |= {name: np.zeros(size, np.float32) for name, size in zeros.items()}
         return params | {f"norm{place}_gain": np.ones(d, np.float32) for place in (1, 2, 3)}
 
-    def logits(
-        self, params: Params, x: Float[Array, "n length"], key: PRNGKeyArray | None = None
-    ) -> Float[Array, "n classes"]:
+    def logits(self, params: Params, x: Bits, key: PRNGKeyArray | None = None) -> Float[Array, "n classes"]:
         stream = params["token"][-1] + params["position"][-1]  # of the class symbol, (width,)
         attended = self._mixed(params, x) @ params["output"] + params["output_bias"][None]
         kept = self._kept(len(x), key)
@@ -101,7 +105,7 @@ class BitTransformer:
         stream = stream + kept[1] * (hidden @ params["down"] + params["down_bias"][None])
         return _norm(params, 3, stream) @ params["readout"]
 
-    def attention(self, params: Params, x: Float[Array, "n length"]) -> Float[Array, "n heads columns"]:
+    def attention(self, params: Params, x: Bits) -> Float[Array, "n heads columns"]:
         """How much the class symbol takes from every position, and from itself in the last column."""
         scores, own, _, _ = self._tables(params)
         chosen = jnp.where(x[:, None, :] > 0.5, scores[None, 1], scores[None, 0])  # (n, heads, length)
@@ -120,19 +124,18 @@ class BitTransformer:
         own_value = (symbol @ params["value"] + params["value_bias"]).reshape(heads, size)
         return jnp.einsum("btd,dh->bht", bits, reader), symbol @ reader, values, own_value
 
-    def _mixed(self, params: Params, x: Float[Array, "n length"]) -> Float[Array, "n width"]:
+    def _mixed(self, params: Params, x: Bits) -> Float[Array, "n width"]:
         """What all heads take from the sequences, side by side."""
         scores, own, values, own_value = self._tables(params)
         # Between the largest score and one that every sequence reaches: neither exponentials nor their sums leave the range of floats.
         reached = jnp.maximum(jnp.minimum(scores[0], scores[1]).max(axis=-1), own)
         centre = jax.lax.stop_gradient((jnp.maximum(scores.max(axis=(0, 2)), own) + reached) / 2)
-        weights = jnp.exp(scores - centre[None, :, None])  # (bits, heads, length)
-        own_weight = jnp.exp(own - centre)
+        weights = jnp.exp(jnp.clip(scores - centre[None, :, None], -_RANGE, _RANGE))  # (bits, heads, length)
+        own_weight = jnp.exp(jnp.clip(own - centre, -_RANGE, _RANGE))
         both = weights.transpose(0, 2, 1)[..., None] * jnp.concatenate([values, jnp.ones((*values.shape[:3], 1))], axis=-1)
         own_both = own_weight[:, None] * jnp.concatenate([own_value, jnp.ones((self.heads, 1))], axis=-1)
-        steps = (both[1] - both[0]).reshape(self.length, -1)
-        sums = x @ steps + (both[0].sum(axis=0) + own_both).reshape(1, -1)
-        sums = sums.reshape(len(x), self.heads, -1)
+        chosen = jnp.concatenate([1.0 - x, x], axis=1)  # sums of positive terms: differences of large ones would lose the small
+        sums = (chosen @ both.reshape(2 * self.length, -1) + own_both.reshape(1, -1)).reshape(len(x), self.heads, -1)
         return (sums[..., :-1] / sums[..., -1:]).reshape(len(x), -1)
 
     def _kept(self, n: int, key: PRNGKeyArray | None) -> Float[Array, "branches _ _"]:
@@ -164,14 +167,12 @@ class Perceptron:
         linear = model.length + 2 + _CLASSES
         return cls(model.length, max(1, round((math.sqrt(linear**2 + 4 * weights) - linear) / 2)))
 
-    def init(self, rng: np.random.Generator) -> dict[str, Float[np.ndarray, "..."]]:
+    def init(self, rng: np.random.Generator) -> Params:
         sizes = (self.length, self.hidden, self.hidden, _CLASSES)
         matrices = {f"matrix{place}": _uniform(rng, *shape) for place, shape in enumerate(itertools.pairwise(sizes))}
         return matrices | {f"bias{place}": np.zeros(columns, np.float32) for place, columns in enumerate(sizes[1:])}
 
-    def logits(
-        self, params: Params, x: Float[Array, "n length"], key: PRNGKeyArray | None = None
-    ) -> Float[Array, "n classes"]:
+    def logits(self, params: Params, x: Bits, key: PRNGKeyArray | None = None) -> Float[Array, "n classes"]:
         values = 2.0 * x - 1.0
         for place in range(2):
             values = jax.nn.relu(values @ params[f"matrix{place}"] + params[f"bias{place}"][None])

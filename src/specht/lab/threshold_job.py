@@ -122,7 +122,13 @@ class ThresholdRun:
             return {"verdict": None, "reason": str(error)}
         lengths = np.geomspace(min(self.config.lengths), max(self.config.lengths), _CURVE)
         laws = {
-            name: {"parameters": list(law.parameters), "aic": law.aic, "r_squared": law.r_squared, "T": lengths.tolist(), "m": law(lengths).tolist()}
+            name: {
+                "parameters": list(law.parameters),
+                "aic": law.aic,
+                "r_squared": law.r_squared,
+                "T": lengths.tolist(),
+                "m": law(lengths).tolist(),
+            }
             for name, law in growth.laws.items()
         }
         numbers = {name: getattr(growth, name) for name in ("exponent", "exponent_stderr", "log_r_squared", "linear_r_squared", "points")}

@@ -6,8 +6,8 @@ r"""How thresholds grow with the number of positions T: with its logarithm, as a
 | power | $m = c\, T^\alpha$ | c, α |
 | linear | $m = a + b T$ | a, b |
 
-Each is fitted to $\ln m$ with the errors of the thresholds. Akaike's criterion compares them, $\chi^2 / \phi + 2 k$; the dispersion $\phi$ is
-what $\chi^2$ of the best law has in excess of its degrees of freedom, or one. Over a small range of T a logarithm and a small power
+Each is fitted to $\ln m$ with the errors of the thresholds. Akaike's criterion compares them, $\chi^2 / \phi + 2 k$; the dispersion $\phi$
+is what $\chi^2$ of the best law has in excess of its degrees of freedom, or one. Over a small range of T a logarithm and a small power
 look alike, and then this is what is said.
 """
 

@@ -113,13 +113,20 @@ class KernelLearner:
 Learner = NetworkLearner | KernelLearner
 
 
-def learner(name: str, task: Task, *, schooling: Schooling | None = None, restarts: int = 3, model: Model | None = None) -> Learner:
-    """A learner by its name: networks with the settings of the paper unless given, or a kernel."""
+def learner(name: str, task: Task, **training: Any) -> Learner:
+    """A learner by its name; `training` is what `network_learner` takes."""
     if name not in LEARNERS:
         raise unknown_choice("learner", name, LEARNERS)
-    if name in KERNELS:
-        family, _, kind = name.rpartition("-")
-        return KernelLearner(task, _transformer_gram(task.length, kind) if family == "transformer" else _perceptron_gram(kind))
+    if name in NETWORKS:
+        return network_learner(name, task, **training)
+    family, _, kind = name.rpartition("-")
+    return KernelLearner(task, _transformer_gram(task.length, kind) if family == "transformer" else _perceptron_gram(kind))
+
+
+def network_learner(
+    name: str, task: Task, *, schooling: Schooling | None = None, restarts: int = 3, model: Model | None = None
+) -> NetworkLearner:
+    """The transformer of the paper, or a perceptron with as many weights, unless a model is given."""
     from specht.finite.sparse import BitTransformer, Perceptron  # loads JAX
     from specht.finite.trials import Schooling
 

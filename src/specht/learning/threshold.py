@@ -4,8 +4,8 @@ A trial at m succeeds or not. Success is more probable with more samples, along 
 
 $$ P(\text{success} \mid m) = (1 - \ell)\, \sigma\Big(\frac{\log m - \theta}{w} + c\Big), \qquad (1 - \ell)\, \sigma(c) = p, $$
 
-so that $e^\theta$ is the threshold: the m at which a share p of trials succeeds. The lapse $\ell$ is a small share that fails whatever m is,
-and keeps one unlucky trial from deciding everything. What is known of $\theta$ and the width w is a probability on a grid, flat in
+so that $e^\theta$ is the threshold: the m at which a share p of trials succeeds. The lapse $\ell$ is a small share that fails whatever m
+is, and keeps one unlucky trial from deciding everything. What is known of $\theta$ and the width w is a probability on a grid, flat in
 $\theta$ and $\log w$ before the first trial; no fit can fail on it, even where all trials below some m failed and all above succeeded.
 
 Every next batch of trials is made at the m that is expected to leave the smallest variance of $\theta$ (as in adaptive psychophysics:

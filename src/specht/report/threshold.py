@@ -31,16 +31,16 @@ def threshold_report(result: Mapping[str, Any], *, reproduce: str, made_with: Ma
     growth = growth_plot(
         result,
         title="The threshold against the number of bits",
-        caption=f"Bars are intervals of {confidence}. Solid lines: a + b ln T; dotted: c T^{{α}}. An open triangle is a search that did not "
-        "reach its threshold.",
+        caption=f"Bars are intervals of {confidence}. Solid lines: a + b ln T; dotted: c T^{{α}}. An open triangle is a search that did "
+        "not reach its threshold.",
     )
     successes = [
         success_plot(
             result,
             learner,
-            title=f"Success of trials: {NAMES.get(learner, learner)[4:]}",
-            caption="Points: share of the trials at one m that succeeded. Lines: the curve at the estimated threshold and width. Dashed: the "
-            "share that defines the threshold.",
+            title=f"Success of trials: {NAMES[learner][4:]}",
+            caption="Points: share of the trials at one m that succeeded. Lines: the curve at the estimated threshold and width. Dashed: "
+            "the share that defines the threshold.",
         )
         for learner in result["config"]["learners"]
     ]
@@ -55,7 +55,7 @@ def threshold_report(result: Mapping[str, Any], *, reproduce: str, made_with: Ma
     return Report(
         title="How many samples a sparse function needs",
         subtitle=subtitle(result),
-        question=f"How many samples does it take to learn {result['function']} bits out of T, and how does that grow with T?",
+        question=f"How many samples does it take to learn {result['function']} out of T bits, and how does that grow with T?",
         answer=answer(result),
         plots=[growth, *successes],
         tables=tables,
@@ -77,17 +77,18 @@ _BOUND_NOTE = (
 
 def _profile_note(result: Mapping[str, Any]) -> str:
     return (
-        f"Level m is what singles out m positions, and costs a kernel at least of the order of T^{{m}} samples if it must be learnt exactly. "
-        f"Bits are one with probability {result['probability']:.3g}."
+        "Level m is what singles out m positions, and costs a kernel at least of the order of T^{m} samples if it must be learnt "
+        f"exactly. Bits are one with probability {result['probability']:.3g}."
     )
 
 
 def _method() -> list[Step]:
     return [
         Step(
-            "A trial draws m samples, again where more than one choice of bits explains them, and trains on all of them at once. It succeeds if "
-            "at some look at the validation set enough of it is right. The transformer has one pre-norm layer, width 64, 16 heads, an MLP of "
-            "four times the width and a class symbol that reads; the perceptron two hidden layers of ReLU and as many weights."
+            "A trial draws m samples, again where more than one choice of bits explains them, and trains on all of them at once. It "
+            "succeeds if at some look at the validation set enough of it is right. The transformer has one pre-norm layer, width 64, 16 "
+            "heads, an MLP of four times the width and a class symbol that reads; the perceptron has two hidden layers of ReLU and as many "
+            "weights."
         ),
         Step(
             "Kernel limits are regressions on labels ±1 with a vanishing ridge: the transformer's kernel is that of one block of linear "
@@ -95,12 +96,13 @@ def _method() -> list[Step]:
             ["f(x) = k(x, X) (K + δ)^{−1} (y − ȳ) + ȳ"],
         ),
         Step(
-            "Success is logistic in log m, with a small share ℓ of lapses; threshold θ and width w have a probability on a grid, flat before "
-            "the first trial, and the next m is the one that is expected to leave the least variance of θ:",
+            "Success is logistic in log m, with a small share ℓ of lapses; threshold θ and width w have a probability on a grid, flat "
+            "before the first trial, and the next m is the one that is expected to leave the least variance of θ:",
             ["P(success | m) = (1 − ℓ) σ( (log m − θ)/w + c )", "(1 − ℓ) σ(c) = p"],
         ),
         Step(
-            "Laws of growth are fitted to log m with its standard errors, and compared by Akaike's criterion; φ is the dispersion of the best:",
+            "Laws of growth are fitted to log m with its standard errors, and compared by Akaike's criterion, φ being the dispersion of "
+            "the best:",
             ["m = a + b ln T,   m = c T^α,   m = a + b T", "AIC = χ²/φ + 2·2"],
         ),
     ]

@@ -21,7 +21,7 @@ def growth_plot(result: Mapping[str, Any], *, title: str, caption: str, extra: S
     for number, (learner, fit) in enumerate(result["fits"].items()):
         colour = SERIES_COLOURS[number % len(SERIES_COLOURS)]
         points = [point for point in result["points"] if point["learner"] == learner]
-        add_thresholds(figure, points, NAMES.get(learner, learner), colour)
+        add_thresholds(figure, points, NAMES[learner], colour)
         if fit["verdict"]:
             for law, dash in (("log", "solid"), ("power", "dot")):
                 known = fit["laws"][law]

@@ -16,7 +16,8 @@ def subtitle(result: Mapping[str, Any]) -> str:
     """What was asked, in one line."""
     config = result["config"]
     return (
-        f"{result['function']}, P(bit = 1) = {result['probability']:.3g} · learnt: {100 * config['accuracy']:g} % of {config['validation']} "
+        f"{result['function']}, P(bit = 1) = {result['probability']:.3g} · learnt: {100 * config['accuracy']:g} % of "
+        f"{config['validation']} "
         f"validation samples right, in {100 * config['share']:g} % of trials"
     )
 
@@ -29,7 +30,7 @@ def answer(result: Mapping[str, Any]) -> str:
 def _sentence(result: Mapping[str, Any], learner: str) -> str:
     points = [point for point in result["points"] if point["learner"] == learner]
     first, last = points[0], points[-1]
-    name = NAMES.get(learner, learner)
+    name = NAMES[learner]
     missed = [point for point in points if not point["reached"]]
     if len(missed) == len(points):
         return f"{name} does not learn it at any T: {missed[0]['words']}."
@@ -42,7 +43,7 @@ def _sentence(result: Mapping[str, Any], learner: str) -> str:
     return words + (f"; growth: {fit['verdict']}." if fit["verdict"] else ".")
 
 
-NAMES = {
+NAMES: dict[str, str] = {
     "transformer": "The transformer",
     "perceptron": "The perceptron",
     "transformer-nngp": "The transformer's NNGP limit",

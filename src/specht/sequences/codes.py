@@ -37,5 +37,7 @@ def dual_code(codes: np.ndarray, chosen: Any) -> np.ndarray:
     try:
         weights = np.linalg.solve(gram, np.ones((*chosen.shape, 1)))
     except np.linalg.LinAlgError:
-        raise InputError(f"The codes {chosen.tolist()} depend on each other, so no vector has overlap one with each: choose others.") from None
+        raise InputError(
+            f"The codes {chosen.tolist()} depend on each other, so no vector has overlap one with each: choose others."
+        ) from None
     return (picked @ weights)[..., 0]

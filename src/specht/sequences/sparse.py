@@ -55,7 +55,8 @@ class SparseFunction:
         s = self.support
         if len(self.table) != 2**s or not 1 <= s <= MOST_BITS:
             raise InputError(
-                f"A table of a function of s bits has 2^s values, s from 1 to {MOST_BITS}, got {len(self.table)} values: write 2, 4, 8, ... "
+                f"A table of a function of s bits has 2^s values, s from 1 to {MOST_BITS}, got {len(self.table)} values: write 2, 4, 8, "
+                "... "
                 "of 0 and 1."
             )
         if len(set(self.table)) == 1:
@@ -145,7 +146,9 @@ class SparseFunction:
         """The number of bits T, which must hold those that are read."""
         length = whole_number("length T", length, at_least=1)
         if self.support > length:
-            raise InputError(f"{self.name} reads s = {self.support} bits, and there are T = {length}: take at least as many bits as it reads.")
+            raise InputError(
+                f"{self.name} reads s = {self.support} bits, and there are T = {length}: take at least as many bits as it reads."
+            )
         return length
 
     def target(self, length: int) -> Target:

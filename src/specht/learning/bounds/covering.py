@@ -1,7 +1,7 @@
 r"""Covering numbers: how many functions a class needs so that every other is within $\varepsilon$ of one of them on all samples.
 
-All results are natural logarithms $\log N_\infty(\varepsilon)$, or capacities $C = \varepsilon^2 \log N_\infty(\varepsilon)$, which leading-order
-bounds make independent of $\varepsilon$. Numbers are those of Edelman, Goel, Kakade & Zhang 2022 (arXiv 2110.10090).
+All results are natural logarithms $\log N_\infty(\varepsilon)$, or capacities $C = \varepsilon^2 \log N_\infty(\varepsilon)$, which
+leading-order bounds make independent of $\varepsilon$. Numbers are those of Edelman, Goel, Kakade & Zhang 2022 (arXiv 2110.10090).
 """
 
 from __future__ import annotations
@@ -67,7 +67,10 @@ def head_cover(
     b_in: float = 1.0,
     out: float = 1.0,
 ) -> float:
-    r"""Theorem 4.2: $\inf_\alpha \log N_{Score}(\frac{\alpha \varepsilon}{C L_{out} B_{in} B_X}) + \log N_{in}(\frac{(1 - \alpha)\varepsilon}{L_{out}})$.
+    r"""Theorem 4.2: the resolution is shared out between scores and values in the cheapest way,
+
+    $$ \inf_\alpha\; \log N_{Score}\Big(\frac{\alpha\, \varepsilon}{C L_{out} B_{in} B_X}\Big)
+       + \log N_{in}\Big(\frac{(1 - \alpha)\, \varepsilon}{L_{out}}\Big) . $$
 
     The covers are functions of a resolution, on all m T tokens.
     """
@@ -104,7 +107,9 @@ def head_capacity(
     positions: float = 0.0,
     version: Version | str = "exact",
 ) -> float:
-    r"""Corollary 4.5, and lemma A.12 for several heads: $C = (L_\sigma B_X)^2 \big(\sum_h [\|W_V\|_{2,1}^{2/3} + t_h^{2/3}]\big)^3 \log(d m T)$.
+    r"""Corollary 4.5, and lemma A.12 for several heads:
+
+    $$ C = (L_\sigma B_X)^2 \Big(\sum_h \big[\|W_V\|_{2,1}^{2/3} + t_h^{2/3}\big]\Big)^3 \log(d m T) . $$
 
     The second term is $t = 2 \|W_{QK}^\top\|_{2,1} \|W_V\| B_X$ by the exact split of lemma A.8, as in lemma A.11; the appendix leaves out
     the 2, and the main text $B_X$ as well, with $\log(m T)$. Fixed positions of norm `positions` add to $B_X$ (lemma A.11).

@@ -1,7 +1,7 @@
 r"""Bounds of a given network: its norms, what they make of the number of samples, and the same for a fully connected network.
 
-What the theory does not have is counted as its authors suggest: layer norm as a projection on the unit ball, whose radius $\sqrt d$ and gain
-go into the matrices behind it; biases not at all; what stands behind attention as a fixed map with its Lipschitz constant. All of
+What the theory does not have is counted as its authors suggest: layer norm as a projection on the unit ball, whose radius $\sqrt d$ and
+gain go into the matrices behind it; biases not at all; what stands behind attention as a fixed map with its Lipschitz constant. All of
 these make the bound smaller than a full proof would, and it is vacuous all the same.
 """
 
@@ -71,7 +71,9 @@ def network_bound(network: Network) -> Bound:
     if arch.norm == "none":
         raise InputError("Theorem A.17 puts every token on the unit ball between layers: bounds of a stack need norm 'pre' or 'post'.")
     if any(len(_full(block.value)) > 1 for block in blocks):
-        raise InputError("Theorem A.17 is about one head a layer, and this stack has several: bounds of several heads are those of one block.")
+        raise InputError(
+            "Theorem A.17 is about one head a layer, and this stack has several: bounds of several heads are those of one block."
+        )
     mix = np.eye(width)
     layers = [LayerNorms.of(scale * value, scale**2 * qk, mix) for block in blocks for value, qk in _heads(block, arch.scaling)]
     size = _full(blocks[0].value).shape[2]

@@ -1,7 +1,8 @@
 r"""The norms in which bounds are stated.
 
 $\|A\|_{2,1}$ is the sum of the norms of the columns of A, $\|A\|$ the largest singular value. Of a map $x \mapsto W x$ the bounds need
-$\|W^\top\|_{2,1}$; tokens are rows, so a matrix A that multiplies them from the right is the map $x \mapsto A^\top x$ and counts as it stands.
+$\|W^\top\|_{2,1}$; tokens are rows, so a matrix A that multiplies them from the right is the map $x \mapsto A^\top x$ and counts as it
+stands.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
 r"""Heads that compute sparse functions, with their norms; and what heads of unbounded norm can shatter.
 
 A head whose scores are R at the s positions that a function reads, and at most about zero elsewhere, takes the mean over these positions:
-by lemma B.7 the mass elsewhere is at most $2 (T - s) / (s e^R)$, so $R \approx \log(8 T / \gamma)$ is enough for an error of $\gamma / 4$, and
-norms grow with the logarithm of T. What it takes there is $\pm 1$ by the bit, so its output is $\frac1s \sum_{i \in I} \chi_i$.
+by lemma B.7 the mass elsewhere is at most $2 (T - s) / (s e^R)$, so $R \approx \log(8 T / \gamma)$ is enough for an error of $\gamma / 4$,
+and norms grow with the logarithm of T. What it takes there is $\pm 1$ by the bit, so its output is $\frac1s \sum_{i \in I} \chi_i$.
 
-With positions that overlap a little, $|v_i \cdot v_j| \le \Delta$, the key of the paper, $\sum_{i \in I} v_i$, has unequal overlaps with its
-own summands, which R multiplies: the mean is not uniform, and its error not small. The dual key has overlap one with each.
+With positions that overlap a little, $|v_i \cdot v_j| \le \Delta$, the key of the paper, $\sum_{i \in I} v_i$, has unequal overlaps with
+its own summands, which R multiplies: the mean is not uniform, and its error not small. The dual key has overlap one with each.
 """
 
 from __future__ import annotations
@@ -70,10 +70,10 @@ def fixed_positions_head(codes: np.ndarray, chosen: Sequence[int], gamma: float,
 
     `dual` takes the key that has overlap one with each chosen code; otherwise it is their sum, as the lemma has it.
     """
-    codes, chosen = np.asarray(codes, dtype=np.float64), _chosen(chosen, codes.shape[1])
+    codes, places = np.asarray(codes, dtype=np.float64), _chosen(chosen, codes.shape[1])
     dimension, length = codes.shape
-    key = dual_code(codes, chosen) if dual else codes[:, chosen].sum(axis=1)
-    strength = _strength(codes, chosen, key, length, gamma)
+    key = dual_code(codes, places) if dual else codes[:, places].sum(axis=1)
+    strength = _strength(codes, places, key, length, gamma)
     # Tokens 0 and 1 and the class symbol have dimensions of their own behind those of positions.
     zero, one, symbol = np.eye(dimension + 3)[dimension:]
     return SparseHead(
@@ -89,12 +89,13 @@ def fixed_positions_head(codes: np.ndarray, chosen: Sequence[int], gamma: float,
 
 def trained_positions_head(length: int, chosen: Sequence[int], gamma: float) -> SparseHead:
     r"""Lemma B.3: positions are trained, and only the chosen ones have a vector, so that $\|P^T\|_{2,1} = s$ and the key has norm one."""
-    chosen = _chosen(chosen, length)
     zero, one, symbol, mark = np.eye(4)
     positions = np.zeros((length, 4))
-    positions[chosen] = mark
+    positions[_chosen(chosen, length)] = mark
     strength = math.log(8 * length / _gamma(gamma))
-    return SparseHead(strength * symbol[:, None], mark[:, None], (one - zero)[:, None], np.ones((1, 1)), symbol, positions, np.stack([zero, one]))
+    return SparseHead(
+        strength * symbol[:, None], mark[:, None], (one - zero)[:, None], np.ones((1, 1)), symbol, positions, np.stack([zero, one])
+    )
 
 
 def bag_head(codes: np.ndarray, chosen: Sequence[int], gamma: float) -> SparseHead:
@@ -102,16 +103,16 @@ def bag_head(codes: np.ndarray, chosen: Sequence[int], gamma: float) -> SparseHe
 
     The key marks the chosen codes and the class token alike, so n chosen ones give 2 s n / (n + 1), whose steps are at least 1/s.
     """
-    codes, chosen = np.asarray(codes, dtype=np.float64), _chosen(chosen, codes.shape[1])
+    codes, places = np.asarray(codes, dtype=np.float64), _chosen(chosen, codes.shape[1])
     dimension, length = codes.shape
-    mark = dual_code(codes, chosen)
-    strength = _strength(codes, chosen, mark, 4 * len(chosen) ** 2 * length, gamma)
+    mark = dual_code(codes, places)
+    strength = _strength(codes, places, mark, 4 * len(places) ** 2 * length, gamma)
     symbol, mark = np.eye(dimension + 1)[dimension], np.append(mark, 0.0)
     return SparseHead(
         query=strength * symbol[:, None],
         key=(mark + symbol)[:, None],
         value=2.0 * mark[:, None],
-        mix=np.full((1, 1), float(len(chosen))),
+        mix=np.full((1, 1), float(len(places))),
         symbol=symbol,
         positions=np.concatenate([codes.T, np.zeros((length, 1))], axis=1),
         tokens=None,
@@ -154,7 +155,7 @@ def shattered_inputs(length: int) -> np.ndarray:
 
     Tokens lie on a circle, and the third coordinate of token t in sequence i is the i-th binary digit of t.
     """
-    count = int(math.floor(math.log2(whole_number("length", length, at_least=2))))
+    count = math.floor(math.log2(whole_number("length", length, at_least=2)))
     t = np.arange(length)
     circle = np.stack([np.cos(2 * np.pi * t / length), np.sin(2 * np.pi * t / length)], axis=1)
     return np.stack([np.concatenate([circle, (t >> i & 1)[:, None].astype(float)], axis=1) for i in range(count)])
