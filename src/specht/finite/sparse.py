@@ -15,7 +15,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import math
-from typing import Any, Literal, Protocol, TypeAlias
+from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
 
 import jax
 import jax.numpy as jnp
@@ -31,10 +31,11 @@ Params: TypeAlias = dict[str, Any]
 Bits: TypeAlias = Float[Array, "n length"] | Float[np.ndarray, "n length"]
 _DEVIATION = 0.02
 _RANGE = 70.0
-"""Exponents beyond which weights are cut off."""
+"""Exponents beyond which weights are cut off: scores of one head may lie twice as far apart, and trained ones do not."""
 _CLASSES = 2
 
 
+@runtime_checkable
 class Model(Protocol):
     """What can be trained on bits."""
 
@@ -97,6 +98,7 @@ class BitTransformer:
         return params | {f"norm{place}_gain": np.ones(d, np.float32) for place in (1, 2, 3)}
 
     def logits(self, params: Params, x: Bits, key: PRNGKeyArray | None = None) -> Float[Array, "n classes"]:
+        params, x = _on_device(params), jnp.asarray(x)
         stream = params["token"][-1] + params["position"][-1]  # of the class symbol, (width,)
         attended = self._mixed(params, x) @ params["output"] + params["output_bias"][None]
         kept = self._kept(len(x), key)
@@ -107,8 +109,8 @@ class BitTransformer:
 
     def attention(self, params: Params, x: Bits) -> Float[Array, "n heads columns"]:
         """How much the class symbol takes from every position, and from itself in the last column."""
-        scores, own, _, _ = self._tables(params)
-        chosen = jnp.where(x[:, None, :] > 0.5, scores[None, 1], scores[None, 0])  # (n, heads, length)
+        scores, own, _, _ = self._tables(_on_device(params))
+        chosen = jnp.where(jnp.asarray(x)[:, None, :] > 0.5, scores[None, 1], scores[None, 0])  # (n, heads, length)
         own = jnp.broadcast_to(own[None, :, None], (len(x), self.heads, 1))
         return jax.nn.softmax(jnp.concatenate([chosen, own], axis=-1), axis=-1)
 
@@ -173,10 +175,14 @@ class Perceptron:
         return matrices | {f"bias{place}": np.zeros(columns, np.float32) for place, columns in enumerate(sizes[1:])}
 
     def logits(self, params: Params, x: Bits, key: PRNGKeyArray | None = None) -> Float[Array, "n classes"]:
-        values = 2.0 * x - 1.0
+        params, values = _on_device(params), 2.0 * jnp.asarray(x) - 1.0
         for place in range(2):
             values = jax.nn.relu(values @ params[f"matrix{place}"] + params[f"bias{place}"][None])
         return values @ params["matrix2"] + params["bias2"][None]
+
+
+def _on_device(params: Params) -> Params:
+    return {name: jnp.asarray(value) for name, value in params.items()}
 
 
 def _uniform(rng: np.random.Generator, rows: int, columns: int) -> Float[np.ndarray, "rows columns"]:

@@ -58,6 +58,18 @@ class ThresholdFlags(Config):
     seed: Annotated[int, Field(ge=0, lt=2**31)] = 0
     """Seed of samples and starts."""
 
+    @model_validator(mode="after")
+    def _lists_are_lists(self) -> Self:
+        for name in self.learners:
+            if name not in LEARNERS:
+                raise unknown_choice("learner", name, LEARNERS)
+        for flag, values in (("learners", self.learners), ("lengths", self.lengths)):
+            if not values:
+                raise InputError(f"--{flag} is empty: give at least one value, or leave it out.")
+            if len(set(values)) < len(values):
+                raise InputError(f"--{flag} names a value twice, got {' '.join(map(str, values))}: write each once.")
+        return self
+
 
 class ThresholdConfig(ThresholdFlags):
     """The thresholds of one function: a name, or a table of zeros and ones.
@@ -90,6 +102,7 @@ class ThresholdConfig(ThresholdFlags):
     def identity(self) -> dict[str, Any]:
         from specht.learning.threshold import Search
 
+        self._refuse_flags_of_another_function()
         function = self.build_function()
         for length in self.lengths:
             function.check_length(length)
@@ -98,18 +111,8 @@ class ThresholdConfig(ThresholdFlags):
         fields |= {name: getattr(self, name) for name in TRAINING} if set(self.learners) & set(NETWORKS) else {}
         return fields | {"function": function.name}
 
-    @model_validator(mode="after")
-    def _flags_make_sense(self) -> Self:
-        for name in self.learners:
-            if name not in LEARNERS:
-                raise unknown_choice("learner", name, LEARNERS)
-        for flag, values in (("learners", self.learners), ("lengths", self.lengths)):
-            if not values:
-                raise InputError(f"--{flag} is empty: give at least one value, or leave it out.")
-            if len(set(values)) < len(values):
-                raise InputError(f"--{flag} names a value twice, got {' '.join(map(str, values))}: write each once.")
+    def _refuse_flags_of_another_function(self) -> None:
         if self.support is not None and set(self.function) <= {"0", "1"}:
             raise InputError(f"--support {self.support} says nothing about a table, whose length tells: leave it out.")
         if self.at_least is not None and self.function != "threshold":
             raise InputError(f"--at-least {self.at_least} says nothing about {self.function}: leave it out, or ask for threshold.")
-        return self

@@ -119,6 +119,28 @@ class Threshold:
         return [Batch(m, sum(b.successes for b in mine[m]), sum(b.trials for b in mine[m])) for m in sizes]
 
 
+def _thresholds(search: Search) -> np.ndarray:
+    """The grid of log thresholds."""
+    return np.linspace(math.log(search.smallest / _BEYOND), math.log(search.largest * _BEYOND), _POINTS)
+
+
+def _success(search: Search, m: int | np.ndarray) -> np.ndarray:
+    """P(success | m) on the grid, (..., theta, widths)."""
+    place = np.log(np.asarray(m, dtype=float))[..., None, None]
+    offset = special.logit(search.share / (1.0 - LAPSE))
+    return (1.0 - LAPSE) * special.expit((place - _thresholds(search)[:, None]) / _WIDTHS + offset)
+
+
+@functools.lru_cache(maxsize=2)  # some tens of megabytes each
+def _likelihoods(search: Search, trials: int) -> tuple[np.ndarray, list[np.ndarray]]:
+    """Sample sizes that may be tried, and for every number of successes its probability, (sizes, theta, widths)."""
+    count = max(2, math.ceil(math.log(search.largest / search.smallest) / math.log(_STEP)))
+    sizes = np.unique(np.rint(np.geomspace(search.smallest, search.largest, count)).astype(int))
+    chance = _success(search, sizes)
+    every = range(trials + 1)
+    return sizes, [special.comb(trials, k) * chance**k * (1.0 - chance) ** (trials - k) for k in every]
+
+
 class Belief:
     """What is known of the threshold: probabilities on a grid of its logarithm and of the width of the curve.
 
@@ -131,23 +153,12 @@ class Belief:
 
     def __init__(self, search: Search) -> None:
         self.search = search
-        self.theta = np.linspace(math.log(search.smallest / _BEYOND), math.log(search.largest * _BEYOND), _POINTS)
-        self._offset = float(special.logit(search.share / (1.0 - LAPSE)))
+        self.theta = _thresholds(search)
         self._log = np.zeros((_POINTS, len(_WIDTHS)))
-
-    @functools.cached_property
-    def _candidates(self) -> np.ndarray:
-        count = max(2, math.ceil(math.log(self.search.largest / self.search.smallest) / math.log(_STEP)))
-        return np.unique(np.rint(np.geomspace(self.search.smallest, self.search.largest, count)).astype(int))
-
-    def _success(self, m: float | np.ndarray) -> np.ndarray:
-        """P(success | m) on the grid, (..., theta, widths)."""
-        place = np.log(np.asarray(m, dtype=float))[..., None, None]
-        return (1.0 - LAPSE) * special.expit((place - self.theta[:, None]) / _WIDTHS + self._offset)
 
     def learn(self, batch: Batch) -> None:
         """Take trials into account."""
-        chance = self._success(batch.m)
+        chance = _success(self.search, batch.m)
         self._log += special.xlogy(batch.successes, chance) + special.xlog1py(batch.trials - batch.successes, -chance)
 
     @property
@@ -184,14 +195,13 @@ class Belief:
 
     def next_size(self, trials: int) -> int:
         """The m at which a batch of trials is expected to leave the smallest variance of log threshold."""
-        joint, chance = self._joint, self._success(self._candidates)  # (sizes, theta, widths)
-        left = np.zeros(len(self._candidates))
-        for successes in range(trials + 1):
-            likelihood = special.comb(trials, successes) * chance**successes * (1.0 - chance) ** (trials - successes)
-            mass = (likelihood * joint).sum(axis=2)  # (sizes, theta)
+        sizes, likelihoods = _likelihoods(self.search, trials)
+        left = np.zeros(len(sizes))
+        for likelihood in likelihoods:
+            mass = np.einsum("mtw,tw->mt", likelihood, self._joint)
             total, first, second = mass.sum(axis=1), mass @ self.theta, mass @ self.theta**2
             left += second - first**2 / np.maximum(total, 1e-300)
-        return int(self._candidates[left.argmin()])
+        return int(sizes[left.argmin()])
 
     def found(self, batches: Sequence[Batch]) -> Threshold:
         """The result as it stands."""

@@ -67,7 +67,7 @@ def measure_attention(length: int, m: int, runs: int, steps: int, seed: int) -> 
 
 
 def jobs(scale: Scale) -> list[Job]:
-    length, runs = common.at_scale(scale, smoke=12, quick=100, full=100), common.at_scale(scale, smoke=2, quick=16, full=40)
+    length, runs = common.at_scale(scale, smoke=12, quick=100, full=100), common.at_scale(scale, smoke=2, quick=16, full=24)
     few, many = common.at_scale(scale, smoke=(10, 60), quick=(25, 120), full=(25, 120))
     steps = common.at_scale(scale, smoke=100, quick=400, full=1000)
     found = [

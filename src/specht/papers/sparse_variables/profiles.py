@@ -37,7 +37,7 @@ def measure_profile(target: str, length: int, samples: int, seed: int) -> xarray
 
 
 def jobs(scale: Scale) -> list[Job]:
-    length, samples = common.at_scale(scale, smoke=10, quick=50, full=200), common.at_scale(scale, smoke=500, quick=8000, full=20000)
+    length, samples = common.at_scale(scale, smoke=10, quick=50, full=200), common.at_scale(scale, smoke=8000, quick=8000, full=20000)
     return [Job.of(f"{_HERE}:measure_profile", target=function, length=length, samples=samples, seed=5) for function in FUNCTIONS]
 
 
