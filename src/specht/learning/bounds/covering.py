@@ -10,7 +10,6 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
-import numpy as np
 from scipy import optimize
 
 from specht.errors import InputError, finite_number, unknown_choice, whole_number
@@ -183,8 +182,3 @@ def dense_capacity(layers: Sequence[DenseNorms], b_x: float, *, samples: int, wi
     scale = math.prod(norms.matrix for norms in layers) * lipschitz ** (len(layers) - 1)
     total = sum((norms.matrix_21 / norms.matrix) ** (2 / 3) for norms in layers)
     return (b_x * scale) ** 2 * total**3 * math.log(max(2.0, width * samples))
-
-
-def effective_length(capacity: float, reference: float) -> float:
-    """How many times one capacity is another: both need samples in proportion."""
-    return float(np.divide(capacity, reference))

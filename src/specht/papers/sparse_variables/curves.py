@@ -67,16 +67,16 @@ def measure_attention(length: int, m: int, runs: int, steps: int, seed: int) -> 
 
 
 def jobs(scale: Scale) -> list[Job]:
-    length, runs = common.at_scale(scale, smoke=12, quick=100, full=100), common.at_scale(scale, smoke=2, quick=16, full=24)
+    length, runs = common.at_scale(scale, smoke=12, quick=100, full=100), common.at_scale(scale, smoke=2, quick=16, full=16)
     few, many = common.at_scale(scale, smoke=(10, 60), quick=(25, 120), full=(25, 120))
-    steps = common.at_scale(scale, smoke=100, quick=400, full=1000)
+    steps = common.at_scale(scale, smoke=100, quick=400, full=400)
     found = [
         Job.of(f"{_HERE}:measure_curves", length=length, m=m, runs=runs, steps=steps, side=side, seed=2)
         for m, side in ((few, BELOW), (many, ABOVE))
     ]
     attention = {"length": common.at_scale(scale, smoke=12, quick=50, full=50), "m": common.at_scale(scale, smoke=128, quick=300, full=300)}
     attention |= {
-        "runs": common.at_scale(scale, smoke=1, quick=4, full=10),
+        "runs": common.at_scale(scale, smoke=1, quick=4, full=4),
         "steps": common.at_scale(scale, smoke=250, quick=500, full=500),
     }
     return [*found, Job.of(f"{_HERE}:measure_attention", **attention, seed=3)]

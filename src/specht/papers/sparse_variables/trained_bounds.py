@@ -45,9 +45,9 @@ def measure_gap(learner: str, length: int, m: int, runs: int, steps: int, seed: 
 
 
 def jobs(scale: Scale) -> list[Job]:
-    length, runs = common.at_scale(scale, smoke=12, quick=50, full=100), common.at_scale(scale, smoke=2, quick=8, full=20)
-    sizes = common.at_scale(scale, smoke=(16, 60), quick=(20, 40, 60, 100, 180), full=(20, 40, 60, 80, 120, 180, 250))
-    steps = common.at_scale(scale, smoke=100, quick=250, full=500)
+    length, runs = common.at_scale(scale, smoke=12, quick=50, full=50), common.at_scale(scale, smoke=2, quick=8, full=8)
+    sizes = common.at_scale(scale, smoke=(16, 60), quick=(20, 40, 60, 100, 180), full=(20, 40, 60, 100, 180, 250))
+    steps = common.at_scale(scale, smoke=100, quick=250, full=250)
     return [
         Job.of(f"{_HERE}:measure_gap", learner=learner, length=length, m=m, runs=runs, steps=steps, seed=4)
         for learner in LEARNERS
