@@ -34,11 +34,11 @@ def measure_threshold(
     who = learners.learner(learner, task, **_settings(learner, **training))
     kept: list[list[Any]] = []
 
-    def count(m: int, trials: range) -> int:
+    def successes(m: int, trials: range) -> int:
         kept.append([who.try_once(m, trial) for trial in trials])
         return sum(trial.success for trial in kept[-1])
 
-    found = find_threshold(count, Search(**search))
+    found = find_threshold(successes, Search(**search))
     numbers = {name: float(getattr(found, name)) for name in ("m", "low", "high", "log_stderr", "curve_width", "reached")}
     batches = {
         "size": [float(each.m) for each in found.batches],
@@ -76,7 +76,17 @@ def describe_threshold(data: xarray.Dataset, smallest: int, largest: int) -> str
         return f"not reached by m = {largest}"
     if state == "below":
         return f"reached by m = {smallest} already"
-    return f"{float(data['m']):.3g} ({float(data['low']):.3g} to {float(data['high']):.3g})"
+    middle, low, high = (count(float(data[name])) for name in ("m", "low", "high"))
+    return f"{middle} ({low} to {high})"
+
+
+def count(samples: float) -> str:
+    """A number of samples, in three digits or more.
+
+    >>> count(31.26), count(1221.3)
+    ('31.3', '1221')
+    """
+    return f"{samples:.3g}" if samples < 1000 else f"{samples:.0f}"
 
 
 @dataclasses.dataclass(frozen=True)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 POINT_HEADER = ("learner", "T", "threshold m", "trials", "networks trained")
-FIT_HEADER = ("learner", "growth", "exponent", "R² against ln T", "against T", "AIC: log", "power", "linear")
+FIT_HEADER = ("learner", "growth", "exponent", "R²: ln T · T", "AIC: log · power · linear")
 BOUND_HEADER = ("T", "samples from which the bound is below 1/2", "‖W_QK‖ of the head")
 PROFILE_HEADER = ("level", "share of E[f²]", "interval", "share of the variance")
 TRIED_HEADER = ("learner", "T", "m: successes of trials, in the order they were made")
@@ -56,7 +56,7 @@ NAMES: dict[str, str] = {
 def _short(point: Mapping[str, Any]) -> str:
     if point["state"] == "below":
         return "fewer than the smallest number of"
-    return f"{point['m']:.3g} ({point['low']:.3g} to {point['high']:.3g})"
+    return point["words"]
 
 
 def point_rows(result: Mapping[str, Any]) -> list[list[str]]:
@@ -69,10 +69,11 @@ def fit_rows(result: Mapping[str, Any]) -> list[list[str]]:
     rows = []
     for learner, fit in result["fits"].items():
         if fit["verdict"] is None:
-            rows.append([learner, "not fitted: fewer than three thresholds", "", "", "", "", "", ""])
+            rows.append([learner, "not fitted: fewer than three thresholds", "", "", ""])
             continue
-        numbers = [f"{fit['exponent']:.2f} ± {fit['exponent_stderr']:.2f}", f"{fit['log_r_squared']:.3f}", f"{fit['linear_r_squared']:.3f}"]
-        rows.append([learner, fit["verdict"], *numbers, *(f"{fit['laws'][name]['aic']:.1f}" for name in ("log", "power", "linear"))])
+        exponent = f"{fit['exponent']:.2f} ± {fit['exponent_stderr']:.2f}"
+        criteria = " · ".join(f"{fit['laws'][name]['aic']:.1f}" for name in ("log", "power", "linear"))
+        rows.append([learner, fit["verdict"], exponent, f"{fit['log_r_squared']:.3f} · {fit['linear_r_squared']:.3f}", criteria])
     return rows
 
 

@@ -30,7 +30,7 @@ APART = 0.3
 def jobs(scale: Scale) -> list[Job]:
     """The longest sequences first: they take longest. Full scale is the quick one and longer sequences, so that it goes on from there."""
     quick = (25, 35, 50, 71, 100, 141, 200)
-    lengths = common.at_scale(scale, smoke=(8, 12), quick=quick, full=(*quick, 400, 800))
+    lengths = common.at_scale(scale, smoke=(8, 12), quick=quick, full=(*quick, 283, 400))
     largest, width = (64, 3.0) if scale == "smoke" else (512, 1.2)
     training = {"restarts": 2 if scale == "smoke" else 3, "steps": 125}
     found = [_job(TRANSFORMER, T, scale, largest=largest, width=width, training=training, seed=0) for T in reversed(lengths)]
@@ -216,18 +216,16 @@ def tables(results: Results) -> list[Table]:
     for learner in (TRANSFORMER, *OTHERS, "the paper's points"):
         fit = digitised_growth() if learner not in NAMES else growth(results, learner)
         if fit is not None:
-            numbers = [common.with_error(fit.exponent, fit.exponent_stderr, 2), f"{fit.log_r_squared:.3f}", f"{fit.linear_r_squared:.3f}"]
-            laws.append(
-                [
-                    learner,
-                    fit.verdict.replace("^{", "^").replace("}", ""),
-                    *numbers,
-                    *(f"{fit.laws[n].aic:.1f}" for n in ("log", "power", "linear")),
-                ]
-            )
-    header = ("learner", "growth", "exponent", "R² against ln T", "against T", "AIC: log", "power", "linear")
+            criteria = " · ".join(f"{fit.laws[name].aic:.1f}" for name in ("log", "power", "linear"))
+            numbers = [
+                common.with_error(fit.exponent, fit.exponent_stderr, 2),
+                f"{fit.log_r_squared:.3f} · {fit.linear_r_squared:.3f}",
+                criteria,
+            ]
+            laws.append([learner, fit.verdict.replace("^{", "^").replace("}", ""), *numbers])
+    header = ("learner", "growth", "exponent", "R²: ln T · T", "AIC: log · power · linear")
     note = "Laws are fitted to log m with its errors; one is named only where Akaike's criterion prefers it to all others by more than 4."
-    return [found, Table(header, laws or [["none", "fewer than four thresholds", *[""] * 6]], note, "Growth with T")]
+    return [found, Table(header, laws or [["none", "fewer than four thresholds", *[""] * 3]], note, "Growth with T")]
 
 
 _FIGURE = f"{sources.PAPER}, figure 2"
