@@ -152,7 +152,7 @@ class Perceptron:
     """Two hidden layers of ReLU on T bits as -1 and 1, with LeCun-uniform matrices.
 
     >>> Perceptron.like(BitTransformer(100)).hidden
-    189
+    192
     """
 
     length: int

@@ -85,8 +85,8 @@ def fit_growth(lengths: Sequence[float], thresholds: Sequence[float], log_errors
     >>> lengths = [25, 50, 100, 200, 400, 800]
     >>> fit_growth(lengths, [10 + 20 * math.log(T) for T in lengths], [0.01] * 6).verdict
     'log T'
-    >>> fit_growth(lengths, [5 * T for T in lengths], [0.05] * 6).verdict
-    'linear in T'
+    >>> fit_growth(lengths, [5 * T for T in lengths], [0.05] * 6).verdict  # a power of exponent one as well
+    'about linear in T'
     """
     x, m, errors = (np.asarray(values, dtype=float) for values in (lengths, thresholds, log_errors))
     if len(np.unique(x)) < _LEAST:

