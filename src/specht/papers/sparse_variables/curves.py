@@ -140,7 +140,7 @@ def plots(results: Results) -> list[Plot]:
         loss = data["train_loss"].median("run").values
         figure.add_scatter(x=data["look"].values, y=loss, mode="lines", name=f"training loss, m = {m}", line=style)
     common.finished(figure, x="step", y="validation accuracy, training loss", linear_y=True)
-    figure.update_xaxes(type="linear")
+    figure.update_xaxes(type="linear", dtick=None)
     curves = Plot(
         figure,
         "Above and below the threshold",

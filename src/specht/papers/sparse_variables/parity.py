@@ -67,7 +67,8 @@ def _times(results: Results, length: int) -> tuple[np.ndarray, np.ndarray]:
 def _regime(results: Results) -> str:
     given = results[0].arguments
     seeds = len(common.chosen(results, "parity", length=given["length"]))
-    trained = f"batches of {given['batch']}, learning rate {given['learning_rate']:g}, {seeds} seeds"
+    steps = common.listed(common.arguments(results, "steps"))
+    trained = f"batches of {given['batch']}, learning rate {given['learning_rate']:g}, {seeds} seeds, up to {steps} steps"
     return f"Parity of {SUPPORT} of T = {common.listed(_lengths(results))} bits, {trained}"
 
 
@@ -116,7 +117,7 @@ def plots(results: Results) -> list[Plot]:
     last = max(int(found.data["step"].max()) for found in results)
     common.add_guide(figure, [0, last], [math.log(2)] * 2, "ln 2")
     common.finished(figure, x="step", y="loss on a fresh batch", linear_y=True)
-    figure.update_xaxes(type="linear")
+    figure.update_xaxes(type="linear", dtick=None)
     return [Plot(figure, "A plateau and a drop", "One line a seed. On the plateau networks guess: the loss is ln 2.", wide=True)]
 
 

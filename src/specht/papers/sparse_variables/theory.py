@@ -71,9 +71,9 @@ def measure_shattering(length: int) -> xarray.Dataset:
 
 
 def jobs(scale: Scale) -> list[Job]:
-    length, samples = common.at_scale(scale, smoke=50, quick=200, full=200), common.at_scale(scale, smoke=50, quick=500, full=2000)
+    length, samples = common.at_scale(scale, smoke=50, quick=200, full=200), common.at_scale(scale, smoke=50, quick=500, full=500)
     dimensions = common.at_scale(scale, smoke=(50, 200), quick=(200, 1000, 4000), full=(200, 1000, 4000))
-    seeds = range(common.at_scale(scale, smoke=1, quick=5, full=20))
+    seeds = range(common.at_scale(scale, smoke=1, quick=5, full=10))
     found = [Job.of(f"{_HERE}:measure_capacity")]
     for seed in seeds:
         for key in ("dual", "sum"):
