@@ -15,7 +15,7 @@ import cyclopts
 import pydantic
 
 import specht
-from specht.cli import doctor, forecast, kernel, predict, probe, profile, reproduce, runs, select, spectrum, symmetry
+from specht.cli import doctor, forecast, kernel, predict, probe, profile, reproduce, runs, select, spectrum, symmetry, threshold
 from specht.errors import InputError, StorageError, unknown_choice
 
 DONE, FAILED, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
@@ -42,6 +42,7 @@ For example
     specht kernel --arch "V=8 L=64 | relu"     a line of notation
     specht kernel --list-presets               the named architectures
     specht symmetry novel.txt                  is a corpus order-sensitive?
+    specht threshold and --lengths 25 50 100   samples a sparse function needs
     specht select                              attention that selects tokens
     specht reproduce --list                    what the papers claim
     specht reproduce                           whether it holds: a scorecard
@@ -60,8 +61,9 @@ app.command(probe.probe, sort_key=2)
 app.command(spectrum.spectrum, sort_key=3)
 app.command(kernel.kernel, sort_key=4)
 app.command(symmetry.symmetry, sort_key=5)
-app.command(select.select, sort_key=5)
-app.command(reproduce.reproduce, sort_key=6)
+app.command(threshold.threshold, sort_key=6)
+app.command(select.select, sort_key=7)
+app.command(reproduce.reproduce, sort_key=8)
 app.command(runs.app)
 app.command(doctor.doctor, sort_key=9)
 

@@ -8,7 +8,20 @@ from pathlib import Path
 
 import specht
 
-DECIDES_NUMBERS = ("architecture.py", "presets.py", "groups", "sequences", "infinite", "finite", "symmetry", "learning", "corpus", "papers")
+DECIDES_NUMBERS = (
+    "architecture.py",
+    "presets.py",
+    "groups",
+    "sequences",
+    "infinite",
+    "finite",
+    "symmetry",
+    "lab/threshold_job.py",
+    "learning",
+    "corpus",
+    "papers",
+)
+"""Rooms and files; of those that only run things, the one that holds a measurement."""
 
 
 @functools.cache

@@ -5,7 +5,8 @@ of two different ones are of order $1/\sqrt m$. The dual code of a set $y$ has p
 
 $$ e_y = E_y (E_y^T E_y)^{-1} \mathbf 1 , \qquad \langle e_i, e_y \rangle = 1 \text{ for } i \in y . $$
 
-Off the set products are small where the dimension is large enough, a multiple of $q \log T$ (Sanford, Hsu & Telgarsky 2023).
+The plain sum of the codes has unequal products with its summands, and a softmax of these is not uniform over the set. Off the set products
+of the dual code are small where the dimension is large enough, a multiple of $q \log T$ (Sanford, Hsu & Telgarsky 2023).
 """
 
 from __future__ import annotations

@@ -1,0 +1,73 @@
+"""Learners of sparse functions: trials that repeat, kernels against a plain solve, and who learns what."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from specht.errors import InputError
+from specht.infinite.kernel import Kernel
+from specht.infinite.perceptron import perceptron_gram
+from specht.learning.learners import KERNELS, LIMIT, Task, learner, network_learner
+from specht.presets import preset
+from specht.sequences.sparse import sparse_function
+
+TASK = Task(sparse_function("and", 2), 6, accuracy=0.97, validation=200)
+
+
+def test_draws_repeat_and_differ():
+    first, validation, identified = TASK.draw(30, 4)
+    again, *_ = TASK.draw(30, 4)
+    np.testing.assert_array_equal(first.x, again.x)
+    assert identified
+    assert validation.x.shape == (200, 6)
+    others = [TASK.draw(30, 5)[0], TASK.draw(31, 4)[0], Task(TASK.function, 6, seed=1).draw(30, 4)[0]]
+    assert all(not np.array_equal(first.x[:30], other.x[:30]) for other in others)
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_kernels_predict_as_a_plain_regression(name):
+    train, validation, _ = TASK.draw(20, 0)
+    kind = name.rpartition("-")[2]
+    if name.startswith("perceptron"):
+        gram = perceptron_gram(np.concatenate([train.x, validation.x]), kind=kind)
+    else:
+        kernel = Kernel(preset(LIMIT, vocab=2, length=6, readout="cls", normalised=True))
+        x = np.concatenate([train.x, validation.x]).astype(int)
+        gram = getattr(kernel, kind)(np.concatenate([x, np.zeros((len(x), 1), int)], axis=1))
+    labels = 2.0 * train.y - 1.0
+    ridge = 1e-6 * np.trace(gram[:20, :20]) / 20
+    values = gram[20:, :20] @ np.linalg.solve(gram[:20, :20] + ridge * np.eye(20), labels - labels.mean()) + labels.mean()
+    found = learner(name, TASK)
+    clear = np.abs(values) > 1e-6
+    np.testing.assert_array_equal(found.predict(train, validation.x)[clear], (values > 0)[clear])
+    trial = found.try_once(20, 0)
+    assert trial.runs == 1
+    assert trial.accuracy == pytest.approx(((values > 0) == validation.y).mean(), abs=0.01)
+
+
+def test_enough_samples_are_learnt_and_few_are_not():
+    who = learner("perceptron-ntk", TASK)
+    assert all(who.try_once(200, trial).success for trial in range(4))
+    assert not any(who.try_once(4, trial).success for trial in range(4))
+
+
+def test_networks_start_again_where_they_fail():
+    from specht.finite.sparse import Perceptron
+    from specht.finite.trials import Schooling
+
+    hopeless = network_learner("perceptron", TASK, model=Perceptron(6, 8), schooling=Schooling(steps=2, every=2), restarts=3)
+    found = hopeless.try_once(30, 0)
+    assert (found.success, found.runs) == (False, 3)
+    able = network_learner("perceptron", TASK, model=Perceptron(6, 8), schooling=Schooling(steps=400, every=80, learning_rate=0.02))
+    assert able.try_once(60, 0).success
+    assert able.try_once(60, 0) == able.try_once(60, 0)
+
+
+def test_bad_input_is_a_sentence():
+    with pytest.raises(InputError, match="Unknown learner 'transfomer': did you mean 'transformer'"):
+        learner("transfomer", TASK)
+    with pytest.raises(InputError, match="restarts must be a whole number from 1 to 16, got 0"):
+        network_learner("perceptron", TASK, restarts=0)
+    with pytest.raises(InputError, match="reads s = 3 bits, and there are T = 2"):
+        Task(sparse_function("and", 3), 2)

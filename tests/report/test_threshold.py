@@ -1,0 +1,96 @@
+"""The report of `specht threshold` from results made up for it: found, not reached, below, fitted and not."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+import pytest
+
+from specht.lab.threshold_config import ThresholdConfig
+from specht.lab.threshold_job import ThresholdRun
+from specht.report.html import render
+from specht.report.static import draw
+from specht.report.threshold import threshold_report
+from specht.report.threshold_figures import growth_plot, success_plot
+from specht.report.threshold_tables import answer, fit_rows, point_rows, remarks
+
+
+def found(m: float, state: str = "found"):
+    import xarray
+
+    numbers = {"m": m, "low": 0.9 * m, "high": 1.1 * m, "log_stderr": 0.05, "curve_width": 0.2, "reached": float(state != "not reached")}
+    batches = {"size": [0.8 * m, 1.2 * m], "successes": [3.0, 8.0], "runs": [20.0, 9.0], "accuracy": [0.9, 1.0], "identified": [1.0, 1.0]}
+    fields = {name: ((), value) for name, value in numbers.items()} | {name: ("batch", np.array(v)) for name, v in batches.items()}
+    return xarray.Dataset(fields, coords={"what": "threshold", "state": state})
+
+
+def result_of(sizes: dict[str, list[tuple[int, float, str]]], **changes: Any) -> dict[str, Any]:
+    lengths = tuple(sorted({length for each in sizes.values() for length, _, _ in each}))
+    config = ThresholdConfig(function="and", lengths=lengths, learners=tuple(sizes), **changes)
+    run = ThresholdRun(config, [(name, length, found(m, state)) for name, each in sizes.items() for length, m, state in each])
+    return {"config": config.identity(), "seed": 0, "version": "0"} | run.summary()
+
+
+BOTH = {
+    "transformer": [(25, 31.0, "found"), (50, 42.0, "found"), (100, 53.0, "found"), (200, 64.0, "found")],
+    "perceptron-ntk": [(25, 125.0, "found"), (50, 250.0, "found"), (100, 500.0, "found"), (200, 900.0, "not reached")],
+}
+
+
+@pytest.fixture(scope="module")
+def both() -> dict[str, Any]:
+    return result_of(BOTH)
+
+
+def test_answer(both):
+    said = answer(both)
+    assert "The transformer learns it from m = 31 (27.9 to 34.1) samples at T = 25 and 64 (57.6 to 70.4) at T = 200; growth: " in said
+    assert "sub-linear, log and T^a not separated at this scale." in said
+    assert "The perceptron's NTK limit learns it from m = 125 (112 to 138) samples at T = 25; not reached by m = 1024 at T = 200" in said
+    never = result_of({"transformer": [(25, 900.0, "not reached")]})
+    assert answer(never) == "The transformer does not learn it at any T: not reached by m = 1024."
+    below = result_of({"transformer": [(25, 3.0, "below"), (50, 9.0, "found")]})
+    assert "fewer than the smallest number of samples at T = 25 and 9 (8.1 to 9.9) at T = 50." in answer(below)
+
+
+def test_rows(both):
+    assert point_rows(both)[0] == ["transformer", "25", "31 (27.9 to 34.1)", "16", "29"]
+    assert point_rows(both)[-1][2] == "not reached by m = 1024"
+    assert fit_rows(both)[0][0] == "transformer"
+    assert re.fullmatch(r"0\.\d\d ± 0\.\d\d", fit_rows(both)[0][2])
+    assert fit_rows(result_of({"transformer": [(25, 9.0, "found")]}))[0][1] == "not fitted: fewer than three thresholds"
+
+
+def test_doubtful_samples_are_said(both):
+    assert len(remarks(both)) == 2
+    doubtful = both | {"points": [point | {"identified": 0.5} for point in both["points"][:1]]}
+    assert "At T = 25 some sets of samples have more than one explanation" in remarks(doubtful)[1]
+
+
+def test_figures_hold_the_numbers(both):
+    growth = growth_plot(both, title="", caption="").figure
+    points = [trace for trace in growth.data if trace.mode == "markers"]
+    assert list(points[0].y) == [31.0, 42.0, 53.0, 64.0]
+    assert list(points[0].error_y.array) == pytest.approx([3.1, 4.2, 5.3, 6.4])
+    assert [trace.name for trace in points if trace.marker.symbol] == ["The perceptron's NTK limit: not reached"]
+    success = success_plot(both, "transformer", title="", caption="").figure
+    assert list(success.data[0].y) == [3 / 8, 1.0]
+    curve = success.data[1]
+    assert np.interp(31.0, curve.x, curve.y) == pytest.approx(0.8, abs=0.01)  # the threshold is where 80 % succeed
+    assert draw(growth_plot(both, title="a", caption=""), "png")[:4] == b"\x89PNG"
+
+
+def test_the_file_says_it_all(both):
+    report = threshold_report(both, reproduce="specht threshold and", made_with={"seed": "0"})
+    text = re.sub(r"<script.*?</script>", "", render(report), flags=re.DOTALL)
+    for words in (
+        "How many samples a sparse function needs",
+        "Symmetry profile at 24 positions",
+        "What the capacity bound says",
+        "specht threshold and",
+    ):
+        assert words in text
+    assert text.count("<table") == 5
+    assert "24: 3/8, 37: 8/8" in text
