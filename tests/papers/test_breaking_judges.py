@@ -17,12 +17,12 @@ def made(what, variables, **arguments):
     return Result(arguments, common.record(what, variables))
 
 
-def cells(rounding=1e-15, single=1e-15, broken=0.3, exchange=0.1, others=1e-15):
+def cells(rounding=1e-15, single=1e-15, broken=0.3, rotary=0.005, exchange=0.1, others=1e-15):
     """The invariance table as the theorem has it, with what each kind of cell changes by."""
     found = []
-    for positions, causal, depth in itertools.product(("none", "learned"), (False, True), (1, 2)):
+    for positions, causal, depth in itertools.product(("none", "learned", "rotary"), (False, True), (1, 2)):
         same = invariance.is_invariant(positions, causal, depth)
-        value = (single if causal else rounding) if same else broken
+        value = (single if causal else rounding) if same else rotary if positions == "rotary" else broken
         numbers = {"change": value, "scale": 1.0, "share": value, "least": value, "exchange": exchange, "others": others}
         arguments = {"positions": positions, "causal": causal, "depth": depth, "residual": True, "norm": "pre"}
         found.append(made("invariance", numbers, **arguments, permutations=4, networks=2, seed=0))
@@ -76,6 +76,7 @@ CASES = {
     "breaking.invariant": (invariance, cells, {"rounding": 1e-9}),
     "breaking.single-layer": (invariance, cells, {"single": 1e-6}),
     "breaking.broken": (invariance, cells, {"broken": 1e-3}),
+    "breaking.rotary": (invariance, cells, {"rotary": 1e-9}),
     "breaking.first-two": (invariance, cells, {"exchange": 1e-9}),
     "breaking.prefixes": (invariance, cells, {"others": 1e-3}),
     "breaking.closed-form": (initial, starts, {"off": 0.06}),

@@ -26,6 +26,8 @@ LEARNT = 0.01
 """Share of each level of a target that a trained network gives back if it learns from it at all."""
 ROUNDING = 1e-6
 """Share of what a trained network computes, in float32, that counts as none."""
+SAMPLED = 2
+"""Depth up to which softmax attention is asked about: its kernel is sampled, at a cost that grows with every layer."""
 ERRORS = 8.0
 """Standard errors within which the largest of thousands of differences of sampled entries is noise."""
 
@@ -81,7 +83,7 @@ def _eigenvalues(gram: np.ndarray, x: np.ndarray, length: int) -> np.ndarray:
 def jobs(scale: Scale) -> list[Job]:
     length = common.at_scale(scale, smoke=3, quick=5, full=6)
     depths = common.at_scale(scale, smoke=(1, 2), quick=(1, 2), full=(1, 2, 3, 4))
-    heads = common.at_scale(scale, smoke=64, quick=2048, full=16384)
+    heads = common.at_scale(scale, smoke=64, quick=2048, full=4096)
     width, networks, trained = common.at_scale(scale, smoke=(16, 8, 2), quick=(64, 200, 4), full=(128, 1000, 4))
     cells = [
         {"attention": attention, "positions": positions, "causal": causal, "depth": depth, "length": length}
@@ -89,12 +91,12 @@ def jobs(scale: Scale) -> list[Job]:
         for positions in ("none", "learned")
         for causal in (False, True)
         for depth in depths
-        if scale != "smoke" or attention == "linear" or causal
+        if attention == "linear" or (depth <= SAMPLED and (scale != "smoke" or causal))
     ]
     softmax = [cell for cell in cells if cell["attention"] == "softmax"]
     return [
         *(Job.of(f"{_HERE}:measure_kernel", **cell, heads=None if cell["attention"] == "linear" else heads, seed=0) for cell in cells),
-        *(Job.of(f"{_LEVELS}:measure_networks", **cell, width=width, networks=networks, seed=1) for cell in softmax if cell["depth"] <= 2),
+        *(Job.of(f"{_LEVELS}:measure_networks", **cell, width=width, networks=networks, seed=1) for cell in softmax),
         *(Job.of(f"{_LEVELS}:measure_trained", **cell, width=width, networks=trained, seed=2) for cell in softmax),
     ]
 
