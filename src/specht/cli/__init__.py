@@ -15,7 +15,7 @@ import cyclopts
 import pydantic
 
 import specht
-from specht.cli import doctor, forecast, kernel, predict, probe, profile, reproduce, runs, spectrum, symmetry
+from specht.cli import doctor, explore, forecast, kernel, predict, probe, profile, reproduce, runs, spectrum, symmetry
 from specht.errors import InputError, StorageError, unknown_choice
 
 DONE, FAILED, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
@@ -44,6 +44,7 @@ For example
     specht symmetry novel.txt                  is a corpus order-sensitive?
     specht reproduce --list                    what the papers claim
     specht reproduce                           whether it holds: a scorecard
+    specht explore                             all of this in a browser
     specht runs                                what has been computed
     specht doctor                              versions, devices, caches
 
@@ -60,6 +61,7 @@ app.command(spectrum.spectrum, sort_key=3)
 app.command(kernel.kernel, sort_key=4)
 app.command(symmetry.symmetry, sort_key=5)
 app.command(reproduce.reproduce, sort_key=6)
+app.command(explore.explore, sort_key=7)
 app.command(runs.app)
 app.command(doctor.doctor, sort_key=9)
 
