@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from typing import Annotated
 
-from cyclopts import Parameter
+from cyclopts import Parameter, validators
 
 from specht.cli.cache import use_compilation_cache
 from specht.cli.output import print_json
@@ -13,7 +13,7 @@ from specht.cli.output import print_json
 
 def explore(
     *,
-    port: int | None = None,
+    port: Annotated[int | None, Parameter(validator=validators.Number(gte=1, lte=65535))] = None,
     browser: bool = True,
     json: Annotated[bool, Parameter(negative="", show_default=False)] = False,
 ) -> None:

@@ -35,16 +35,14 @@ def _(mo, scorecards, state, texts):
 
 @app.cell
 def _(complaints, layout, mo, start, state):
-    _shown = state.TITLES[state.to_address(start)[state.PAGE]]
-    nav = mo.ui.tabs(dict.fromkeys(state.TITLES.values(), ""), value=_shown)
-    _title = mo.Html('<header class="specht"><h1>Specht</h1><p>What will this transformer learn, and from how many samples?</p></header>')
-    mo.vstack([_title, *map(layout.problem, complaints), nav])
+    nav = mo.ui.tabs(dict.fromkeys(state.TABS.values(), ""), value=state.TABS[state.to_address(start)[state.PAGE]])
+    layout.header(complaints, nav)
     return (nav,)
 
 
 @app.cell
 def _(nav, state):
-    page = next(name for name, title in state.TITLES.items() if title == nav.value)
+    page = next(name for name, tab in state.TABS.items() if tab == nav.value)
     return (page,)
 
 
@@ -83,7 +81,7 @@ def _(curve_controls, layout, mo, page, papers_page, profile_controls, spectrum_
 @app.cell
 def _(curve_controls, gp_button, layout, mo, net_button, page):
     mo.stop(page != "curve")
-    layout.grid(curve_controls, layout.buttons(gp_button, net_button))
+    layout.panel(page, curve_controls, layout.buttons(gp_button, net_button))
 
 
 @app.cell
@@ -116,7 +114,7 @@ def _(get_curve, layout, mo, page):
 @app.cell
 def _(layout, mo, page, spectrum_controls):
     mo.stop(page != "spectrum")
-    layout.grid(spectrum_controls)
+    layout.panel(page, spectrum_controls)
 
 
 @app.cell
@@ -148,7 +146,7 @@ def _(diagrams, get_spectrum, layout, mo, page):
 def _(layout, mo, page, score_button, text_area, text_controls, texts):
     mo.stop(page != "text")
     _area = [text_area] if text_controls.value["corpus"] == texts.PASTED else []
-    layout.grid(text_controls, *_area, layout.buttons(score_button))
+    layout.panel(page, text_controls, *_area, layout.buttons(score_button))
 
 
 @app.cell
@@ -183,7 +181,7 @@ def _(get_text, layout, mo, page):
 @app.cell
 def _(layout, mo, page, profile_controls):
     mo.stop(page != "profile")
-    layout.grid(profile_controls)
+    layout.panel(page, profile_controls)
 
 
 @app.cell
@@ -240,7 +238,7 @@ def _(experiment_list, layout, mo, page, papers_page, run_list, saved, scorecard
     mo.stop(not saved, layout.empty(scorecards.EMPTY, scorecards.COMMAND))
     _content = saved[papers_page.run].content
     _said = scorecard.answer(_content["claims"], _content["config"]["scale"])
-    layout.grid({"run": run_list, "experiment": experiment_list}, layout.scorecard_view(_content["claims"], _said))
+    layout.panel(page, {"run": run_list, "experiment": experiment_list}, layout.scorecard_view(_content["claims"], _said))
 
 
 @app.cell

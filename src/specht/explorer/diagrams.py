@@ -11,28 +11,35 @@ from specht.groups.partitions import Partition
 BOX = 10
 SHOWN = 5
 """Boxes of the first row that are drawn; of a longer one the last is dotted."""
+CANVAS = (SHOWN, 3)
 
 
-def young_svg(shape: Partition, colour: str = "currentColor") -> str:
-    """The diagram of a partition as an SVG picture.
+def young_svg(shape: Partition, colour: str = "currentColor", canvas: tuple[int, int] | None = None) -> str:
+    """The diagram of a partition as an SVG picture, as large as it is or in the middle of a canvas of so many columns and rows.
 
     >>> young_svg(Partition((3, 1))).count("<rect")
     4
     >>> young_svg(Partition((62, 2))).count("<rect")  # five boxes of the first row, two of the second
     7
     """
-    boxes = "".join(_boxes(shape))
-    columns = min(shape.parts[0], max(SHOWN, *shape.parts[1:], 0)) if shape.parts else 0
-    width, height = BOX * columns + 2, BOX * len(shape.parts) + 2
+    columns, rows = _drawn(shape), len(shape.parts)
+    across, down = (columns, rows) if canvas is None else (max(columns, canvas[0]), max(rows, canvas[1]))
+    width, height = BOX * across + 2, BOX * down + 2
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}" role="img" '
-        f'aria-label="Young diagram {shape}" fill="{colour}" fill-opacity="0.22" stroke="{colour}" stroke-width="1">{boxes}</svg>'
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 {BOX * (rows - down) // 2} {width} {height}" width="{width}" height="{height}" '
+        f'role="img" aria-label="Young diagram {shape}" fill="{colour}" fill-opacity="0.22" stroke="{colour}" stroke-width="1">'
+        f"{''.join(_boxes(shape))}</svg>"
     )
+
+
+def _drawn(shape: Partition) -> int:
+    """Boxes of the first row that are drawn."""
+    return min(shape.parts[0], max(SHOWN, *shape.parts[1:], 0)) if shape.parts else 0
 
 
 def _boxes(shape: Partition) -> Iterator[str]:
     for row, part in enumerate(shape.parts):
-        drawn = part if row else min(part, max(SHOWN, *shape.parts[1:], 0))
+        drawn = part if row else _drawn(shape)
         for column in range(drawn):
             x, y = 1 + BOX * column, 1 + BOX * row
             dotted = ' stroke-dasharray="1.5 1.5" fill-opacity="0"' if not row and part > drawn and column == drawn - 1 else ""
@@ -40,8 +47,8 @@ def _boxes(shape: Partition) -> Iterator[str]:
 
 
 def young_image(shape: Partition, colour: str) -> str:
-    """The same as an address that a figure can hold."""
-    return "data:image/svg+xml;base64," + base64.b64encode(young_svg(shape, colour).encode()).decode()
+    """The same as an address that a figure can hold, on a canvas that all labels share, so that their boxes are of one size."""
+    return "data:image/svg+xml;base64," + base64.b64encode(young_svg(shape, colour, CANVAS).encode()).decode()
 
 
 def label_curves(figure: Any, ends: list[tuple[Partition, str, float]]) -> None:
@@ -59,9 +66,9 @@ def label_curves(figure: Any, ends: list[tuple[Partition, str, float]]) -> None:
     for place, (_, _, end) in sorted(enumerate(ends), key=lambda item: -item[1][2]):  # from the top, each below the one before
         places[place] = lowest = min(end, lowest - step)
     for place, (shape, colour, _) in enumerate(ends):
-        size = {"sizex": 0.075, "sizey": 0.75 * step, "sizing": "contain", "xanchor": "left", "yanchor": "middle"}
+        size = {"sizex": 0.2, "sizey": 0.9 * step, "sizing": "contain", "xanchor": "left", "yanchor": "middle"}
         figure.add_layout_image(source=young_image(shape, colour), xref="paper", yref="y", x=1.01, y=places[place], layer="above", **size)
-    figure.update_layout(margin={"r": 84})
+    figure.update_layout(margin={"r": 64})
 
 
 def legend(irreps: list[tuple[Partition, str]]) -> str:

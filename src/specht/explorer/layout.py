@@ -11,7 +11,7 @@ from typing import Any
 import marimo as mo
 
 from specht.explorer.downloads import figure_csv, file_name
-from specht.explorer.state import Page, to_address
+from specht.explorer.state import TITLES, Page, to_address
 from specht.explorer.work import Answer
 from specht.report.figures import Plot
 from specht.report.html import Report, Table, fragment
@@ -37,11 +37,17 @@ def controls(page: Page, present: Mapping[str, Sequence[str]] | None = None) -> 
     return mo.ui.dictionary(elements)
 
 
-def grid(elements: Any, *more: Any) -> mo.Html:
-    """The parameters of a page side by side, as many as there is room for."""
+def header(complaints: Sequence[str], tabs: Any) -> mo.Html:
+    """What stands above every page."""
+    title = '<header class="specht"><h1>Specht</h1><p>What will this transformer learn, and from how many samples?</p></header>'
+    return mo.vstack([mo.Html(title), *map(problem, complaints), mo.Html(f'<div class="specht-pages">{tabs}</div>')])
+
+
+def panel(name: str, elements: Mapping[str, Any], *more: Any) -> mo.Html:
+    """The title of a page and its parameters, as many side by side as there is room for."""
     cells = "".join(f"<div>{element}</div>" for element in elements.values())
-    panel = mo.Html(f'<div class="specht controls">{cells}</div>')
-    return mo.vstack([panel, *more]) if more else panel
+    grid = mo.Html(f'<div class="specht"><h2>{escape(TITLES[name])}</h2></div><div class="specht controls">{cells}</div>')
+    return mo.vstack([grid, *more])
 
 
 def buttons(*elements: Any) -> mo.Html:

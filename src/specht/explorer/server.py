@@ -47,8 +47,7 @@ def _listen(port: int | None) -> socket.socket:
     try:
         listening.bind((HOST, port or 0))
         listening.listen()  # so that a browser that is opened now waits instead of giving up
-    except (OSError, OverflowError) as error:
+    except OSError as error:
         listening.close()
-        why = getattr(error, "strerror", None) or str(error)
-        raise InputError(f"Port {port} of {HOST} cannot be used ({why}): choose another with --port, or leave it out.") from None
+        raise InputError(f"Port {port} of {HOST} cannot be used ({error.strerror}): choose another with --port, or leave it out.") from None
     return listening

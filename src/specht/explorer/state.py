@@ -91,12 +91,14 @@ class PapersPage:
 
 Page = CurvePage | SpectrumPage | TextPage | TargetPage | PapersPage
 PAGES: dict[str, type[Page]] = {"curve": CurvePage, "spectrum": SpectrumPage, "text": TextPage, "profile": TargetPage, "papers": PapersPage}
+TABS = {"curve": "Learning curve", "spectrum": "Spectrum", "text": "Text", "profile": "Profile", "papers": "Papers"}
+"""Names of the pages, short enough for a telephone."""
 TITLES = {
     "curve": "Learning curve",
-    "spectrum": "Spectrum",
+    "spectrum": "Spectrum by irrep",
     "text": "Symmetry of text",
-    "profile": "Symmetry profile",
-    "papers": "Papers",
+    "profile": "Symmetry profile of a target",
+    "papers": "What the papers claim",
 }
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from specht.errors import InputError
 from specht.explorer.state import TextPage
 from specht.report.html import Report
-from specht.symmetry.progress import Progress
+from specht.symmetry.progress import Progress, report
 
 PASTED = "pasted text"
 LONGEST = 5_000_000
@@ -47,7 +47,8 @@ def text_report(page: TextPage, text: str, progress: Progress | None = None) -> 
 
 
 def _report(page: TextPage, source: str, shown: str, progress: Progress | None) -> Report:
-    from specht.corpus.measure import measure
+    from specht.corpus.measure import count_all, findings
+    from specht.corpus.survey import plan_survey, take_census
     from specht.lab.symmetry_config import SymmetryConfig
     from specht.lab.symmetry_results import describe
     from specht.report.symmetry import symmetry_report
@@ -55,8 +56,23 @@ def _report(page: TextPage, source: str, shown: str, progress: Progress | None) 
     tokens = page.tokens if page.corpus == PASTED else "auto"  # a corpus with a name knows how it is read
     config = SymmetryConfig(corpora=(source,), tokens=tokens, length=page.length, lengths=(), vocab=page.vocab, nulls=False)
     [(corpus, _)] = config.open(Path(tempfile.gettempdir()))
-    survey, found = measure(corpus, config.settings(), progress)
+    census = take_census(corpus, range(len(corpus.parts)))
+    if len(census.counts) <= page.vocab:  # a slider says how many at most: then all of them
+        config = config.model_copy(update={"vocab": None})
+    survey = plan_survey(corpus, config.settings(), census)
+    found = findings(count_all(survey, progress=_Meter(progress, survey.total)))
     entry = describe(survey, found) | {"name": page.corpus, "nulls": {}}
     flags = config.model_copy(update={"corpora": (shown,), "lengths": None}).flags()
     result = {"config": config.model_dump(mode="json"), "corpora": [entry]}
     return symmetry_report(result, reproduce=shlex.join(["specht", "symmetry", *flags]), made_with={})
+
+
+class _Meter:
+    """Adds up the tokens that were counted."""
+
+    def __init__(self, progress: Progress | None, total: int) -> None:
+        self._progress, self._done, self._total = progress, 0, total
+
+    def __call__(self, tokens: int) -> None:
+        self._done += tokens
+        report(self._progress, self._done, self._total)
