@@ -173,7 +173,7 @@ def test_spectra_are_labelled_with_young_diagrams(window):
     assert window.locator(".diagrams svg").count() == 2
     assert window.locator(".js-plotly-plot").first.locator("image").count() == 2
     wait_for_text(window, r"L\* = 64")
-    assert "page=spectrum" in window.url
+    window.wait_for_url("**/?page=spectrum")  # without what the other page had said
 
 
 def test_profiles_say_which_level_dominates(window):
@@ -227,6 +227,18 @@ def test_a_bad_link_is_answered_with_a_sentence_and_the_rest_of_it(window):
     window.goto(f"{home(window)}?page=curve&length=7&vocab=3")
     wait_for_text(window, "Unknown length '7' in the address. Choose from: 4, 6, 8, 12")
     wait_for_text(window, r"V=3 L=16 ")
+
+
+@pytest.mark.slow
+def test_work_that_takes_long_shows_progress_and_can_be_cancelled(window):
+    window.goto(f"{home(window)}?page=curve&length=4&vocab=2")
+    window.get_by_role("button", name="Add trained networks").click()
+    wait_for_text(window, "Training networks: this takes minutes.")
+    window.wait_for_selector("[role=status] progress[value]", state="attached")
+    window.locator(FIRST_CURVE).first.wait_for(state="attached")  # theory stays where it is
+    window.get_by_role("button", name="Cancel").click()
+    window.wait_for_selector("[role=status]", state="detached")
+    window.locator(FIRST_CURVE).first.wait_for(state="attached")
 
 
 def test_no_request_left_this_machine(window, requests):

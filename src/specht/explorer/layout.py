@@ -125,8 +125,8 @@ def _command(command: str) -> str:
 def update_address(address: Any, page: Page) -> None:
     """Have the address of the browser say what is seen."""
     wanted = to_address(page)
-    for name in [name for name in address.to_dict() if name not in wanted]:
-        del address[name]
+    if set(address.to_dict()) - set(wanted):
+        address.clear()  # the browser does not take single parameters away
     for name, value in wanted.items():
         if address.get(name) != value:
             address[name] = value

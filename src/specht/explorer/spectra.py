@@ -34,12 +34,13 @@ class Lengths:
 def spectrum_config(page: SpectrumPage) -> SpectrumConfig:
     """The configuration of `specht spectrum` that a page stands for: lengths that double up to the longest."""
     lengths = tuple(2**power for power in range(int(math.log2(SHORTEST)), int(math.log2(page.longest)) + 1))
+    sampling: dict[str, Any] = {"heads": HEADS} if page.attention == "softmax" else {}
     return SpectrumConfig(
         architecture=ScalableArchitecture(**architecture_fields(page)),
         source=SourceFlags(source=cast(Any, page.source)),
         lengths=lengths,
         kind=cast(Any, page.kind),
-        **({"heads": HEADS} if page.attention == "softmax" else {}),
+        **sampling,
     )
 
 
@@ -61,8 +62,7 @@ def length_report(page: SpectrumPage, progress: Progress | None = None) -> Lengt
 def _label(plot: Plot, entries: Sequence[Mapping[str, Any]], *, normalised: bool) -> list[tuple[Partition, str]]:
     """Diagrams where the drawn curves end; the figure has them by the names of their families. Returns irreps and their colours."""
     ends = []
-    curves: Sequence[Any] = plot.figure.data
-    for curve in curves:
+    for curve in cast(Sequence[Any], plot.figure.data):
         tops = [(entry, top) for entry in entries for top in entry["top"] if top["family"] == curve.name and top["resolved"]]
         if tops:
             entry, top = tops[-1]
