@@ -51,5 +51,14 @@ def test_the_address_is_printed_and_opened(monkeypatch, capsys):
     assert opened == ["http://127.0.0.1:1/?access_token=x"]
 
 
+def test_control_c_is_the_way_to_end_it(monkeypatch, capsys):
+    def interrupted(port, announce):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(server, "serve", interrupted)
+    assert main(["explore"]) == 0
+    assert capsys.readouterr().err == ""
+
+
 class _Idle:
     def start(self) -> None: ...

@@ -59,7 +59,7 @@ def test_parameters_are_sliders_and_lists_with_the_values_of_the_page():
         (
             Answer("failed", sentence="<b>No</b> text."),
             "&amp;lt;b&amp;gt;No&amp;lt;/b&amp;gt; text.",
-        ),  # escaped for the page, and again as an attribute
+        ),
         (Answer("stopped"), "Stopped."),
     ],
 )

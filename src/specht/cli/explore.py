@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from typing import Annotated
 
@@ -36,14 +37,15 @@ def explore(
     from specht.explorer.server import serve  # loads marimo, which help does not need
 
     use_compilation_cache()
-    serve(port, lambda address: _announce(address, browser, json))
+    with contextlib.suppress(KeyboardInterrupt):  # the way to end it, not a failure
+        serve(port, lambda address: _announce(address, browser, json))
 
 
 def _announce(address: str, browser: bool, as_json: bool) -> None:
     if as_json:
         print_json({"command": "explore", "url": address})
     else:
-        print(f"The explorer is at\n\n    {address}\n\nfor this machine alone. Press Control-C to end it.")
+        print(f"The explorer is at\n\n    {address}\n\nfor this machine alone. Press Control-C to end it.", flush=True)
     if browser:
         import webbrowser
 

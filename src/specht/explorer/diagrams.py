@@ -25,11 +25,11 @@ def young_svg(shape: Partition, colour: str = "currentColor", canvas: tuple[int,
     columns, rows = _drawn(shape), len(shape.parts)
     across, down = (columns, rows) if canvas is None else (max(columns, canvas[0]), max(rows, canvas[1]))
     width, height, top = BOX * across + 2, BOX * down + 2, BOX * (rows - down) // 2
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 {top} {width} {height}" width="{width}" height="{height}" '
-        f'role="img" aria-label="Young diagram {shape}" fill="{colour}" fill-opacity="0.22" stroke="{colour}" stroke-width="1">'
-        f"{''.join(_boxes(shape))}</svg>"
-    )
+    # A figure may give it more room than it needs: then it stands at the left.
+    place = f'viewBox="0 {top} {width} {height}" width="{width}" height="{height}" preserveAspectRatio="xMinYMid"'
+    ink = f'fill="{colour}" fill-opacity="0.22" stroke="{colour}" stroke-width="1"'
+    label = f'role="img" aria-label="Young diagram {shape}"'
+    return f'<svg xmlns="http://www.w3.org/2000/svg" {place} {label} {ink}>{"".join(_boxes(shape))}</svg>'
 
 
 def _drawn(shape: Partition) -> int:

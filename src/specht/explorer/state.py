@@ -32,12 +32,12 @@ class CurvePage:
 
     length: int = one_of("context length L", LENGTHS, 16)
     vocab: int = one_of("vocabulary V", VOCABULARIES, 4)
-    ridge: float = one_of("ridge, in units of E[k]", SHARES, 1.0)
-    noise: float = one_of("noise of the labels, variance", (0.0, *SHARES[:7]), 0.0)
-    s_w: float = one_of("variance of tokens, times V", VARIANCES, 1.0)
+    ridge: float = one_of("ridge, in E[k]", SHARES, 1.0)
+    noise: float = one_of("variance of label noise", (0.0, *SHARES[:7]), 0.0)
+    s_w: float = one_of("variance of tokens × V", VARIANCES, 1.0)
     s_p: float = one_of("variance of positions", VARIANCES, 1.0)
-    s_1: float = one_of("variance of the dense layer", VARIANCES, 1.0)
-    s_2: float = one_of("variance of the readout", VARIANCES, 1.0)
+    s_1: float = one_of("variance of dense layer", VARIANCES, 1.0)
+    s_2: float = one_of("variance of readout", VARIANCES, 1.0)
     target: str = one_of("target", NAMES, "modes")
     attention: str = one_of("attention", ("linear", "softmax"), "linear")
     activation: str = one_of("activation", ("linear", "erf", "relu", "gelu"), "linear")
@@ -51,7 +51,7 @@ class SpectrumPage:
 
     longest: int = one_of("longest context L", (8, 16, 32, 64, 128, 256, 512, 1024), 64)
     vocab: int = one_of("vocabulary V", VOCABULARIES, 4)
-    s_w: float = one_of("variance of tokens, times V", VARIANCES, 1.0)
+    s_w: float = one_of("variance of tokens × V", VARIANCES, 1.0)
     s_p: float = one_of("variance of positions", VARIANCES, 1.0)
     attention: str = one_of("attention", ("linear", "softmax"), "linear")
     activation: str = one_of("activation", ("linear", "erf", "relu", "gelu"), "linear")
@@ -66,7 +66,7 @@ class TextPage:
     corpus: str = one_of("corpus", (), "pasted text")
     tokens: str = one_of("tokens", ("word", "char", "byte"), "word")
     length: int = one_of("window length L", (4, 8, 16, 32, 64), 16)
-    vocab: int = one_of("types that are told apart V", (10, 20, 50, 100, 200, 500), 100)
+    vocab: int = one_of("types told apart V", (10, 20, 50, 100, 200, 500), 100)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -74,7 +74,7 @@ class TargetPage:
     """The symmetry profile of a target."""
 
     target: str = one_of("target", (*TOKENED, "next-token"), "parity")
-    support: int = one_of("positions that it reads, or its level", (1, 2, 3, 4, 5), 3)
+    support: int = one_of("positions read, or level", (1, 2, 3, 4, 5), 3)
     length: int = one_of("context length L", (6, 8, 12, 16, 24, 32), 16)
     vocab: int = one_of("vocabulary V", VOCABULARIES, 2)
     samples: int = one_of("sequences drawn", (500, 1000, 2000, 4000, 8000), 2000)
