@@ -15,7 +15,21 @@ import cyclopts
 import pydantic
 
 import specht
-from specht.cli import doctor, forecast, kernel, predict, probe, profile, reproduce, runs, select, spectrum, symmetry, threshold
+from specht.cli import (
+    doctor,
+    explore,
+    forecast,
+    kernel,
+    predict,
+    probe,
+    profile,
+    reproduce,
+    runs,
+    select,
+    spectrum,
+    symmetry,
+    threshold,
+)
 from specht.errors import InputError, StorageError, unknown_choice
 
 DONE, FAILED, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
@@ -46,6 +60,7 @@ For example
     specht select                              attention that selects tokens
     specht reproduce --list                    what the papers claim
     specht reproduce                           whether it holds: a scorecard
+    specht explore                             all of this in a browser
     specht runs                                what has been computed
     specht doctor                              versions, devices, caches
 
@@ -64,8 +79,9 @@ app.command(symmetry.symmetry, sort_key=5)
 app.command(threshold.threshold, sort_key=6)
 app.command(select.select, sort_key=7)
 app.command(reproduce.reproduce, sort_key=8)
+app.command(explore.explore, sort_key=9)
 app.command(runs.app)
-app.command(doctor.doctor, sort_key=9)
+app.command(doctor.doctor, sort_key=10)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

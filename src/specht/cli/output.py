@@ -31,7 +31,7 @@ class OutputFlags:
 
 
 def print_json(value: Mapping[str, Any]) -> None:
-    print(json.dumps(value, allow_nan=False))
+    print(json.dumps(value, allow_nan=False), flush=True)
 
 
 def print_table(rows: Sequence[Sequence[str]], header: Sequence[str] | None = None, fit: bool = False) -> None:

@@ -83,6 +83,15 @@ def fill(template: str, **values: object) -> str:
     return _environment().get_template(template).render(**values)
 
 
+def fragment(part: str, *values: object) -> Markup:
+    """One of the parts that pages are made of, by its name in parts.html.jinja.
+
+    >>> "<td>30</td>" in fragment("tabulate", Table(["", "k"], [["trace", "30"]]))
+    True
+    """
+    return Markup(getattr(_environment().get_template("parts.html.jinja").module, part)(*values))
+
+
 @functools.cache
 def _environment() -> jinja2.Environment:
     environment = jinja2.Environment(

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from specht.report.figures import Plot
-from specht.report.html import Drawing, Step, Table, fill
+from specht.report.html import Drawing, Step, Table, fill, fragment
 
 SHOWN = 5
 """Claims that the answer names."""
@@ -112,6 +112,18 @@ def scorecard_page(papers: Sequence[PaperSection], *, scale: str, seed: int, rep
         reproduce=reproduce,
         made_with=made_with,
     )
+
+
+def verdict_table(claims: Sequence[Mapping[str, Any]]) -> str:
+    """The claims of scorecard.json as a table, paper by paper."""
+    papers = dict.fromkeys(claim["paper"] for claim in claims)
+    mine = {paper: [_shown(claim) for claim in claims if claim["paper"] == paper] for paper in papers}
+    return fragment("scorecard", [{"title": paper, "parts": [{"claims": shown}]} for paper, shown in mine.items()])
+
+
+def claims_in_full(claims: Sequence[Mapping[str, Any]]) -> str:
+    """Each claim with its sentence, its verdict and its criterion."""
+    return fragment("judged", [_shown(claim) for claim in claims])
 
 
 def _shown(claim: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,0 +1,67 @@
+"""Server time of the explorer when a slider moves: computing a report of theory and laying it out, per page.
+
+    python benchmarks/explorer.py [--quick]
+
+The target is 300 ms of CPU time for linear models, whose spectra have closed forms. Nonlinear ones are shown for comparison: the page says
+that it is busy. Each run moves a parameter, so that nothing is found again.
+"""
+
+import itertools
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from common import measure, print_line, run
+
+from specht.explorer import curves, layout, profiles, spectra
+from specht.explorer.diagrams import legend
+from specht.explorer.state import SHARES, CurvePage, SpectrumPage, TargetPage
+
+TARGET = 0.3
+
+
+def moved(make: Callable[[float], Any]) -> Callable[[], Any]:
+    """A function that does its work for another value at every call."""
+    values: Iterator[float] = itertools.cycle(SHARES)
+    return lambda: make(next(values))
+
+
+def curve(**fields: Any) -> Callable[[], Any]:
+    return moved(lambda ridge: layout.report_view(curves.curve_report(CurvePage(**fields, ridge=ridge))))
+
+
+def spectrum(**fields: Any) -> Callable[[], Any]:
+    def make(variance: float) -> Any:
+        shown = spectra.length_report(SpectrumPage(**fields, s_p=variance))
+        return layout.report_view(shown.report, legend(shown.irreps))
+
+    return moved(make)
+
+
+def profile(**fields: Any) -> Callable[[], Any]:
+    return moved(lambda _: layout.report_view(profiles.level_report(TargetPage(**fields))))
+
+
+QUICK = {
+    "curve, linear, L = 16": curve(),
+    "curve, linear, L = 64, V = 8": curve(length=64, vocab=8),
+    "curve, linear, ntk": curve(kind="ntk"),
+    "spectrum, linear, to L = 64": spectrum(),
+    "spectrum, linear, to L = 1024": spectrum(longest=1024),
+}
+BUSY = {
+    "curve, linear, parity": curve(target="parity"),
+    "curve, erf, two tokens": curve(activation="erf", vocab=2),
+    "profile of parity, 2000 sequences": profile(),
+}
+
+
+def report(quick: bool) -> None:
+    for name, function in QUICK.items():
+        seconds = measure(function, runs=3 if quick else 9).seconds
+        print_line(name, seconds=seconds, met={"under 300 ms": seconds < TARGET})
+    for name, function in ({} if quick else BUSY).items():
+        print_line(name, seconds=measure(function, runs=3).seconds)
+
+
+if __name__ == "__main__":
+    raise SystemExit(run(report, __doc__))

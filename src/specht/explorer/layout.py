@@ -1,0 +1,145 @@
+"""How the pages look: parameters as sliders and lists, reports as they are in files, and what stands there when there is none."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from functools import partial
+from html import escape
+from typing import Any
+
+import marimo as mo
+
+from specht.explorer.downloads import figure_csv, file_name
+from specht.explorer.state import TITLES, Page, to_address
+from specht.explorer.work import Answer
+from specht.report.figures import Plot
+from specht.report.html import Report, Table, fragment
+from specht.report.maths import formula
+from specht.report.scorecard import Section, claims_in_full, verdict_table
+
+TICK = "1s"
+"""How often a page that waits looks for what is new."""
+_BUTTONS = ["zoom", "pan", "select", "lasso", "zoomIn", "zoomOut", "autoScale", "resetScale"]
+"""Of a figure, taken away: dragging and two clicks do the same, and what is left is the picture as a file."""
+
+
+def controls(page: Page, present: Mapping[str, Sequence[str]] | None = None) -> Any:
+    """A slider for each number of a page and a list for each word."""
+    elements = {}
+    for field in dataclasses.fields(page):
+        value, label = getattr(page, field.name), field.metadata["label"]
+        choices: list[Any] = list(field.metadata["choices"] or (present or {}).get(field.name, ()))
+        if choices and isinstance(value, int | float):
+            elements[field.name] = mo.ui.slider(steps=choices, value=value, label=label, show_value=True, full_width=True)
+        else:
+            elements[field.name] = mo.ui.dropdown(choices, value=value if value in choices else None, label=label, full_width=True)
+    return mo.ui.dictionary(elements)
+
+
+def header(complaints: Sequence[str], tabs: Any) -> mo.Html:
+    """What stands above every page."""
+    title = '<header class="specht"><h1>Specht</h1><p>What will this transformer learn, and from how many samples?</p></header>'
+    return mo.vstack([mo.Html(title), *map(problem, complaints), mo.Html(f'<div class="specht-pages">{tabs}</div>')])
+
+
+def panel(name: str, elements: Mapping[str, Any], *more: Any) -> mo.Html:
+    """The title of a page and its parameters, as many side by side as there is room for."""
+    cells = "".join(f"<div>{element}</div>" for element in elements.values())
+    grid = mo.Html(f'<div class="specht"><h2>{escape(TITLES[name])}</h2></div><div class="specht controls">{cells}</div>')
+    return mo.vstack([grid, *more])
+
+
+def buttons(*elements: Any) -> mo.Html:
+    return mo.hstack(elements, justify="start", wrap=True)
+
+
+def progress(answer: Answer, what: str, stop: Any, tick: Any) -> mo.Html | None:
+    """What stands above the report: nothing when it is there, otherwise how far it is, or what went wrong."""
+    if answer.status == "failed":
+        return problem(answer.sentence)
+    if answer.status == "stopped":
+        return mo.callout(mo.md("Stopped. Change a parameter to compute again."), kind="neutral")
+    if answer.status == "done":
+        return None
+    bar = f'<progress max="1" value="{answer.share:.3f}"></progress>' if answer.share else "<progress></progress>"
+    # The element that asks for news has to be on the page, but says nothing to people.
+    text = f'<div class="specht busy" role="status"><span>{escape(what)}</span>{bar}{stop}<span class="tick">{tick}</span></div>'
+    return mo.Html(text)
+
+
+def problem(sentence: str) -> mo.Html:
+    """A sentence that says what is wrong."""
+    return mo.callout(mo.Html(f'<span role="alert">{escape(sentence)}</span>'), kind="warn")
+
+
+def empty(sentence: str, command: str = "") -> mo.Html:
+    """What stands where nothing is yet, and how something comes there."""
+    return mo.Html(f'<div class="specht empty"><p>{escape(sentence)}</p>{_command(command)}</div>')
+
+
+def report_view(report: Report, labels: str = "") -> mo.Html:
+    """A report: the answer, labels of its figures if there are any, the figures, the numbers, and the command that gives the same."""
+    head = (
+        f'<div class="specht"><p class="answer">{formula(report.answer)}</p><p class="subtitle">{escape(report.subtitle)}</p></div>{labels}'
+    )
+    tail = f'<div class="specht"><h3>The same on the command line</h3>{_command(report.reproduce)}</div>'
+    return mo.vstack([mo.Html(head), *map(figure_view, report.plots), tables_view(report.tables), mo.Html(tail)], gap=1.5)
+
+
+def scorecard_view(claims: Sequence[Mapping[str, Any]], said: str) -> mo.Html:
+    """All claims of a run with their verdicts."""
+    return mo.Html(f'<div class="specht"><p class="answer">{formula(said)}</p>{verdict_table(claims)}</div>')
+
+
+def section_view(section: Section) -> mo.Html:
+    """One experiment of a paper."""
+    head = f'<div class="specht"><h2>{escape(section.title)}</h2><p class="shown">{formula(section.shown)}</p></div>'
+    claims = mo.Html(f'<div class="specht">{claims_in_full(section.claims)}</div>')
+    return mo.vstack([mo.Html(head), claims, *map(figure_view, section.plots), tables_view(section.tables)], gap=1.5)
+
+
+def figure_view(plot: Plot) -> mo.Html:
+    """A figure, what it shows, and its numbers as a file; the figure itself has a button that saves its picture."""
+    plot.figure.update_layout(modebar={"remove": _BUTTONS, "bgcolor": "rgba(0,0,0,0)", "color": "#808890"}, dragmode=False)
+    head = mo.Html(f'<div class="specht"><h3>{escape(plot.title)}</h3></div>')
+    caption = mo.Html(f'<div class="specht"><p class="caption">{formula(plot.caption)}</p></div>')
+    data = mo.download(partial(_encoded_csv, plot), filename=f"{file_name(plot.title)}.csv", mimetype="text/csv", label="Data (CSV)")
+    return mo.vstack([head, mo.as_html(plot.figure), caption, mo.hstack([data], justify="start")], gap=0.25)
+
+
+def _encoded_csv(plot: Plot) -> bytes:
+    return figure_csv(plot.figure).encode()
+
+
+def tables_view(tables: Sequence[Table]) -> mo.Html:
+    """The numbers, folded up."""
+    texts = (f"<h3>{escape(table.title)}</h3>{fragment('tabulate', table)}" for table in tables)
+    return mo.Html(f'<div class="specht"><details><summary>Numbers</summary>{"".join(texts)}</details></div>') if tables else mo.Html("")
+
+
+def _command(command: str) -> str:
+    return f"<pre>{escape(command)}</pre>" if command else ""
+
+
+def update_address(address: Any, page: Page) -> None:
+    """Have the address of the browser say what is seen."""
+    wanted = to_address(page)
+    if set(address.to_dict()) - set(wanted):
+        address.clear()  # the browser does not take single parameters away
+    for name, value in wanted.items():
+        if address.get(name) != value:
+            address[name] = value
+
+
+class Screen:
+    """What a page shows below its parameters. Told apart from the work on it, so that figures stay still while a bar moves."""
+
+    def __init__(self, show: Any) -> None:
+        self._show, self._shown = show, None
+
+    def show(self, view: Any) -> None:
+        """Put something on the page unless it is there already."""
+        if view is not self._shown:
+            self._shown = view
+            self._show(view)

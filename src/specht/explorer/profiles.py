@@ -1,0 +1,35 @@
+"""The page *Symmetry profile*: how many positions a target singles out, level by level."""
+
+from __future__ import annotations
+
+import shlex
+from typing import Any, cast
+
+from specht.explorer.state import TargetPage
+from specht.lab.profile_config import ProfileConfig
+from specht.lab.source_config import SourceFlags
+from specht.lab.target_config import SUPPORTED
+from specht.report.html import Report
+from specht.symmetry.progress import Progress
+
+
+def profile_config(page: TargetPage) -> ProfileConfig:
+    """The configuration of `specht profile` that a page stands for; a target that reads all positions has no support."""
+    return ProfileConfig(
+        target=page.target,
+        support=page.support if page.target in SUPPORTED else None,
+        length=page.length,
+        vocab=page.vocab,
+        samples=page.samples,
+        source=SourceFlags(source=cast(Any, page.source)),
+    )
+
+
+def level_report(page: TargetPage, progress: Progress | None = None) -> Report:
+    """What `specht profile` reports."""
+    from specht.lab.profile_job import run_profile
+    from specht.report.profile import profile_report
+
+    config = profile_config(page)
+    run = run_profile(config, progress)
+    return profile_report(run.summary(), reproduce=shlex.join(["specht", "profile", *config.flags()]), made_with={})

@@ -1,0 +1,78 @@
+"""The page *Symmetry of text*: paste something, or choose a corpus of this machine, and see how much of it ignores order."""
+
+from __future__ import annotations
+
+import shlex
+import tempfile
+from pathlib import Path
+
+from specht.errors import InputError
+from specht.explorer.state import TextPage
+from specht.report.html import Report
+from specht.symmetry.progress import Progress, report
+
+PASTED = "pasted text"
+LONGEST = 5_000_000
+"""Characters that can be pasted."""
+EMPTY = "Paste a text of some thousand words and press the button, or choose a corpus. Nothing leaves this machine."
+
+
+class Asked:
+    """The question that the button asked last: parameters and text."""
+
+    question: tuple[TextPage, str] | None = None
+
+
+def corpora() -> list[str]:
+    """What can be chosen: pasted text, and the corpora with names that lie on this machine."""
+    from specht.corpus.named import NAMED, whereabouts
+
+    return [PASTED, *(name for name in NAMED if whereabouts(name) == "here")]
+
+
+def text_report(page: TextPage, text: str, progress: Progress | None = None) -> Report:
+    """What `specht symmetry` reports of a text or of a corpus, without shuffled copies of it."""
+    if page.corpus != PASTED:
+        if page.corpus not in corpora():
+            raise InputError(f"The corpus {page.corpus[:60]!r} is not on this machine: choose one of the list.")
+        return _report(page, page.corpus, page.corpus, progress)
+    if not text.strip():
+        raise InputError("There is no text yet: paste one of some thousand words, or choose a corpus.")
+    if len(text) > LONGEST:
+        raise InputError(f"The text has {len(text)} characters, more than {LONGEST}: score the file with `specht symmetry FILE`.")
+    with tempfile.TemporaryDirectory(prefix="specht-") as folder:
+        file = Path(folder) / "pasted.txt"
+        file.write_text(text, encoding="utf-8", errors="replace")  # half of a pair of surrogates is no character
+        return _report(page, str(file), "FILE", progress)
+
+
+def _report(page: TextPage, source: str, shown: str, progress: Progress | None) -> Report:
+    from specht.corpus.measure import count_all, findings
+    from specht.corpus.survey import plan_survey, take_census
+    from specht.lab.symmetry_config import SymmetryConfig
+    from specht.lab.symmetry_results import describe
+    from specht.report.symmetry import symmetry_report
+
+    tokens = page.tokens if page.corpus == PASTED else "auto"  # a corpus with a name knows how it is read
+    config = SymmetryConfig(corpora=(source,), tokens=tokens, length=page.length, lengths=(), vocab=page.vocab, nulls=False)
+    [(corpus, _)] = config.open(Path(tempfile.gettempdir()))
+    census = take_census(corpus, range(len(corpus.parts)))
+    if len(census.counts) <= page.vocab:  # a slider says how many at most: then all of them
+        config = config.model_copy(update={"vocab": None})
+    survey = plan_survey(corpus, config.settings(), census)
+    found = findings(count_all(survey, progress=_Meter(progress, survey.total)))
+    entry = describe(survey, found) | {"name": page.corpus, "nulls": {}}
+    flags = config.model_copy(update={"corpora": (shown,), "lengths": None}).flags()
+    result = {"config": config.model_dump(mode="json"), "corpora": [entry]}
+    return symmetry_report(result, reproduce=shlex.join(["specht", "symmetry", *flags]), made_with={})
+
+
+class _Meter:
+    """Adds up the tokens that were counted."""
+
+    def __init__(self, progress: Progress | None, total: int) -> None:
+        self._progress, self._done, self._total = progress, 0, total
+
+    def __call__(self, tokens: int) -> None:
+        self._done += tokens
+        report(self._progress, self._done, self._total)

@@ -1,0 +1,248 @@
+"""The explorer in a real browser: every page, one server and one window for all, so that the programs of the page are loaded once."""
+
+from __future__ import annotations
+
+import contextlib
+import http.client
+import json
+import random
+import re
+import shutil
+import subprocess
+import sys
+import urllib.parse
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from specht.cli import main
+from specht.explorer.state import TABS
+
+CHROMIUM = next((found for name in ("chromium", "chromium-browser", "google-chrome") if (found := shutil.which(name))), None)
+FLAGS = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking"]
+FLAGS += ["--disable-component-update", "--disable-sync"]
+PATIENCE = 300_000
+"""Milliseconds: a machine may have other things to do."""
+WIDTHS = {"desktop": 1200, "phone": 390}
+FIRST_CURVE = ".js-plotly-plot .scatterlayer .js-line"
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory) -> Path:
+    return tmp_path_factory.mktemp("explorer")
+
+
+@pytest.fixture(scope="module")
+def address(folder) -> Iterator[str]:
+    """A server in an empty folder, and the address that it prints."""
+    command = [sys.executable, "-m", "specht", "explore", "--no-browser", "--json"]
+    process = subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    try:
+        assert process.stdout is not None
+        yield json.loads(process.stdout.readline())["url"]
+    finally:
+        process.terminate()
+        process.communicate(timeout=60)
+
+
+@pytest.fixture(scope="module")
+def requests() -> list[str]:
+    """Every address that the window asks for."""
+    return []
+
+
+@pytest.fixture(scope="module")
+def window(address, requests) -> Iterator[Any]:
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        page = browser.new_context(viewport={"width": WIDTHS["desktop"], "height": 1400}, accept_downloads=True).new_page()
+        page.set_default_timeout(PATIENCE)
+        page.context.on("request", lambda request: requests.append(request.url))
+        page.goto(address)
+        page.wait_for_selector(FIRST_CURVE, state="attached")
+        yield page
+        browser.close()
+
+
+def turn_to(window: Any, title: str) -> None:
+    window.get_by_role("tab", name=title).click()
+
+
+def wait_for_text(window: Any, pattern: str) -> None:
+    window.get_by_text(re.compile(pattern)).first.wait_for()
+
+
+def home(window: Any) -> str:
+    return window.url.split("?")[0]
+
+
+def ask(address: str, method: str = "GET", path: str = "/", **headers: str) -> tuple[int, str]:
+    place = urllib.parse.urlsplit(address)
+    connection = http.client.HTTPConnection(str(place.hostname), place.port, timeout=120)
+    with contextlib.closing(connection):
+        connection.request(method, path, headers={name.replace("_", "-"): value for name, value in headers.items()})
+        answer = connection.getresponse()
+        return answer.status, answer.read().decode(errors="replace")
+
+
+def test_nobody_gets_in_without_the_token(address):
+    for path in ("/", "/assets/index.js", "/api/version", "/?access_token=wrong"):
+        status, said = ask(address, path=path)
+        assert status == 403
+        assert "open the address that `specht explore` printed in the terminal" in said
+    upgrade = {
+        "Connection": "Upgrade",
+        "Upgrade": "websocket",
+        "Sec_WebSocket_Version": "13",
+        "Sec_WebSocket_Key": "A" * 22 + "==",
+    }
+    assert ask(address, path="/ws?session_id=s_1", **upgrade)[0] == 403
+
+
+def test_it_listens_to_this_machine_alone(address):
+    assert urllib.parse.urlsplit(address).hostname == "127.0.0.1"
+    assert ask(address, Host="evil.example")[0] == 403
+
+
+def test_the_token_leaves_the_address(window, address):
+    assert "access_token" in address
+    assert "access_token" not in window.url
+
+
+def test_another_page_of_the_same_browser_is_refused(window, address):
+    """It has the cookie, but not the origin."""
+    place = home(window)
+    other = window.context.new_page()
+    other.route("http://other.example/", lambda route: route.fulfill(body="<p>another page</p>", content_type="text/html"))
+    other.goto("http://other.example/")
+    fetched = other.evaluate(f"fetch('{place}api/version', {{credentials: 'include'}}).then(() => 'let in', () => 'refused')")
+    socket = place.replace("http", "ws") + "ws?session_id=s_1"
+    opened = "new Promise(done => { const s = new WebSocket('%s'); s.onopen = () => done('let in'); s.onerror = () => done('refused'); })"
+    assert (fetched, other.evaluate(opened % socket)) == ("refused", "refused")
+    other.close()
+    cookie = next(f"{each['name']}={each['value']}" for each in window.context.cookies() if each["name"].startswith("specht-"))
+    assert ask(address, Cookie=cookie)[0] == 200
+    assert ask(address, Cookie=cookie, Origin="http://other.example")[0] == 403
+
+
+def test_files_and_code_are_out_of_reach(window, address):
+    cookie = next(f"{each['name']}={each['value']}" for each in window.context.cookies() if each["name"].startswith("specht-"))
+    assert ask(address, path="/?file=/etc/passwd", Cookie=cookie)[0] in (403, 404)
+    for path in ("/api/files/list_files", "/api/files/file_details", "/api/kernel/run", "/api/kernel/execute", "/api/kernel/read_code"):
+        status, said = ask(address, "POST", path, Cookie=cookie, Content_Type="application/json", Marimo_Session_Id="s_1")
+        assert status >= 400
+        assert "import" not in said
+
+
+def test_moving_a_slider_moves_the_curve_and_the_address(window):
+    curve = window.locator(FIRST_CURVE).first
+    before = curve.get_attribute("d")
+    window.get_by_role("slider").first.press("ArrowLeft")  # a context of 12 positions instead of 16
+    window.wait_for_function("([line, d]) => document.querySelector(line)?.getAttribute('d') !== d", arg=[FIRST_CURVE, before])
+    window.wait_for_url("**/?page=curve&length=12")
+    wait_for_text(window, r"V=4 L=12 ")
+
+
+def test_exact_points_come_when_the_button_is_pressed(window):
+    points = window.locator(".js-plotly-plot").first.locator(".scatterlayer .point")
+    assert points.count() == 0
+    window.get_by_role("button", name="Add exact GP points").click()
+    wait_for_text(window, "Exact inference on 8 data sets is within")
+    assert points.count() == 12  # test and train loss at six numbers of samples
+
+
+def test_a_figure_is_saved_as_data_and_as_a_picture(window):
+    with window.expect_download() as saved:
+        window.get_by_text("Data (CSV)").first.click()
+    assert saved.value.suggested_filename == "specht-learning-curve.csv"
+    assert Path(saved.value.path()).read_text(encoding="utf-8").startswith("series,x,y,z,x_error,y_error,text\ntest,8,")
+    window.locator(".js-plotly-plot").first.hover()
+    with window.expect_download() as picture:
+        window.locator(".modebar-btn[data-title*='png' i]").first.click()
+    assert Path(picture.value.path()).read_bytes().startswith(b"\x89PNG")
+
+
+def test_spectra_are_labelled_with_young_diagrams(window):
+    turn_to(window, "Spectrum")
+    wait_for_text(window, "The spectrum at L = 64")
+    assert window.locator(".diagrams svg").count() == 2
+    assert window.locator(".js-plotly-plot").first.locator("image").count() == 2
+    wait_for_text(window, r"L\* = 64")
+    window.wait_for_url("**/?page=spectrum")  # without what the other page had said
+
+
+def test_profiles_say_which_level_dominates(window):
+    turn_to(window, "Profile")
+    wait_for_text(window, r"lies at level 3")
+    window.wait_for_selector(".barlayer .point", state="attached")
+
+
+def test_text_without_words_gets_a_sentence_and_text_a_score(window):
+    turn_to(window, "Text")
+    wait_for_text(window, "Nothing leaves this machine")
+    window.get_by_role("button", name="Score").click()
+    wait_for_text(window, "There is no text yet: paste one of some thousand words, or choose a corpus.")
+    rng = random.Random(0)
+    subjects = (["rain", "cloud", "wind", "sky"], ["loss", "kernel", "noise", "width"])
+    text = "\n".join(" ".join(rng.choices(rng.choice(subjects), k=60)) for _ in range(60))
+    window.get_by_role("textbox").fill(text)
+    window.get_by_role("textbox").blur()
+    window.get_by_role("button", name="Score").click()
+    wait_for_text(window, r"% of the correlations|ignores? order")
+    window.wait_for_selector(".js-plotly-plot .main-svg", state="attached")
+    assert window.get_by_role("alert").count() == 0
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_every_page_fits_a_telephone(window, scheme):
+    window.set_viewport_size({"width": WIDTHS["phone"], "height": 900})
+    window.emulate_media(color_scheme=scheme)
+    for title in TABS.values():
+        turn_to(window, title)
+        for element in ("document.documentElement", "document.querySelector('#App')"):
+            assert window.evaluate(f"{element}.scrollWidth") <= WIDTHS["phone"]
+    assert (window.locator("body.dark").count() == 1) == (scheme == "dark")
+    window.set_viewport_size({"width": WIDTHS["desktop"], "height": 1400})
+
+
+def test_papers_begin_with_the_command_and_go_on_with_the_scorecard(window, folder):
+    turn_to(window, "Papers")
+    wait_for_text(window, "There is no scorecard yet")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        main(["reproduce", "infinity.q4", "--scale", "smoke", "--workers", "0", "--json"])
+    window.goto(f"{home(window)}?page=papers&experiment=infinity.q4")  # a link restores what was seen
+    window.wait_for_selector("table.scorecard", state="attached")
+    assert window.locator("table.scorecard .id").all_text_contents() == ["infinity.q4-bound"]
+    window.wait_for_selector(".js-plotly-plot .main-svg", state="attached")
+    assert window.locator(".claim").count() == 1
+
+
+def test_a_bad_link_is_answered_with_a_sentence_and_the_rest_of_it(window):
+    window.goto(f"{home(window)}?page=curve&length=7&vocab=3")
+    wait_for_text(window, "Unknown length '7' in the address. Choose from: 4, 6, 8, 12")
+    wait_for_text(window, r"V=3 L=16 ")
+
+
+@pytest.mark.slow
+def test_work_that_takes_long_shows_progress_and_can_be_cancelled(window):
+    window.goto(f"{home(window)}?page=curve&length=4&vocab=2")
+    window.get_by_role("button", name="Add trained networks").click()
+    wait_for_text(window, "Training networks: this takes minutes.")
+    window.wait_for_selector("[role=status] progress[value]", state="attached")
+    window.locator(FIRST_CURVE).first.wait_for(state="attached")  # theory stays where it is
+    window.get_by_role("button", name="Cancel").click()
+    window.wait_for_selector("[role=status]", state="detached")
+    window.locator(FIRST_CURVE).first.wait_for(state="attached")
+
+
+def test_no_request_left_this_machine(window, requests):
+    """Of all that the tests above had the window do; the page of another origin was never asked for outside the browser."""
+    outside = {url for url in requests if not url.startswith((home(window), home(window).replace("http", "ws"), "data:", "blob:"))}
+    assert outside <= {"http://other.example/"}
+    assert len(requests) > 100

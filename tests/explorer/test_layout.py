@@ -1,0 +1,96 @@
+"""What pages are made of, without a browser."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from specht.explorer import app, layout
+from specht.explorer.state import CurvePage, PapersPage, SpectrumPage, TextPage
+from specht.explorer.work import Answer
+from specht.report.html import Report, Table
+
+
+class Address:
+    """Stands for the address of a browser."""
+
+    def __init__(self, **parameters: str) -> None:
+        self.parameters, self.said = parameters, []
+
+    def to_dict(self) -> dict[str, str]:
+        return self.parameters
+
+    def get(self, name: str) -> str | None:
+        return self.parameters.get(name)
+
+    def clear(self) -> None:
+        self.said.append("clear")
+        self.parameters.clear()
+
+    def __setitem__(self, name: str, value: str) -> None:
+        self.said.append(name)
+        self.parameters[name] = value
+
+
+def test_an_address_is_changed_where_it_differs():
+    address = Address(page="curve", length="8")
+    layout.update_address(address, CurvePage(length=12))
+    assert address.said == ["length"]
+    layout.update_address(address, CurvePage(length=12))
+    assert address.said == ["length"]
+    layout.update_address(address, SpectrumPage())
+    assert address.parameters == {"page": "spectrum"}
+
+
+def test_parameters_are_sliders_and_lists_with_the_values_of_the_page():
+    page = CurvePage(length=12, ridge=0.1, attention="softmax")
+    assert CurvePage(**layout.controls(page).value) == page
+    corpora = {"corpus": ["pasted text", "stdlib"]}
+    assert TextPage(**layout.controls(TextPage(corpus="stdlib"), corpora).value) == TextPage(corpus="stdlib")
+    assert layout.controls(PapersPage()).value == {"run": None, "experiment": None}
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        (Answer("busy"), "Counting.</span><progress></progress>"),
+        (Answer("busy", share=0.5), '<progress max="1" value="0.500">'),
+        (
+            Answer("failed", sentence="<b>No</b> text."),
+            "&amp;lt;b&amp;gt;No&amp;lt;/b&amp;gt; text.",
+        ),
+        (Answer("stopped"), "Stopped."),
+    ],
+)
+def test_what_is_not_there_is_spoken_of(answer, said):
+    view: Any = layout.progress(answer, "Counting.", "STOP", "TICK")
+    assert said in view.text
+    assert ("STOP" in view.text) == (answer.status == "busy")
+
+
+def test_what_is_there_needs_no_words():
+    assert layout.progress(Answer("done", "result"), "", "", "") is None
+    assert "<pre>specht reproduce</pre>" in layout.empty("Nothing yet.", "specht reproduce").text
+
+
+def test_text_of_a_report_cannot_become_part_of_the_page():
+    evil = "<script>alert(1)</script>"
+    table = Table([evil], [[evil]], evil, evil)
+    text = layout.report_view(Report(evil, evil, evil, evil, [], [table], [], evil, {})).text
+    assert "<script" not in text
+    assert "&lt;script&gt;" in text
+
+
+def test_a_screen_shows_what_is_new():
+    shown = []
+    screen, first = layout.Screen(shown.append), object()
+    for view in (first, first, None, None, first):
+        screen.show(view)
+    assert shown == [first, None, first]
+
+
+def test_the_pages_are_a_notebook_that_hangs_together():
+    cells = list(app.app._cell_manager.cells())
+    assert len(cells) > 20
+    assert not any(cell is None for cell in cells)
