@@ -40,10 +40,10 @@ def figure_names(plots: list[Plot], kind: str) -> list[str]:
     return [f"figure-{number}-{title}.{kind}" for number, title in enumerate(titles, 1)]
 
 
-def require_matplotlib() -> None:
+def require_matplotlib(flag: str = "--figures") -> None:
     """Complain before anything is computed if figures cannot be drawn in the end."""
     if importlib.util.find_spec("matplotlib") is None:
-        raise InputError("--figures needs Matplotlib, which is not installed: run pip install 'specht[figures]'.")
+        raise InputError(f"{flag} needs Matplotlib, which is not installed: run pip install 'specht[figures]'.")
 
 
 def draw(plot: Plot, kind: str) -> bytes:
