@@ -173,7 +173,7 @@ def test_every_command_of_a_page_runs(page, reader, monkeypatch, capsys):
     for snippet in snippets():
         if snippet.page == page:
             exec(snippet.code, {})
-            if snippet.code.startswith("# mytask.py\n"):
+            if snippet.code.startswith("# mytask.py"):
                 (reader / "mytask.py").write_text(snippet.code)
     for command in COMMANDS:
         if command.page == page and not command.reason:
