@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import gzip
+import importlib
 import re
 import shlex
 import subprocess
@@ -122,6 +123,9 @@ QUICK = (
 def reader(tmp_path, monkeypatch):
     """A folder with the files that pages speak of."""
     monkeypatch.chdir(tmp_path)
+    for module in ("mytask", "mine"):  # those of another page
+        monkeypatch.delitem(sys.modules, module, raising=False)
+    importlib.invalidate_caches()
     rng = np.random.default_rng(0)
     text = " ".join(rng.choice(["whale", "sea", "the", "a", "ship", "white"], size=6000))
     for path in ("novel.txt", "corpus/one.txt", "texts/one.txt"):
