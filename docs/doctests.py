@@ -16,4 +16,6 @@ class FencedDoctests(griffe.Extension):
     def on_object(self, *, obj: griffe.Object, **_: Any) -> None:
         """Called for each object whose docstring has been read."""
         if obj.docstring is not None:
-            obj.docstring.value = _DOCTEST.sub(lambda found: f"\n{found[1]}```pycon\n{found[0].rstrip()}\n{found[1]}```\n", obj.docstring.value)
+            obj.docstring.value = _DOCTEST.sub(
+                lambda found: f"\n{found[1]}```pycon\n{found[0].rstrip()}\n{found[1]}```\n", obj.docstring.value
+            )

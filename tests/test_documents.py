@@ -25,7 +25,7 @@ from specht.report.publish import anchor
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
-"""Every page; those of the scorecard are written by a command."""
+"""Every page."""
 _FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 _NOT_RUN = re.compile(r"<!-- not run(?: \((?P<words>[^)]*)\))?: (?P<reason>[^>]+?) -->\s*\Z")
 
@@ -85,7 +85,8 @@ def snippets() -> list[Snippet]:
 
 
 def commands() -> list[Command]:
-    return [command for page in PAGES for command in _commands(page)]
+    """Of all pages but those of the scorecard, which a command has written and which name it."""
+    return [command for page in PAGES if ROOT / "docs" / "scorecard" not in page.parents for command in _commands(page)]
 
 
 def _commands(page: Path) -> Iterator[Command]:

@@ -42,7 +42,15 @@ def test_files_hold_what_they_should(built):
     assert not [name for name in names if name.startswith("tests")]
     with tarfile.open(sdist) as file:
         inside = {name.split("/", 1)[1] for name in file.getnames() if "/" in name}
-    assert {"README.md", "LICENSE", "check", "zensical.toml", "docs/tutorial.md", "examples/how_much_data.py", "benchmarks/startup.py"} <= inside
+    assert {
+        "README.md",
+        "LICENSE",
+        "check",
+        "zensical.toml",
+        "docs/tutorial.md",
+        "examples/how_much_data.py",
+        "benchmarks/startup.py",
+    } <= inside
 
 
 @pytest.mark.parametrize("kind", ["*.whl", "*.tar.gz"])
