@@ -1,4 +1,4 @@
-"""For the reference: doctests of docstrings as blocks of code. The package writes them without a heading, which the reader of docstrings needs."""
+"""For the reference: doctests as blocks of code. The package writes them without the heading that readers of docstrings look for."""
 
 from __future__ import annotations
 
