@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 import specht
-from specht.cli import app, main, output
+from specht.cli import COMMANDS, app, main, output
 from specht.cli.cache import CACHE_VARIABLE, THRESHOLD_VARIABLE, machine_key, use_compilation_cache
 
 
@@ -124,6 +126,27 @@ def test_failures_have_their_codes(monkeypatch, capsys, error, code, words):
     assert ("Traceback" in err) == (code == 1)
 
 
+@pytest.mark.parametrize("name", COMMANDS)
+def test_the_list_of_commands_says_what_they_say(name):
+    held, _, sentence = COMMANDS[name]
+    command = getattr(importlib.import_module(f"specht.cli.{name}"), held)
+    assert (command.help if name == "runs" else command.__doc__).splitlines()[0] == sentence
+
+
+def test_the_list_of_commands_loads_none_of_them(capsys):
+    code = "import sys; from specht.cli import main; main(['--help']); print([n for n in ('numpy', 'pydantic', 'jax') if n in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "[]"
+
+
+def test_completion_is_written_where_it_is_asked_for(tmp_path, capsys, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert main(["--install-completion", "--shell", "bash", "--output", str(tmp_path / "specht")]) == 0
+    script = (tmp_path / "specht").read_text()
+    assert "predict" in script
+    assert "--check" in script
+
+
 def test_help_does_not_load_jax():
     commands = [[name, "--help"] for name in ("predict", "profile", "select", "spectrum", "kernel")]
     every = [["--help"], *commands, ["kernel", "--list-presets"], ["--version"]]
@@ -148,6 +171,8 @@ def test_doctor(capsys):
     assert facts["version"] == specht.__version__
     assert "kernels in float64" in facts["precision"]
     assert any(library.startswith("jax 0.") for library in facts["libraries"])
+    assert "figures yes" in facts["extras"]
+    assert facts["store"].startswith(str(Path.cwd() / "specht-results"))
     assert main(["doctor"]) == 0
     assert "devices" in capsys.readouterr().out
 

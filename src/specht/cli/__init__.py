@@ -12,29 +12,15 @@ import traceback
 from collections.abc import Sequence
 
 import cyclopts
-import pydantic
 
 import specht
-from specht.cli import (
-    doctor,
-    explore,
-    forecast,
-    kernel,
-    predict,
-    probe,
-    profile,
-    reproduce,
-    runs,
-    select,
-    spectrum,
-    symmetry,
-    threshold,
-)
-from specht.errors import InputError, StorageError, unknown_choice
+from specht.errors import InputError, NoLimitError, StorageError, unknown_choice
 
 DONE, FAILED, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
 OWN_DATA = "predict-data"
 """What `specht predict --data FILE` becomes, since its flags are others."""
+LIMITS, TABLES = "docs/limits.md", "docs/howto/own_data.md"
+"""Pages of the documentation that errors lead to."""
 
 app = cyclopts.App(
     name="specht",
@@ -63,25 +49,33 @@ For example
     specht explore                             all of this in a browser
     specht runs                                what has been computed
     specht doctor                              versions, devices, caches
+    specht --install-completion                for your shell
 
 Every command writes into `specht-results/`, or where `--out` says, and prints one JSON object with `--json`.""",
     help_format="plaintext",
     suppress_keyboard_interrupt=False,  # answered in main, with a sentence
 )
-# A command loads what is heavy when it runs, so that help stays quick.
-app.command(predict.predict, sort_key=1)
-app.command(forecast.forecast, name=OWN_DATA, show=False, usage="Usage: specht predict --data FILE --target COLUMN [OPTIONS]")
-app.command(profile.profile, sort_key=2)
-app.command(probe.probe, sort_key=2)
-app.command(spectrum.spectrum, sort_key=3)
-app.command(kernel.kernel, sort_key=4)
-app.command(symmetry.symmetry, sort_key=5)
-app.command(threshold.threshold, sort_key=6)
-app.command(select.select, sort_key=7)
-app.command(reproduce.reproduce, sort_key=8)
-app.command(explore.explore, sort_key=9)
-app.command(runs.app)
-app.command(doctor.doctor, sort_key=10)
+# What stands in the list of commands, so that it shows without loading any of them. A test compares it with what they say themselves.
+COMMANDS: dict[str, tuple[str, int, str]] = {
+    "predict": ("predict", 1, "The learning curve of a transformer before any training: test, train and out of distribution, and what each irrep costs."),
+    "profile": ("profile", 2, "The symmetry profile of a function: how much of it ignores order or singles out 1, 2, ... positions, hence what it costs to learn."),
+    "probe": ("probe", 2, "Does a model see the order of its tokens? Which permutations it ignores, at every position of every layer, and from where on it sees."),
+    "spectrum": ("spectrum", 3, "Eigenvalues of the kernel by irrep of the symmetric group, against length: what is learnt first, and how much later the rest."),
+    "kernel": ("kernel", 4, "The infinite-width kernel of a transformer: a summary, a report and the Gram matrix as a file."),
+    "symmetry": ("symmetry", 5, "How permutation-symmetric is a corpus? The share of the correlations between positions that ignores order, with an interval."),
+    "threshold": ("threshold", 6, "The smallest number of samples that learns a sparse Boolean function, and how it grows with the number of bits."),
+    "select": ("select", 7, "Does attention learn to average the tokens that a query names, and at lengths it has not seen? Training with codes of positions."),
+    "explore": ("explore", 8, "Theory that moves while you look at it: learning curves, spectra, the symmetry of text and of targets, the papers."),
+    "reproduce": ("reproduce", 9, "Test what the papers claim: each claim, its criterion, what was measured, and whether it holds."),
+    "runs": ("app", 10, "What has been computed, where, and how."),
+    "doctor": ("doctor", 11, "Versions, devices, precision, caches and results: what to send along with a question."),
+}  # fmt: skip
+"""Commands by name: what it is in the module of that name, its place in the list, and a sentence."""
+for _name, (_object, _place, _sentence_of) in COMMANDS.items():
+    app.command(f"specht.cli.{_name}:{_object}", name=_name, sort_key=_place, help=_sentence_of)
+_DATA_USAGE = "Usage: specht predict --data FILE --target COLUMN [OPTIONS]"
+app.command("specht.cli.forecast:forecast", name=OWN_DATA, show=False, usage=_DATA_USAGE)
+app.register_install_completion_command(help="Teach your shell to complete commands and flags: bash, zsh or fish.")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -93,7 +87,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if words[:1] == ["predict"] and any(word.split("=")[0] == "--data" for word in words):
         words = [OWN_DATA, *words[1:]]  # the same question, but other flags
     if words[:1] == ["symmetry"]:
-        words = [symmetry.STANDARD_INPUT if word == "-" else word for word in words]  # which the parser takes for a flag
+        from specht.cli.symmetry import STANDARD_INPUT
+
+        words = [STANDARD_INPUT if word == "-" else word for word in words]  # which the parser takes for a flag
+    if words and words[0] in COMMANDS:
+        _tell_all(words[0])
     try:
         code = app(
             words,
@@ -104,7 +102,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except cyclopts.CycloptsError as error:
         return _refuse(_sentence(error))
     except InputError as error:
-        return _refuse(str(error))
+        return _refuse(f"{error}{_explained(error, words)}")
     except BrokenPipeError:  # whoever read the output has gone: nothing to say, and nobody to say it to
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         return FAILED
@@ -122,6 +120,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return code if isinstance(code, int) else DONE
 
 
+def _tell_all(name: str) -> None:
+    """Let a command say itself what it is, at length, instead of the sentence that stands for it in the list."""
+    held, place, _ = COMMANDS[name]
+    del app[name]
+    app.command(f"specht.cli.{name}:{held}", name=name, sort_key=place)
+
+
+def _explained(error: InputError, words: Sequence[str]) -> str:
+    """Where to read more, where there is more to say than the sentence does."""
+    if isinstance(error, NoLimitError):
+        return f" ({LIMITS} says which architectures have a limit.)"
+    return f" ({TABLES} shows what a table looks like.)" if words[:1] == [OWN_DATA] else ""
+
+
 def _refuse(sentence: str) -> int:
     print(f"specht: {sentence}", file=sys.stderr)
     return BAD_INPUT
@@ -129,6 +141,8 @@ def _refuse(sentence: str) -> int:
 
 def _sentence(error: cyclopts.CycloptsError) -> str:
     """What is wrong with the command line, without the vocabulary of the parser."""
+    import pydantic  # slow to load, and there already if it matters
+
     if isinstance(error.__cause__, pydantic.ValidationError):
         return " ".join(_field_sentence(dict(detail)) for detail in error.__cause__.errors())
     if isinstance(error, cyclopts.UnusedCliTokensError):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.metadata
+import importlib.util
 import os
 import platform
 from pathlib import Path
@@ -13,6 +14,7 @@ from cyclopts import Parameter
 import specht
 from specht.cli.cache import CACHE_VARIABLE, use_compilation_cache
 from specht.cli.output import print_json, print_table
+from specht.cli.workers import STORE
 
 LIBRARIES = (
     "jax",
@@ -29,10 +31,19 @@ LIBRARIES = (
     "cyclopts",
     "plotly",
 )
+EXTRAS = {
+    "langevin": ("blackjax",),
+    "corpora": ("tokenizers", "pooch"),
+    "cluster": ("distributed", "submitit"),
+    "explorer": ("marimo",),
+    "hmm": ("dynamax",),
+    "figures": ("matplotlib",),
+}
+"""What `pip install 'specht[NAME]'` adds, as modules."""
 
 
 def doctor(*, json: Annotated[bool, Parameter(negative="", show_default=False)] = False) -> None:
-    """Versions, devices, precision and caches: what to send along with a question.
+    """Versions, devices, precision, caches and results: what to send along with a question.
 
     Parameters
     ----------
@@ -59,10 +70,12 @@ def _facts() -> dict[str, Any]:
         "python": platform.python_version(),
         "platform": platform.platform(),
         "libraries": [f"{name} {_version(name)}" for name in LIBRARIES],
+        "extras": [f"{name} {'yes' if all(map(_is_there, modules)) else 'no'}" for name, modules in EXTRAS.items()],
         "devices": [f"{device.platform}:{device.id} {device.device_kind}" for device in jax.devices()],
         "cores": str(os.cpu_count()),
         "precision": f"kernels in {double.dtype} (eps {double.eps:.1e}), JAX outside in {outside}",
         "cache": "none" if cache is None else _folder(Path(cache)),
+        "store": _folder(STORE.parent.resolve()),
     }
 
 
@@ -71,6 +84,10 @@ def _version(library: str) -> str:
         return importlib.metadata.version(library)
     except importlib.metadata.PackageNotFoundError:
         return "missing"
+
+
+def _is_there(module: str) -> bool:
+    return importlib.util.find_spec(module) is not None
 
 
 def _folder(path: Path) -> str:

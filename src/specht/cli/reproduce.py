@@ -12,6 +12,7 @@ from cyclopts import Parameter
 from specht.cli.cache import use_compilation_cache
 from specht.cli.output import OutputFlags, Progress, print_json, print_paths, print_table
 from specht.cli.workers import WorkFlags
+from specht.errors import InputError
 from specht.lab.reproduce_config import ReproduceConfig, ReproduceFlags
 
 if TYPE_CHECKING:
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 
 AS_EXPECTED, NOT_AS_EXPECTED = 0, 1
 SHOWN_FAILURES = 5
+PUBLISHED = ".published"
+"""In a folder of published pages, the list of the files that belong to them."""
 
 
 def reproduce(
@@ -29,6 +32,7 @@ def reproduce(
     work: WorkFlags = WorkFlags(),  # noqa: B008 -- frozen
     output: OutputFlags = OutputFlags(),  # noqa: B008 -- frozen
     list_claims: Annotated[bool, Parameter(name="--list", negative="", show_default=False)] = False,
+    publish: Path | None = None,
 ) -> int:
     """Test what the papers claim: each claim, its criterion, what was measured, and whether it holds.
 
@@ -41,6 +45,7 @@ def reproduce(
         specht reproduce infinity.f2 --scale full
         specht reproduce --scale full --cluster tcp://node1:8786
         specht reproduce --scale full --workers 100 --slurm partition=cpu
+        specht reproduce --publish docs/scorecard
 
     Parameters
     ----------
@@ -48,6 +53,8 @@ def reproduce(
         Papers, experiments or claims; all of them unless given.
     list_claims
         Show the claims and stop.
+    publish
+        Write the scorecard into this folder as well, as Markdown pages with their figures; pages that were published there before go.
     """
     # Loaded now and not above, so that --help stays quick.
     from specht.papers.registry import select
@@ -57,7 +64,11 @@ def reproduce(
         return _list(parts, output.json)
     use_compilation_cache()
     config = ReproduceConfig(names=names, **flags.model_dump())
-    result, paths = _run(config, parts, work, output)
+    if publish is not None:
+        _check_publishing(publish)
+    result, judged, paths = _run(config, parts, work, output)
+    if publish is not None:
+        paths |= {"pages": _publish(publish, judged, config)}
     if output.json:
         print_json(result | paths)
     else:
@@ -66,7 +77,9 @@ def reproduce(
     return NOT_AS_EXPECTED if result["failures"] or result["unexpected"] else AS_EXPECTED
 
 
-def _run(config: ReproduceConfig, parts: list[Part], work: WorkFlags, output: OutputFlags) -> tuple[dict[str, Any], dict[str, str]]:
+def _run(
+    config: ReproduceConfig, parts: list[Part], work: WorkFlags, output: OutputFlags
+) -> tuple[dict[str, Any], list[Judged], dict[str, str]]:
     """Do the jobs, judge, and write the scorecard and the report."""
     from specht.lab import store
     from specht.lab.archive import Archive
@@ -88,7 +101,7 @@ def _run(config: ReproduceConfig, parts: list[Part], work: WorkFlags, output: Ou
         record = store.provenance("reproduce", config, config.seed)
         result = _result(config, claims, done, record["version"])
         paths = _write(folder, result, judged, config, record, output)
-    return result, paths | {"data": str(archive.folder)}
+    return result, judged, paths | {"data": str(archive.folder)}
 
 
 def _result(config: ReproduceConfig, claims: list[dict[str, Any]], done: Sweep, version: str) -> dict[str, Any]:
@@ -130,6 +143,37 @@ def _write(
         write(folder / name)
     store.save_result(result, folder, files)
     return {"report": str(folder / "report.html"), "scorecard": str(folder / "scorecard.json")}
+
+
+def _check_publishing(folder: Path) -> None:
+    """Complain before anything is computed if pages cannot be written, or would bury what somebody else has put there."""
+    from specht.report.static import require_matplotlib
+
+    require_matplotlib("--publish")
+    if folder.exists() and (not folder.is_dir() or (any(folder.iterdir()) and not (folder / PUBLISHED).is_file())):
+        raise InputError(f"--publish {folder} holds other things than published pages: name a folder that is empty or not there yet.")
+
+
+def _publish(folder: Path, judged: list[Judged], config: ReproduceConfig) -> str:
+    """Write the pages in place of those that were published there before."""
+    from specht.cli.run import Origin
+    from specht.lab import store
+    from specht.papers.page import paper_sections
+    from specht.report.publish import scorecard_files
+
+    command = shlex.join(["specht", "reproduce", *config.flags(), "--publish", str(folder)])
+    made_with = Origin({}, store.provenance("reproduce", config, config.seed), command).made_with
+    files = scorecard_files(paper_sections(judged), scale=config.scale, seed=config.seed, reproduce=command, made_with=made_with)
+    listed = folder / PUBLISHED
+    before = listed.read_text(encoding="utf-8").splitlines() if listed.is_file() else []
+    store.save_text("\n".join(sorted({*before, *files})) + "\n", listed)  # first, so that a stop in between leaves nothing unknown
+    for name, content in files.items():
+        store.save_bytes(content, folder / name)
+    for name in set(before) - set(files):
+        if (folder / name).resolve().is_relative_to(folder.resolve()):  # the list is a file that anyone may have edited
+            (folder / name).unlink(missing_ok=True)
+    store.save_text("\n".join(sorted(files)) + "\n", listed)
+    return str(folder / "index.md")
 
 
 def _list(parts: list[Part], as_json: bool) -> int:

@@ -40,10 +40,10 @@ def figure_names(plots: list[Plot], kind: str) -> list[str]:
     return [f"figure-{number}-{title}.{kind}" for number, title in enumerate(titles, 1)]
 
 
-def require_matplotlib() -> None:
+def require_matplotlib(flag: str = "--figures") -> None:
     """Complain before anything is computed if figures cannot be drawn in the end."""
     if importlib.util.find_spec("matplotlib") is None:
-        raise InputError("--figures needs Matplotlib, which is not installed: run pip install 'specht[figures]'.")
+        raise InputError(f"{flag} needs Matplotlib, which is not installed: run pip install 'specht[figures]'.")
 
 
 def draw(plot: Plot, kind: str) -> bytes:
@@ -51,18 +51,19 @@ def draw(plot: Plot, kind: str) -> bytes:
     from matplotlib.backends.backend_agg import FigureCanvasAgg  # an extra, and slow to load
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(_SIZE[0], max(_SIZE[1], (plot.figure.layout.height or 0) / _INCH)), layout="constrained")
+    layout: Any = plot.figure.layout
+    figure = Figure(figsize=(_SIZE[0], max(_SIZE[1], (layout.height or 0) / _INCH)), layout="constrained")
     FigureCanvasAgg(figure)
     axes = figure.add_subplot()
-    stacks = _Stacks() if plot.figure.layout.barmode in ("stack", "relative") else None
+    stacks = _Stacks() if layout.barmode in ("stack", "relative") else None
     traces: Any = plot.figure.data
     for trace in traces:
         _draw_trace(axes, trace, stacks)
-    _set_axis(axes, "x", plot.figure.layout.xaxis)
-    _set_axis(axes, "y", plot.figure.layout.yaxis)
+    _set_axis(axes, "x", layout.xaxis)
+    _set_axis(axes, "y", layout.yaxis)
     axes.set_title(plot.title, fontsize=11)
     axes.spines[["top", "right"]].set_visible(False)
-    if axes.get_legend_handles_labels()[1] and plot.figure.layout.showlegend is not False:
+    if axes.get_legend_handles_labels()[1] and layout.showlegend is not False:
         # Bars that lie fill the figure from side to side: there is no room among them.
         lying = any(trace.type == "bar" and trace.orientation == "h" for trace in traces)
         place = {"loc": "outside lower center", "ncols": 4} if lying else {}

@@ -1,0 +1,37 @@
+"""How much data does a task need? Reading one token is dearer than counting all of them, and length makes it worse."""
+
+# %% Two tasks on the same sequences of 16 coin flips: how many of them are heads, and whether the first one is.
+import numpy as np
+
+import specht
+
+coins = specht.sources.uniform(2)
+count = specht.Target("count", lambda x: (2 * x[:, :16] - 1).mean(axis=1) * 4, pairs=0)
+first = specht.Target("first", lambda x: 2 * x[:, 0] - 1)
+
+# %% A transformer by theory: half of what is learnt of an irrep takes N* samples.
+arch = specht.Architecture(vocab=2, length=16)
+spec = specht.spectrum(arch, coins)
+for need in specht.sample_complexity(spec, ridge=0.1):
+    print(f"{need.irrep!s:8} degeneracy {need.degeneracy:2}   N* = {need.samples:.1f}")
+
+# %% Both learning curves, and exact Bayesian inference on sampled data beside that of the first token.
+n_train = [16, 64, 256]
+theory = {task.name: specht.learning_curve(spec, specht.Task(coins, task), n_train=n_train, ridge=0.1) for task in (count, first)}
+exact = specht.gp.learning_curve(arch, specht.Task(coins, first), n_train=n_train, ridge=0.1, datasets=20)
+print("N    ", *n_train)
+print("count", theory["count"].test.round(4))
+print("first", theory["first"].test.round(4))
+print("exact", exact.test.round(4), "±", exact.test_stderr.round(4))
+
+# %% The same two tasks at other lengths: the counting part stays at one sample, the position part grows with the square of the length.
+needs = {}
+for length in (16, 64, 256, 1024):
+    spec = specht.spectrum(specht.Architecture(vocab=2, length=length), coins)
+    needs[length] = [need.samples for need in specht.sample_complexity(spec, ridge=0.1)]
+    print(f"L = {length:4}   count {needs[length][0]:.1f}   one position {needs[length][1]:.0f}")
+
+# %% In numbers: of 1024 tokens, counting takes one sample and reading the first takes 32727.
+assert round(needs[1024][1]) == 32727
+assert needs[1024][0] < 1
+assert np.all(np.abs(exact.test - theory["first"].test) < 0.15 * theory["first"].test + 3 * exact.test_stderr)
