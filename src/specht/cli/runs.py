@@ -18,7 +18,7 @@ ROOT = Path("specht-results")
 
 app = cyclopts.App(
     name="runs",
-    sort_key=6,
+    sort_key=10,
     help="""What has been computed, where, and how.
 
 For example
