@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -27,3 +28,25 @@ def run_json(capsys) -> Callable[..., dict]:
         return json.loads(printed.out)
 
     return run
+
+
+def contents(folder: Path) -> dict[Path, bytes | None]:
+    """Every file and folder in a folder."""
+    return {path: path.read_bytes() if path.is_file() else None for path in folder.rglob("*")}
+
+
+@pytest.fixture
+def refuses(capsys, empty_folder) -> Callable[[str | list[str], str], None]:
+    """Check that a command answers with one sentence and exit code 2, and leaves every file as it was."""
+
+    def check(line: str | list[str], sentence: str) -> None:
+        before = contents(empty_folder)
+        assert main(line.split() if isinstance(line, str) else line) == 2
+        printed = capsys.readouterr()
+        assert printed.out == ""
+        assert printed.err.startswith("specht: ")
+        assert sentence in printed.err
+        assert printed.err.count("\n") == 1
+        assert contents(empty_folder) == before
+
+    return check

@@ -172,14 +172,9 @@ BAD = [
 
 
 @pytest.mark.parametrize(("name", "content", "flags", "sentence"), BAD, ids=[name for name, *_ in BAD])
-def test_bad_corpora_get_a_sentence_and_leave_nothing(capsys, tmp_path, name, content, flags, sentence):
+def test_bad_corpora_get_a_sentence_and_leave_nothing(refuses, tmp_path, name, content, flags, sentence):
     (tmp_path / name).write_bytes(content)
-    assert main(["symmetry", name, *flags]) == 2
-    said = capsys.readouterr()
-    assert sentence in said.err
-    assert said.err.count("\n") == 1
-    assert said.out == ""
-    assert sorted(path.name for path in tmp_path.rglob("*")) == [name]
+    refuses(["symmetry", name, *flags], sentence)
 
 
 @pytest.mark.parametrize("words", [["nothere.txt"], ["x*.txt"], ["wikitext-2"], ["a.txt", "a.txt"], ["a.txt", "--length", "1"]])

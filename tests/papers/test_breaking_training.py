@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from judging import assert_says_yes_and_no
 
 from specht.papers import common
 from specht.papers.breaking_symmetry import addition, slices
@@ -62,24 +63,20 @@ def stacks(start=0.45, end=0.6, bare_start=0.0, bare_end=0.05):
 
 
 CASES = {
-    "breaking.addition-invariant": (addition, sums, {"invariant": 1.05 * BOUND + 0.01}),
-    "breaking.addition-causal": (addition, sums, {"causal": 0.81 * BOUND}),
-    "breaking.addition-positions": (addition, sums, {"solved": 0.979}),
-    "breaking.addition-residual": (addition, sums, {"bare": 0.9}),
-    "breaking.slices-training": (slices, stacks, {"bare_end": 0.15}),
-    "breaking.slices-start": (slices, stacks, {"bare_start": 0.2}),
-    "breaking.slices-trained": (slices, stacks, {"bare_end": 0.35}),
+    "breaking.addition-invariant": (sums, {"invariant": 1.05 * BOUND + 0.01}),
+    "breaking.addition-causal": (sums, {"causal": 0.81 * BOUND}),
+    "breaking.addition-positions": (sums, {"solved": 0.979}),
+    "breaking.addition-residual": (sums, {"bare": 0.9}),
+    "breaking.slices-training": (stacks, {"bare_end": 0.15}),
+    "breaking.slices-start": (stacks, {"bare_start": 0.2}),
+    "breaking.slices-trained": (stacks, {"bare_end": 0.35}),
 }
 
 
 @pytest.mark.parametrize(("name", "case"), CASES.items(), ids=CASES)
 def test_judges_say_yes_and_no(name, case):
-    module, make, fault = case
-    (claim,) = (claim for claim in module.EXPERIMENT.claims if claim.id == name)
-    good, bad = claim.judge(make()), claim.judge(make(**fault))
-    assert (good.outcome, bad.outcome) == ("holds", "fails")
-    assert good.stderr > 0.0
-    assert good.regime.endswith(".")
+    make, fault = case
+    assert assert_says_yes_and_no(name, make(), make(**fault)).stderr > 0.0
 
 
 def test_every_judge_of_these_experiments_is_tried():

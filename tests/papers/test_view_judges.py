@@ -7,6 +7,7 @@ import math
 
 import numpy as np
 import pytest
+from judging import assert_says_yes_and_no
 
 from specht.papers import common
 from specht.papers.claims import Result
@@ -307,13 +308,7 @@ def test_every_judge_is_tried():
 
 @pytest.mark.parametrize("name", CASES)
 def test_judges_can_say_yes_and_no(name):
-    judge = JUDGED[f"{PAPER.id}.{name}"].judge
-    good, bad = CASES[name]
-    assert judge(good).outcome == "holds", judge(good)
-    assert judge(bad).outcome == "fails", judge(bad)
-    for verdict in (judge(good), judge(bad)):
-        assert isinstance(verdict.measured, float)
-        assert verdict.regime
+    assert_says_yes_and_no(f"{PAPER.id}.{name}", *CASES[name])
 
 
 @pytest.mark.parametrize(
