@@ -79,6 +79,7 @@ def some(count: int, **arguments) -> list[Job]:
 
 
 if __name__ == "__main__":  # store, workers, number of jobs, pause, log: a process of its own that can be killed
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell in the background has its children ignore it
     store, workers, count, pause, log = sys.argv[1:]
     place = this_process if workers == "0" else (lambda: local_processes(int(workers)))
     done = sweep(some(int(count), pause=float(pause), log=log), Archive(Path(store)), place)

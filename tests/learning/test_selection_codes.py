@@ -14,6 +14,7 @@ from specht.learning.selection_codes import (
     code_needed,
     coherence,
     draw_pool,
+    pool_loss,
     smallest_code,
     stochastic_dynamics,
 )
@@ -71,6 +72,21 @@ def test_a_step_of_the_dynamics_goes_down_the_loss():
         assert found.loss[place] == pytest.approx(loss(w, v), rel=1e-12)
         assert found.score[place + 1] == pytest.approx(w - 0.3 * by_w / 16, abs=1e-9)
         assert found.value[place + 1] == pytest.approx(v - 0.3 * by_v / d, abs=1e-9)
+
+
+def test_the_loss_over_a_pool_is_that_of_attention_on_samples():
+    """Contents, codes and sets drawn one by one, and the error of what attention reads."""
+    T, q, d, code, w, v = 9, 2, 3, 30, 2.5, 1.2
+    rng, task, draws = np.random.default_rng(3), Selection(T, q, d), 6000
+    losses = []
+    for tokens, chosen in zip(*task.draw(rng, draws), strict=True):
+        codes = random_codes(rng, code, T)
+        weights = np.exp(w * (dual_code(codes, chosen) @ codes))
+        losses.append(0.5 * np.sum((v * weights @ tokens / weights.sum() - tokens[chosen].mean(axis=0)) ** 2))
+    found = pool_loss(draw_pool(rng, T, q, code, 4000), d, w, v)
+    error = np.hypot(found.stderr, np.std(losses) / np.sqrt(draws))
+    assert abs(found.mean - np.mean(losses)) < 4 * error
+    assert error < 0.03 * found.mean
 
 
 def test_groups_scatter_as_their_error_says():

@@ -27,6 +27,11 @@ def full(apart=1e-15, slope=1.0, ratio=1.0):
     return found
 
 
+def rise(length, far):
+    """How many times the loss at T = 50 that at another length is, if it is `far` times at T = 100."""
+    return 1 + (far - 1) * (length / 50 - 1)
+
+
 def trained(
     optimiser="sgd",
     loss=1.0,
@@ -52,7 +57,8 @@ def trained(
             # With `falls` below one, losses at other lengths stop where they are at a third of the steps.
             others = falling if falls == 1.0 else np.maximum(falling, falling[5])
             level = {
-                length: far * others if codes == "stochastic" else np.full(len(STEPS), floor if length > 70 else near) for length in LENGTHS
+                length: rise(length, far) * others if codes == "stochastic" else np.full(len(STEPS), floor if length > 70 else near)
+                for length in LENGTHS
             }
             support = {q: falling * (1 + (q - 2) * order * (codes == "fixed")) for q in SUPPORTS}
             rows = [own, *level.values(), *support.values()]
@@ -79,13 +85,23 @@ def numbers(what, value, **arguments):
     return made(what, fields | exact, length=50, code=64, steps=100, draws=100, runs=3, seed=0, **arguments)
 
 
+def two_numbers(query, end, others=1.0):
+    """The reduced dynamics, which at other lengths end with the losses of the trainings unless said otherwise."""
+    curves = {name: ("step", [0.8, end]) for name in ("loss", "score_stderr", "value_stderr", "loss_stderr")}
+    curves |= {name: ("step", [0.0, 1.0]) for name in ("score", "value")}
+    curves["other"] = ("length", others * np.array([rise(length, 3.0) for length in LENGTHS]) / (1.2 + 0.02 * STEPS[-1]))
+    given = {"query": query, "length": 50, "code": 64, "steps": 100, "rate": 1.0, "draws": 100, "seed": 0}
+    return made("dynamics", curves, {"step": [0, 100], "length": LENGTHS}, **given)
+
+
+def longer(others=1.0, **given):
+    return [*trained(**given), two_numbers("dual", 0.01, others)]
+
+
 def reduced(value=1.0, plateau=0.2, power=1.0, own=1.0, **given):
     """Trainings with the reduced dynamics beside them: `value` is the v of trainings where that of the recursion is one."""
     found = [result for result in trained(**given, own_score=own) if result.arguments["codes"] == "stochastic"]
-    for query, end in (("dual", 0.01), ("sum", plateau)):
-        curves = {name: ("step", [0.8, end]) for name in ("loss", "score_stderr", "value_stderr", "loss_stderr")}
-        curves |= {name: ("step", [0.0, 1.0]) for name in ("score", "value")}
-        found.append(made("dynamics", curves, {"step": [0, 100]}, query=query, length=50, code=64, steps=100, rate=1.0, draws=100, seed=0))
+    found += [two_numbers("dual", 0.01), two_numbers("sum", plateau)]
     noise = [numbers("noise", value + 0.1 * rate**power, rate=rate) for rate in (1.0, 0.5, 0.25)]
     return [*found, *noise, numbers("noise", value, rate=1e-3)]
 
@@ -148,7 +164,8 @@ CASES = {
     "selection.t2-noise": (reduced, {"power": 0.2}),
     "selection.t2-close": (reduced, {"own": 1.02}),
     "selection.t2-dual-query": (reduced, {"plateau": 0.05}),
-    "selection.t3-lengths": (trained, {"far": 6.0}),
+    "selection.t3-lengths": (longer, {"far": 25.0}),
+    "selection.t3-two-numbers": (longer, {"others": 0.8}),
     "selection.fcn-bound": (nets, {"least": 0.97}),
     "selection.fcn-tight": (nets, {"excess": 1.2}),
     "selection.fcn-wide": (nets, {"wide": 0.02}),

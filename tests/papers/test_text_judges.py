@@ -105,7 +105,7 @@ def test_every_claim_on_text_is_tried():
 
 @pytest.mark.parametrize("name", CASES)
 def test_judges_can_say_yes_and_no(name):
-    assert_says_yes_and_no(name, *CASES[name])
+    assert_says_yes_and_no(CLAIMS[name].id, *CASES[name])
 
 
 @pytest.mark.parametrize(

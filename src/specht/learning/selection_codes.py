@@ -121,6 +121,27 @@ def stochastic_dynamics(pool: Pool, dimension: int, *, learning_rate: float, ste
     return Dynamics(at, score.mean(axis=0), value.mean(axis=0), loss.mean(axis=0), *errors)
 
 
+class Loss(NamedTuple):
+    """A mean over a pool of draws."""
+
+    mean: float
+    stderr: float
+
+
+def pool_loss(pool: Pool, dimension: int, score: float, value: float) -> Loss:
+    """The loss of attention with these w and v, at the length and with the codes of the pool, whatever they were trained on."""
+    attention = _attention(pool, score)
+    target = np.where(np.arange(attention.shape[1]) < pool.support, 1.0 / pool.support, 0.0)
+    losses = dimension / 2 * np.square(value * attention - target).sum(axis=1)
+    return Loss(float(losses.mean()), float(losses.std(ddof=1)) / math.sqrt(len(losses)))
+
+
+def _attention(pool: Pool, score: float) -> np.ndarray:
+    from scipy.special import softmax
+
+    return softmax(score * pool.products, axis=1)
+
+
 class Reach(NamedTuple):
     """What attention can do with codes of some dimension."""
 
@@ -137,9 +158,7 @@ def best_share(pool: Pool) -> Reach:
     q = pool.support
 
     def share(log_score: float) -> float:
-        scores = math.exp(log_score) * pool.products
-        p = np.exp(scores - scores.max(axis=1, keepdims=True))
-        p /= p.sum(axis=1, keepdims=True)
+        p = _attention(pool, math.exp(log_score))
         return 1.0 - float(p[:, :q].sum(axis=1).mean()) ** 2 / (q * float(np.square(p).sum(axis=1).mean()))
 
     found: Any = minimize_scalar(share, bounds=(math.log(0.1), math.log(200.0)), method="bounded", options={"xatol": 1e-3})

@@ -23,14 +23,25 @@ _N_TEST = 4096
 """Samples that losses of many trainings are measured with: sixteen draws of codes."""
 
 
-def measure_dynamics(length: int, code: int, steps: int, rate: float, query: str, draws: int, seed: int) -> xarray.Dataset:
-    """The reduced dynamics of stochastic codes over a pool of draws, with queries that are dual to the codes of their sets or sums."""
-    from specht.learning.selection_codes import draw_pool, stochastic_dynamics
+def measure_dynamics(
+    length: int, code: int, steps: int, rate: float, query: str, draws: int, lengths: list[int], seed: int
+) -> xarray.Dataset:
+    """The reduced dynamics of stochastic codes over a pool of draws, with queries that are dual to the codes of their sets or sums.
 
-    pool = draw_pool(np.random.default_rng([seed, 5]), length, sources.SUPPORT, code, draws, query)
-    found = stochastic_dynamics(pool, sources.DIMENSION, learning_rate=rate, steps=steps, records=100, groups=_GROUPS)
+    What w and v are worth at other lengths in the end is measured over pools of those lengths.
+    """
+    from specht.learning.selection_codes import draw_pool, pool_loss, stochastic_dynamics
+
+    def pool(T: int) -> Any:
+        return draw_pool(np.random.default_rng([seed, 5, T]), T, sources.SUPPORT, code, draws, query)
+
+    found = stochastic_dynamics(pool(length), sources.DIMENSION, learning_rate=rate, steps=steps, records=100, groups=_GROUPS)
+    w, v = float(found.score[-1]), float(found.value[-1])
+    others = np.array([pool_loss(pool(T), sources.DIMENSION, w, v) for T in lengths])
     fields = ("score", "value", "loss", "score_stderr", "value_stderr", "loss_stderr")
-    return common.record("dynamics", {name: ("step", getattr(found, name)) for name in fields}, {"step": found.steps})
+    numbers = {name: ("step", getattr(found, name)) for name in fields}
+    numbers |= {"other": ("length", others[:, 0]), "other_stderr": ("length", others[:, 1])}
+    return common.record("dynamics", numbers, {"step": found.steps, "length": lengths})
 
 
 def measure_noise(length: int, code: int, steps: int, rate: float, draws: int, runs: int, seed: int) -> xarray.Dataset:
@@ -55,16 +66,21 @@ def measure_noise(length: int, code: int, steps: int, rate: float, draws: int, r
 
 
 def jobs(scale: Scale) -> list[Job]:
-    trained = training.jobs(scale, codes=["stochastic"])
-    given = {name: trained[0].arguments[name] for name in ("length", "code", "steps", "rate")}
     draws = common.at_scale(scale, smoke=120, quick=1500, full=1500)
     # Short sequences and small codes, where the noise of batches shows most, at equal rate times steps.
     runs = common.at_scale(scale, smoke=3, quick=6, full=12)
     rates = common.at_scale(scale, smoke=(1.0, 0.25), quick=(1.0, 0.25, 0.0625), full=(1.0, 0.25, 0.0625))
     small = {"length": 12, "code": 24, "draws": 4 * draws, "runs": runs, "seed": 0}
     noise = [Job.of(f"{_HERE}:measure_noise", **small, steps=round(100 / rate), rate=rate) for rate in rates]
-    dynamics = [Job.of(f"{_HERE}:measure_dynamics", **given, query=query, draws=draws, seed=0) for query in ("dual", "sum")]
-    return [*trained, *dynamics, *noise]
+    return [*training.jobs(scale, codes=["stochastic"]), *(dynamics_job(scale, query) for query in ("dual", "sum")), *noise]
+
+
+def dynamics_job(scale: Scale, query: str) -> Job:
+    """The reduced dynamics of the trainings of a scale."""
+    trained = training.jobs(scale)[0].arguments
+    given = {name: trained[name] for name in ("length", "code", "steps", "rate", "lengths")}
+    draws = common.at_scale(scale, smoke=120, quick=1500, full=1500)
+    return Job.of(f"{_HERE}:measure_dynamics", **given, query=query, draws=draws, seed=0)
 
 
 def judge_converges(results: Results) -> Verdict:

@@ -51,7 +51,7 @@ def measure_perceptron(width: int, steps: int, batch: int, seed: int) -> xarray.
 
 def jobs(scale: Scale) -> list[Job]:
     widths = common.at_scale(scale, smoke=[4, 12], quick=[2, 4, 6, 8, 10, 15], full=[1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 15])
-    steps, batch, seeds = common.at_scale(scale, smoke=(150, 128, 2), quick=(4000, 512, 3), full=(4000, 512, 4))
+    steps, batch, seeds = common.at_scale(scale, smoke=(150, 128, 2), quick=(4000, 512, 3), full=(12000, 512, 4))
     return [
         Job.of(f"{_HERE}:measure_perceptron", width=width, steps=steps, batch=batch, seed=seed) for width in widths for seed in range(seeds)
     ]

@@ -25,7 +25,8 @@ def measure_training(
 ) -> xarray.Dataset:
     """One training: losses on every set along `step`, cosines, and the matrices at the start and at the end.
 
-    Gradient descent begins from zero, Adam from small random numbers.
+    Gradient descent begins from zero and keeps its rate. Adam begins from small random numbers, and its rate falls to zero: at a constant
+    one its steps stay as large as they are, and the noise that they make grows with the number of weights.
     """
     from specht.finite.selection_training import SelectionTraining, train_selection
     from specht.sequences.selection import Selection
@@ -37,6 +38,7 @@ def measure_training(
         codes=codes,
         optimiser=optimiser,
         learning_rate=rate,
+        schedule="constant" if optimiser == "sgd" else "cosine",
         steps=steps,
         scale=0.0 if optimiser == "sgd" else 0.02,
         lengths=tuple(lengths),
@@ -88,7 +90,7 @@ def jobs(scale: Scale, optimisers: Sequence[str] = ("sgd",), codes: Sequence[str
         scale,
         smoke={"sgd": (300, 1.0), "adam": (200, 0.02)},
         quick={"sgd": (6000, 1.0), "adam": (3000, 0.01)},
-        full={"sgd": (8000, 2.0), "adam": (2500, 0.01)},
+        full={"sgd": (24000, 2.0), "adam": (2500, 0.01)},  # a third of the former passes before attention finds the tokens
     )
     return [
         Job.of(
@@ -147,7 +149,7 @@ def regime(results: Results) -> str:
     """The setting in words, without a full stop."""
     given = common.chosen(results, "training")[0].arguments
     seeds = len({result.arguments["seed"] for result in common.chosen(results, "training")})
-    how = f"SGD of rate {given['rate']:g} from zero" if given["optimiser"] == "sgd" else f"Adam of rate {given['rate']:g}"
+    how = f"SGD of rate {given['rate']:g} from zero" if given["optimiser"] == "sgd" else f"Adam of rate {given['rate']:g}, falling to zero"
     return (
         f"T = {given['length']}, q = {sources.SUPPORT}, d = {sources.DIMENSION}, codes of dimension {given['code']}, {how}, "
         f"{given['steps']} steps of 256 fresh samples, {seeds} seeds, {N_TEST} test samples each"
