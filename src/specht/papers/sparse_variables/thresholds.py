@@ -30,7 +30,7 @@ APART = 0.3
 def jobs(scale: Scale) -> list[Job]:
     """The longest sequences first: they take longest. Full scale is the quick one and longer ones, so that it goes on from there."""
     quick = (25, 35, 50, 71, 100, 141, 200)
-    lengths = common.at_scale(scale, smoke=(8, 12), quick=quick, full=(*quick, 283, 400, 800))
+    lengths = common.at_scale(scale, smoke=(8, 12), quick=quick, full=(*quick, 283, 400, 566, 800, 1100))
     largest, width = (64, 3.0) if scale == "smoke" else (512, 1.2)
     training = {"restarts": 2 if scale == "smoke" else 3, "steps": 125}
     found = [_job(TRANSFORMER, T, scale, largest=largest, width=width, training=training, seed=0) for T in reversed(lengths)]
