@@ -11,6 +11,7 @@ import xarray
 
 import specht
 from specht.cli import main
+from specht.learning.learners import LEARNERS
 
 SMALL = ["threshold", "and", "--support", "2", "--lengths", "5", "8", "12", "--learners", "perceptron-ntk", "--accuracy", "0.97"]
 SMALL += ["--width", "2", "--workers", "0"]
@@ -95,6 +96,13 @@ def test_what_is_not_reached_is_said(capsys):
     out = capsys.readouterr().out
     assert "The perceptron's NNGP limit does not learn it at any T: not reached by m = 12." in out
     assert "not fitted: fewer than three thresholds" in out
+
+
+def test_help_names_every_learner(capsys):
+    assert main(["threshold", "--help"]) == 0
+    out = capsys.readouterr().out
+    assert all(learner in out for learner in LEARNERS)
+    assert '"' not in out  # of a docstring that was broken in two
 
 
 BAD_INPUT = {

@@ -29,8 +29,8 @@ class ThresholdFlags(Config):
     lengths: Annotated[tuple[Annotated[int, Field(ge=1)], ...], Many] = (25, 50, 100)
     """Numbers of bits T."""
     learners: Annotated[tuple[str, ...], Many] = ("transformer",)
-    """Who learns: transformer, perceptron, or the infinitely wide limits transformer-nngp, transformer-ntk, perceptron-nngp, "
-    "perceptron-ntk."""
+    """Who learns: transformer, perceptron, or the infinitely wide limits transformer-nngp, transformer-ntk, perceptron-nngp,
+    perceptron-ntk."""
     share: Annotated[float, Field(gt=0, lt=0.99)] = 0.8
     """Share of trials that must succeed."""
     accuracy: Annotated[float, Field(gt=0.5, le=1)] = 1.0
