@@ -21,6 +21,8 @@ import numpy as np
 import pytest
 
 from specht.cli import app, main
+from specht.papers.registry import papers
+from specht.papers.scorecard import expected_outcomes
 from specht.report.publish import anchor
 
 ROOT = Path(__file__).parents[1]
@@ -217,6 +219,13 @@ def test_every_page_is_in_the_navigation():
     there = {page.relative_to(ROOT / "docs").as_posix() for page in (ROOT / "docs").rglob("*.md")}
     assert listed <= there
     assert {page for page in there - listed if not page.startswith("scorecard/")} == set()
+
+
+@pytest.mark.parametrize("paper", papers(), ids=lambda paper: paper.id)
+def test_the_published_scorecard_has_every_claim_with_the_verdict_on_record(paper):
+    page = (ROOT / "docs" / "scorecard" / f"{paper.id}.md").read_text(encoding="utf-8")
+    published = {claim: verdict for verdict, claim in re.findall(r"\*\*(holds|fails|not tested)\*\*.* · `([\w.-]+)`<br>$", page, re.M)}
+    assert published == {claim.id: expected_outcomes("quick")[claim.id] for claim in paper.claims}
 
 
 def test_what_is_not_run_says_why():

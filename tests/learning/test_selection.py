@@ -11,7 +11,6 @@ from specht.learning.selection import (
     attention_mass,
     best_loss,
     best_value,
-    length_penalty,
     one_hot_dynamics,
     phases,
     population_loss,
@@ -125,17 +124,6 @@ def test_phases_at_a_million():
     assert (found.tail > 4 * found.attention).all()
     loss_at_tail = asymptote(found.tail, lengths, 1.0) * 1.1
     np.testing.assert_allclose(time_of_loss(loss_at_tail, lengths, 3, 5, 1.0), found.tail, rtol=1e-6)
-
-
-@pytest.mark.parametrize(("length", "factor"), [(10, 1.5), (10, 3.0), (50, 1.5), (50, 0.5)])
-def test_losses_at_other_lengths_rise_to_their_limit(length, factor):
-    """Two numbers of a long training, at a length that it has not seen."""
-    other = round(factor * length)
-    found = one_hot_dynamics(length, 3, 4, learning_rate=1.0, steps=10**7, records=40)
-    ratios = population_loss(found.score, found.value, other, 3, 4) / found.loss
-    limit = length_penalty(length, other, 3)
-    assert ratios[-1] == pytest.approx(limit, rel=0.02)
-    assert ratios.max() <= limit
 
 
 def test_the_best_value_is_the_least_loss():

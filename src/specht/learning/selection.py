@@ -156,20 +156,6 @@ def asymptote(step: Any, length: Any, learning_rate: float) -> np.ndarray:
     return (np.asarray(length, float) - 1) / (4 * learning_rate * np.asarray(step, float))
 
 
-def length_penalty(length: Any, test_length: Any, support: Any) -> np.ndarray:
-    r"""How many times the loss at the length of training the loss at another length becomes in the end.
-
-    At length $T$ the value $v = 1 + \rho$ makes up for the attention $\rho \to 0$ that is elsewhere; at length $T'$ it is $s \rho$, with
-    $s = (T' - q) / (T - q)$, and $v$ cannot make up for both. Both losses fall as $\rho^2$, with the ratio $(s - 1)^2 (T - q) / q + s$.
-
-    >>> length_penalty(200, [200, 250, 400], 3).round(2).tolist()
-    [1.0, 5.48, 69.7]
-    """
-    rest, q = np.asarray(length, float) - support, np.asarray(support, float)
-    s = (np.asarray(test_length, float) - q) / rest
-    return (s - 1) ** 2 * rest / q + s
-
-
 def width_bound(width: Any, length: Any, support: Any, dimension: Any) -> np.ndarray:
     r"""The least mean squared error of any function of the set and of `width` linear functions of the sequence: of any fully connected net.
 

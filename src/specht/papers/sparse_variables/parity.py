@@ -43,7 +43,7 @@ def measure_parity(length: int, steps: int, batch: int, learning_rate: float, se
 
 def jobs(scale: Scale) -> list[Job]:
     lengths = common.at_scale(scale, smoke=(5,), quick=(10, 15), full=(10, 15))
-    steps = common.at_scale(scale, smoke=(200,), quick=(350, 600), full=(350, 1200))  # the paper's last run at T = 15 takes 1050
+    steps = common.at_scale(scale, smoke=(200,), quick=(350, 600), full=(1200, 1200))  # the paper's last run takes 1050
     batch = common.at_scale(scale, smoke=128, quick=2048, full=2048)
     seeds = common.at_scale(scale, smoke=1, quick=5, full=10)
     return [

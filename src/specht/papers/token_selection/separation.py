@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import plotly.graph_objects as go
 import xarray
@@ -16,6 +18,7 @@ from specht.report.html import Step, Table
 _HERE = f"{sources.PACKAGE}.separation"
 _LARGER, _SMALLER = 1.5, 0.7
 """Dimensions at which attention is trained, in units of the smallest that theory gives."""
+_LEAST_LENGTHS = 4
 
 
 def measure_smallest(length: int, draws: int, seed: int) -> xarray.Dataset:
@@ -88,6 +91,28 @@ def judge_logarithm(results: Results) -> Verdict:
     return holds_if(explained > 0.95 and power.exponent < 0.25 and b > 3 * error, b, error, words)
 
 
+def growth(results: Results) -> Any:
+    """The laws of growth of the smallest dimensions, which are whole numbers and so have an error of rounding at least."""
+    from specht.learning.growth import fit_growth
+
+    lengths, codes, errors = _smallest(results)
+    return fit_growth(lengths.tolist(), codes.tolist(), (np.hypot(errors, 1 / np.sqrt(12)) / codes).tolist())
+
+
+def judge_law(results: Results) -> Verdict:
+    """A logarithm, a power, or neither told from the other."""
+    from specht.learning.growth import SEPARATED
+
+    lengths = _smallest(results)[0]
+    if len(lengths) < _LEAST_LENGTHS:
+        return Verdict("not tested", regime=f"Laws are told apart from {_LEAST_LENGTHS} lengths on, and there are {len(lengths)}.")
+    fit = growth(results)
+    ahead = fit.advantage("log", "power")
+    said = fit.verdict[0].upper() + fit.verdict[1:]
+    words = f"{said}; exponent {fit.exponent:.2f} ± {fit.exponent_stderr:.2f}. q = {sources.SUPPORT}, T = {common.span(lengths)}."
+    return Verdict("not tested", ahead, regime=words) if abs(ahead) <= SEPARATED else holds_if(ahead > 0.0, ahead, regime=words)
+
+
 def judge_separation(results: Results) -> Verdict:
     lengths, codes, _ = _smallest(results)
     widths = [float(common.chosen(results, "smallest", length=length)[0].data["width"]) for length in lengths]
@@ -152,10 +177,17 @@ EXPERIMENT = Experiment(
     claims=(
         Claim(
             "selection.log-length",
-            "The codes that attention needs grow as the logarithm of the length.",
+            "The codes that attention needs grow about as the logarithm of the length, by a factor that no power above 1/4 has.",
             f"{sources.PAPER}, theorem 2",
             "a + b log T explains over 95 % of the smallest dimensions, b above three standard errors, exponent of a power law below 0.25",
             judge_logarithm,
+        ),
+        Claim(
+            "selection.log-law",
+            "Over these lengths the growth is a logarithm and no power.",
+            f"{sources.PAPER}, theorem 2, an upper bound",
+            "Akaike's criterion prefers the logarithm to a power law by more than 4; not decided within 4",
+            judge_law,
         ),
         Claim(
             "selection.separation",
