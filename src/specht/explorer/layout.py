@@ -22,7 +22,7 @@ TICK = "1s"
 PICTURES = ("svg", "png")
 """What a figure can be saved as, besides its numbers."""
 _BUTTONS = ["toImage", "zoom", "pan", "select", "lasso", "zoomIn", "zoomOut", "autoScale", "resetScale"]
-"""Of a figure, taken away: they are seen by a mouse alone, and lie upon the legend. Those that save it stand below it."""
+"""Of a figure, taken away: they are seen by a mouse alone, and dragging and two clicks do the same. Those that save it stand below it."""
 
 
 def controls(page: Page, present: Mapping[str, Sequence[str]] | None = None) -> Any:
@@ -102,7 +102,7 @@ def section_view(section: Section) -> mo.Html:
 
 def figure_view(plot: Plot) -> mo.Html:
     """A figure, what it shows, and buttons that save its numbers and its picture."""
-    plot.figure.update_layout(modebar={"remove": _BUTTONS}, dragmode=False)
+    plot.figure.update_layout(modebar={"remove": _BUTTONS, "bgcolor": "rgba(0,0,0,0)", "color": "#808890"}, dragmode=False)
     head = mo.Html(f'<div class="specht"><h3>{escape(plot.title)}</h3></div>')
     caption = mo.Html(f'<div class="specht"><p class="caption">{prose(plot.caption)}</p></div>')
     name = file_name(plot.title)
