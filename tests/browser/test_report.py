@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,6 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 import toy_paper
+import toy_probe
+import toy_select
+import toy_threshold
 
 from specht.lab.archive import Archive
 from specht.lab.executors import this_process
@@ -33,33 +35,19 @@ from specht.report.figures import eigenvalue_plot, gram_heatmap
 from specht.report.forecast import forecast_report
 from specht.report.html import Report, Step, Table, render
 from specht.report.predict import predict_report
+from specht.report.probe import probe_report
 from specht.report.profile import profile_report
 from specht.report.scorecard import scorecard_page
+from specht.report.select import select_report
 from specht.report.spectrum import spectrum_report
 from specht.report.symmetry import symmetry_report
-
-CHROMIUM = next((found for name in ("chromium", "chromium-browser", "google-chrome") if (found := shutil.which(name))), None)
-FLAGS = [
-    "--headless",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine")
+from specht.report.threshold import threshold_report
 
 
-@pytest.fixture(scope="module")
-def browser():
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
-        yield browser
-        browser.close()
+def written(report: Report, folder: Path) -> Path:
+    path = folder / "report.html"
+    path.write_text(render(report), encoding="utf-8")
+    return path
 
 
 @pytest.fixture(scope="module")
@@ -79,18 +67,14 @@ def report_file(tmp_path_factory) -> Path:
         reproduce="specht kernel",
         made_with={"seed": "0"},
     )
-    path = tmp_path_factory.mktemp("report") / "report.html"
-    path.write_text(render(report), encoding="utf-8")
-    return path
+    return written(report, tmp_path_factory.mktemp("report"))
 
 
 @pytest.fixture(scope="module")
 def spectrum_file(tmp_path_factory) -> Path:
     run = run_spectrum(SpectrumConfig(lengths=(4, 8, 16)))
     report = spectrum_report(run.longest, run.summary(), reproduce="specht spectrum --lengths 4 8 16", made_with={"seed": "0"})
-    path = tmp_path_factory.mktemp("spectrum") / "report.html"
-    path.write_text(render(report), encoding="utf-8")
-    return path
+    return written(report, tmp_path_factory.mktemp("spectrum"))
 
 
 @pytest.fixture(scope="module")
@@ -100,18 +84,14 @@ def predict_file(tmp_path_factory) -> Path:
     )
     run = run_predict(config)
     report = predict_report(run.arch, run.summary(), reproduce="specht predict", made_with={"seed": "0"})
-    path = tmp_path_factory.mktemp("predict") / "report.html"
-    path.write_text(render(report), encoding="utf-8")
-    return path
+    return written(report, tmp_path_factory.mktemp("predict"))
 
 
 @pytest.fixture(scope="module")
 def profile_file(tmp_path_factory) -> Path:
     run = run_profile(ProfileConfig(target="and", length=12, samples=400))
     report = profile_report(run.summary(), reproduce="specht profile and --length 12 --samples 400", made_with={"seed": "0"})
-    path = tmp_path_factory.mktemp("profile") / "report.html"
-    path.write_text(render(report), encoding="utf-8")
-    return path
+    return written(report, tmp_path_factory.mktemp("profile"))
 
 
 @pytest.fixture(scope="module")
@@ -125,9 +105,7 @@ def forecast_file(tmp_path_factory) -> Path:
     run = run_forecast(config)
     result = {"config": config.identity()} | run.summary()
     report = forecast_report(result, reproduce=f"specht predict --data {data} --target label", made_with={"seed": "0"})
-    path = folder / "report.html"
-    path.write_text(render(report), encoding="utf-8")
-    return path
+    return written(report, folder)
 
 
 @pytest.fixture(scope="module")
@@ -142,9 +120,28 @@ def symmetry_file(tmp_path_factory) -> Path:
     prepared = [Prepared.of(corpus) for corpus, _ in config.open(folder)]
     found = run_symmetry(prepared, config.settings(), config.nulls, Archive(folder / "jobs"), this_process)
     result = {"config": config.model_dump(mode="json"), "corpora": found}
-    path = folder / "report.html"
-    path.write_text(render(symmetry_report(result, reproduce="specht symmetry", made_with={"seed": "0"})), encoding="utf-8")
-    return path
+    return written(symmetry_report(result, reproduce="specht symmetry", made_with={"seed": "0"}), folder)
+
+
+@pytest.fixture(scope="module")
+def threshold_file(tmp_path_factory) -> Path:
+    result = toy_threshold.result_of(toy_threshold.BOTH)
+    report = threshold_report(result, reproduce="specht threshold and", made_with={"seed": "0"})
+    return written(report, tmp_path_factory.mktemp("threshold"))
+
+
+@pytest.fixture(scope="module")
+def select_file(tmp_path_factory) -> Path:
+    theory = {"codes": "stochastic", "steps": [0, 100, 2000], "loss": [0.83, 0.1, 0.01], "stderr": None}
+    result = toy_select.result(optimiser="sgd", theory=theory)
+    report = select_report(result, toy_select.run_of(), reproduce="specht select", made_with={"seed": "0"})
+    return written(report, tmp_path_factory.mktemp("select"))
+
+
+@pytest.fixture(scope="module")
+def probe_file(tmp_path_factory) -> Path:
+    report = probe_report(toy_probe.result_of(toy_probe.moments), reproduce="specht probe mine:my_model", made_with={"seed": "0"})
+    return written(report, tmp_path_factory.mktemp("probe"))
 
 
 @pytest.fixture(scope="module")
@@ -240,6 +237,45 @@ def test_symmetry_report_draws_bars_lines_and_blocks(browser, symmetry_file, wid
         assert page.locator("table").count() == 8
         names = page.locator("#plot-0 .ytick text").all_text_contents()
         assert [name.strip() for name in names] == ["coins.npy", "waves.npy", "noise.npy"]
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(390, "dark"), (1200, "light")], ids=["phone", "desktop"])
+def test_threshold_report_draws_growth_and_trials(browser, threshold_file, width, scheme):
+    with quiet_page(browser, threshold_file, width, scheme) as page:
+        assert page.locator(".plotly-graph-div").count() == 3
+        assert page.locator("#plot-0 .scatterlayer .point").count() == 8  # two learners at four lengths, one of them not reached
+        assert page.locator("#plot-0 .scatterlayer .errorbar").count() == 7
+        assert page.locator("#plot-0 .scatterlayer .js-line").count() == 4  # a logarithm and a power each
+        assert page.locator("#plot-0 .xtick text").all_text_contents() == ["25", "50", "100", "200"]
+        for plot, curves in (("#plot-1", 4), ("#plot-2", 3)):
+            assert page.locator(f"{plot} .scatterlayer .point").count() == 8  # two numbers of samples at each length
+            assert page.locator(f"{plot} .scatterlayer .js-line").count() == curves + 1  # and the share that is asked for
+        assert page.locator("table").count() == 5
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(390, "dark"), (1200, "light")], ids=["phone", "desktop"])
+def test_selection_report_draws_losses_and_matrices(browser, select_file, width, scheme):
+    with quiet_page(browser, select_file, width, scheme) as page:
+        for plot in ("#plot-0", "#plot-1"):  # the loss and its inverse
+            assert page.locator(f"{plot} .scatterlayer .point").count() == 4  # two kinds of codes after two numbers of steps
+            assert page.locator(f"{plot} .scatterlayer .js-line").count() == 3  # and the exact dynamics
+        assert page.locator("#plot-2 .scatterlayer .point").count() == 6  # two kinds of codes at three lengths
+        assert page.locator("#plot-2 .xtick text").all_text_contents() == ["50", "75", "100"]
+        assert page.locator(".heatmaplayer image").count() == 4  # two matrices, at the start and at the end
+        assert page.locator("table").count() == 2
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(390, "dark"), (1200, "light")], ids=["phone", "desktop"])
+def test_probe_report_draws_positions_and_layers(browser, probe_file, width, scheme):
+    with quiet_page(browser, probe_file, width, scheme) as page:
+        assert page.locator(".heatmaplayer image").count() == 3  # embedding, sums and order
+        assert page.locator("#plot-0 .heatmap-label").count() == 20  # of 25 positions, each reads its own and ignores the others
+        assert page.locator("#plot-1 .legend .traces").count() == 3  # ignored, told apart, not told apart
+        assert page.locator("#plot-3 .scatterlayer .point").count() == 3  # residuals
+        assert page.locator("#plot-3 .scatterlayer .js-line").count() == 1  # and what would be rounding
+        assert page.locator("#plot-4 .barlayer .point").count() >= 3
+        assert page.locator("#plot-5 .scatterlayer .errorbar").count() == 3
+        assert page.locator("table").count() == 2
 
 
 @pytest.mark.parametrize(("width", "scheme"), [(390, "dark"), (1200, "light")], ids=["phone", "desktop"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import importlib.metadata
 import json
 import os
 import subprocess
@@ -12,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import specht
-from specht.cli import COMMANDS, app, main, output
+from specht.cli import COMMANDS, app, doctor, main, output
 from specht.cli.cache import CACHE_VARIABLE, THRESHOLD_VARIABLE, machine_key, use_compilation_cache
 
 
@@ -166,9 +167,22 @@ def test_doctor(capsys):
     assert "kernels in float64" in facts["precision"]
     assert any(library.startswith("jax 0.") for library in facts["libraries"])
     assert "figures yes" in facts["extras"]
+    assert f"matplotlib {importlib.metadata.version('matplotlib')}" in facts["optional"]
+    assert f"marimo {importlib.metadata.version('marimo')}" in facts["optional"]
     assert facts["store"].startswith(str(Path.cwd() / "specht-results"))
     assert main(["doctor"]) == 0
-    assert "devices" in capsys.readouterr().out
+    shown = capsys.readouterr().out
+    assert "devices" in shown
+    assert f"matplotlib {importlib.metadata.version('matplotlib')}" in shown
+
+
+def test_doctor_tells_what_is_missing_from_what_has_no_version(monkeypatch, tmp_path):
+    (tmp_path / "folder_on_the_path.py").touch()
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(doctor, "EXTRAS", {"one": ("numpy", "not_installed_anywhere"), "two": ("folder_on_the_path",)})
+    facts = doctor._facts()
+    assert facts["extras"] == ["one no", "two yes"]
+    assert facts["optional"][1:] == ["not_installed_anywhere missing", "folder_on_the_path of unknown version"]
 
 
 @pytest.mark.parametrize(("name", "examples"), [("kernel", 4), ("spectrum", 4), ("profile", 4), ("select", 6), ("doctor", 0)])

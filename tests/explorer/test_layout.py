@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+import plotly.graph_objects as go
 import pytest
 
 from specht.explorer import app, layout
 from specht.explorer.state import CurvePage, PapersPage, SpectrumPage, TextPage
 from specht.explorer.work import Answer
+from specht.report.figures import Plot
 from specht.report.html import Report, Table
 
 
@@ -80,6 +82,15 @@ def test_text_of_a_report_cannot_become_part_of_the_page():
     text = layout.report_view(Report(evil, evil, evil, evil, [], [table], [], evil, {})).text
     assert "<script" not in text
     assert "&lt;script&gt;" in text
+
+
+def test_every_figure_has_buttons_that_save_it():
+    plots = [Plot(go.Figure(go.Scatter(x=[1], y=[2])), title, "", wide) for title, wide in (("One & two", True), ("Three", False))]
+    text = layout.figures_view(plots).text
+    assert text.count('class="specht-figure wide"') == text.count('class="specht-figure"') == 1
+    assert text.count("Data (CSV)") == 2
+    for kind in layout.PICTURES:
+        assert f'data-picture="{kind}" data-name="specht-one-two">Picture ({kind.upper()})</button>' in text
 
 
 def test_a_screen_shows_what_is_new():

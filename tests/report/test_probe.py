@@ -7,25 +7,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from toy_probe import moments, result_of
 
-from specht.lab.probe_config import ProbeConfig
-from specht.lab.probe_job import ProbeRun
 from specht.report.html import render
 from specht.report.probe import probe_report
 from specht.report.probe_figures import adjacency_plot, class_plot, profile_plot, residual_plot
 from specht.report.probe_tables import layer_rows, output_rows, remarks, subtitle
 from specht.report.static import draw
-from specht.symmetry.probe import probe
-
-
-def moments(x):
-    states = np.stack([np.cumsum(x, axis=1), np.cumsum(x**2, axis=1)], axis=2) * 1.0
-    return {"embedding": np.stack([x, x**2], axis=2), "sums": states, "order": np.cumsum(states, axis=1)}
-
-
-def result_of(function, length: int = 4, **settings: Any) -> dict[str, Any]:
-    found = probe(function, 3, length, name="mine:my_model", **({"profile_samples": 100} | settings))
-    return ProbeRun(found, ProbeConfig(model="mine:my_model"), 1.0, 1.0).summary()
 
 
 def report_of(result: dict[str, Any]):
@@ -91,6 +79,7 @@ def test_numbers_of_the_figures(layered):
     assert list(sees.y) == [layered["layers"][2]["readout"]["residual"]]
     assert list(ignores.x) == ["embedding", "sums"]
     assert list(rounding.y) == [layer["tolerance"] / layer["readout"]["spread"] for layer in layered["layers"]]
+    assert all(plot(layered, title="", caption="").figure.layout.xaxis.automargin for plot in (residual_plot, profile_plot, adjacency_plot))
     bars = profile_plot(layered, title="", caption="").figure.data
     assert np.sum([bar.y for bar in bars], axis=0) == pytest.approx([100, 100, 100], abs=0.2)
     assert bars[0].y[1] == pytest.approx(100)

@@ -7,36 +7,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from toy_threshold import BOTH, result_of
 
-from specht.lab.threshold_config import ThresholdConfig
-from specht.lab.threshold_job import ThresholdRun
 from specht.report.html import render
 from specht.report.static import draw
 from specht.report.threshold import threshold_report
 from specht.report.threshold_figures import growth_plot, success_plot
 from specht.report.threshold_tables import answer, fit_rows, point_rows, remarks
-
-
-def found(m: float, state: str = "found"):
-    import xarray
-
-    numbers = {"m": m, "low": 0.9 * m, "high": 1.1 * m, "log_stderr": 0.05, "curve_width": 0.2, "reached": float(state != "not reached")}
-    batches = {"size": [0.8 * m, 1.2 * m], "successes": [3.0, 8.0], "runs": [20.0, 9.0], "accuracy": [0.9, 1.0], "identified": [1.0, 1.0]}
-    fields = {name: ((), value) for name, value in numbers.items()} | {name: ("batch", np.array(v)) for name, v in batches.items()}
-    return xarray.Dataset(fields, coords={"what": "threshold", "state": state})
-
-
-def result_of(sizes: dict[str, list[tuple[int, float, str]]], **changes: Any) -> dict[str, Any]:
-    lengths = tuple(sorted({length for each in sizes.values() for length, _, _ in each}))
-    config = ThresholdConfig(function="and", lengths=lengths, learners=tuple(sizes), **changes)
-    run = ThresholdRun(config, [(name, length, found(m, state)) for name, each in sizes.items() for length, m, state in each])
-    return {"config": config.identity(), "seed": 0, "version": "0"} | run.summary()
-
-
-BOTH = {
-    "transformer": [(25, 31.0, "found"), (50, 42.0, "found"), (100, 53.0, "found"), (200, 64.0, "found")],
-    "perceptron-ntk": [(25, 125.0, "found"), (50, 250.0, "found"), (100, 500.0, "found"), (200, 900.0, "not reached")],
-}
 
 
 @pytest.fixture(scope="module")
@@ -94,3 +71,7 @@ def test_the_file_says_it_all(both):
         assert words in text
     assert text.count("<table") == 5
     assert "24: 3/8, 37: 8/8" in text
+    first, *others = both["points"]
+    many = both | {"points": [first | {"tried": 9 * first["tried"]}, *others]}
+    page = render(threshold_report(many, reproduce="", made_with={}))
+    assert '<td class="across">24: 3/8, 37: 8/8, 24: 3/8' in page  # on several lines instead of beyond the page

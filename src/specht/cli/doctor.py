@@ -39,7 +39,7 @@ EXTRAS = {
     "hmm": ("dynamax",),
     "figures": ("matplotlib",),
 }
-"""What `pip install 'specht[NAME]'` adds, as modules."""
+"""What `pip install 'specht[NAME]'` adds; each library is installed and imported by the same name."""
 
 
 def doctor(*, json: Annotated[bool, Parameter(negative="", show_default=False)] = False) -> None:
@@ -70,7 +70,8 @@ def _facts() -> dict[str, Any]:
         "python": platform.python_version(),
         "platform": platform.platform(),
         "libraries": [f"{name} {_version(name)}" for name in LIBRARIES],
-        "extras": [f"{name} {'yes' if all(map(_is_there, modules)) else 'no'}" for name, modules in EXTRAS.items()],
+        "extras": [f"{name} {'yes' if all(map(_is_there, added)) else 'no'}" for name, added in EXTRAS.items()],
+        "optional": [f"{name} {_version(name)}" for added in EXTRAS.values() for name in added],
         "devices": [f"{device.platform}:{device.id} {device.device_kind}" for device in jax.devices()],
         "cores": str(os.cpu_count()),
         "precision": f"kernels in {double.dtype} (eps {double.eps:.1e}), JAX outside in {outside}",
@@ -83,7 +84,7 @@ def _version(library: str) -> str:
     try:
         return importlib.metadata.version(library)
     except importlib.metadata.PackageNotFoundError:
-        return "missing"
+        return "of unknown version" if _is_there(library) else "missing"  # a folder on the path has no version
 
 
 def _is_there(module: str) -> bool:

@@ -14,14 +14,15 @@ from specht.explorer.downloads import figure_csv, file_name
 from specht.explorer.state import TITLES, Page, to_address
 from specht.explorer.work import Answer
 from specht.report.figures import Plot
-from specht.report.html import Report, Table, fragment
-from specht.report.maths import formula
+from specht.report.html import Report, Table, fragment, prose
 from specht.report.scorecard import Section, claims_in_full, verdict_table
 
 TICK = "1s"
 """How often a page that waits looks for what is new."""
-_BUTTONS = ["zoom", "pan", "select", "lasso", "zoomIn", "zoomOut", "autoScale", "resetScale"]
-"""Of a figure, taken away: dragging and two clicks do the same, and what is left is the picture as a file."""
+PICTURES = ("svg", "png")
+"""What a figure can be saved as, besides its numbers."""
+_BUTTONS = ["toImage", "zoom", "pan", "select", "lasso", "zoomIn", "zoomOut", "autoScale", "resetScale"]
+"""Of a figure, taken away: they are seen by a mouse alone, and dragging and two clicks do the same. Those that save it stand below it."""
 
 
 def controls(page: Page, present: Mapping[str, Sequence[str]] | None = None) -> Any:
@@ -46,7 +47,7 @@ def header(complaints: Sequence[str], tabs: Any) -> mo.Html:
 def panel(name: str, elements: Mapping[str, Any], *more: Any) -> mo.Html:
     """The title of a page and its parameters, as many side by side as there is room for."""
     cells = "".join(f"<div>{element}</div>" for element in elements.values())
-    grid = mo.Html(f'<div class="specht"><h2>{escape(TITLES[name])}</h2></div><div class="specht controls">{cells}</div>')
+    grid = mo.Html(f'<div class="specht"><h2>{escape(TITLES[name])}</h2></div><div class="specht controls {name}">{cells}</div>')
     return mo.vstack([grid, *more])
 
 
@@ -81,31 +82,41 @@ def empty(sentence: str, command: str = "") -> mo.Html:
 def report_view(report: Report, labels: str = "") -> mo.Html:
     """A report: the answer, labels of its figures if there are any, the figures, the numbers, and the command that gives the same."""
     head = (
-        f'<div class="specht"><p class="answer">{formula(report.answer)}</p><p class="subtitle">{escape(report.subtitle)}</p></div>{labels}'
+        f'<div class="specht"><p class="answer">{prose(report.answer)}</p><p class="subtitle">{escape(report.subtitle)}</p></div>{labels}'
     )
     tail = f'<div class="specht"><h3>The same on the command line</h3>{_command(report.reproduce)}</div>'
-    return mo.vstack([mo.Html(head), *map(figure_view, report.plots), tables_view(report.tables), mo.Html(tail)], gap=1.5)
+    return mo.vstack([mo.Html(head), figures_view(report.plots), tables_view(report.tables), mo.Html(tail)], gap=1.5)
 
 
 def scorecard_view(claims: Sequence[Mapping[str, Any]], said: str) -> mo.Html:
     """All claims of a run with their verdicts."""
-    return mo.Html(f'<div class="specht"><p class="answer">{formula(said)}</p>{verdict_table(claims)}</div>')
+    return mo.Html(f'<div class="specht"><p class="answer">{prose(said)}</p>{verdict_table(claims)}</div>')
 
 
 def section_view(section: Section) -> mo.Html:
     """One experiment of a paper."""
-    head = f'<div class="specht"><h2>{escape(section.title)}</h2><p class="shown">{formula(section.shown)}</p></div>'
+    head = f'<div class="specht"><h2>{escape(section.title)}</h2><p class="shown">{prose(section.shown)}</p></div>'
     claims = mo.Html(f'<div class="specht">{claims_in_full(section.claims)}</div>')
-    return mo.vstack([mo.Html(head), claims, *map(figure_view, section.plots), tables_view(section.tables)], gap=1.5)
+    return mo.vstack([mo.Html(head), claims, figures_view(section.plots), tables_view(section.tables)], gap=1.5)
 
 
 def figure_view(plot: Plot) -> mo.Html:
-    """A figure, what it shows, and its numbers as a file; the figure itself has a button that saves its picture."""
+    """A figure, what it shows, and buttons that save its numbers and its picture."""
     plot.figure.update_layout(modebar={"remove": _BUTTONS, "bgcolor": "rgba(0,0,0,0)", "color": "#808890"}, dragmode=False)
     head = mo.Html(f'<div class="specht"><h3>{escape(plot.title)}</h3></div>')
-    caption = mo.Html(f'<div class="specht"><p class="caption">{formula(plot.caption)}</p></div>')
-    data = mo.download(partial(_encoded_csv, plot), filename=f"{file_name(plot.title)}.csv", mimetype="text/csv", label="Data (CSV)")
-    return mo.vstack([head, mo.as_html(plot.figure), caption, mo.hstack([data], justify="start")], gap=0.25)
+    caption = mo.Html(f'<div class="specht"><p class="caption">{prose(plot.caption)}</p></div>')
+    name = file_name(plot.title)
+    data = mo.download(partial(_encoded_csv, plot), filename=f"{name}.csv", mimetype="text/csv", label="Data (CSV)")
+    # The browser draws pictures itself, as it drew the figure: see picture.js.
+    pictures = (f'<button type="button" data-picture="{kind}" data-name="{name}">Picture ({kind.upper()})</button>' for kind in PICTURES)
+    saving = mo.Html(f'<div class="specht saving">{data}{"".join(pictures)}</div>')
+    kind = "specht-figure wide" if plot.wide else "specht-figure"
+    return mo.Html(f'<div class="{kind}">{mo.vstack([head, mo.as_html(plot.figure), caption, saving], gap=0.25)}</div>')
+
+
+def figures_view(plots: Sequence[Plot]) -> mo.Html:
+    """Figures below each other, small ones two by two where there is room."""
+    return mo.Html(f'<div class="specht-figures">{"".join(figure_view(plot).text for plot in plots)}</div>')
 
 
 def _encoded_csv(plot: Plot) -> bytes:

@@ -16,6 +16,8 @@ HEAD = (
 )
 """In the head of the page: figures of marimo fetch a typesetting program unless they find it there already, and as text it is not fetched.
 Should they ask for another one some day, the policy of the guard refuses it."""
+PICTURES = "picture.js"
+"""Beside it: what saves figures as pictures."""
 
 
 def serve(port: int | None, opened: Callable[[str], None]) -> None:
@@ -33,8 +35,10 @@ def serve(port: int | None, opened: Callable[[str], None]) -> None:
     listening = _listen(port)
     number = listening.getsockname()[1]
     token = secrets.token_urlsafe(24)
-    with resources.as_file(resources.files("specht.explorer").joinpath("app.py")) as notebook:
-        app = marimo.create_asgi_app(quiet=True, include_code=False, html_head=HEAD).with_app(path="", root=str(notebook)).build()
+    files = resources.files("specht.explorer")
+    head = f"{HEAD}<script>{files.joinpath(PICTURES).read_text(encoding='utf-8')}</script>"
+    with resources.as_file(files.joinpath("app.py")) as notebook:
+        app = marimo.create_asgi_app(quiet=True, include_code=False, html_head=head).with_app(path="", root=str(notebook)).build()
         config = uvicorn.Config(Guard(app, number, token), log_level="warning", access_log=False, server_header=False)
         server = uvicorn.Server(config)
         opened(f"http://{HOST}:{number}/?{TOKEN}={token}")

@@ -84,6 +84,7 @@ def _with_crossover(plot: Plot, result: Mapping[str, Any]) -> Plot:
         type="line", x0=crossover, x1=crossover, y0=0, y1=1, yref="paper", line={"color": GREY, "width": 1.2, "dash": "dot"}
     )
     # Of an annotation a logarithmic axis wants the logarithm, of a shape the number.
-    above = {"yref": "paper", "y": 1, "xanchor": "right", "yanchor": "top", "showarrow": False, "font": {"size": 13, "color": GREY}}
-    plot.figure.add_annotation(x=math.log10(crossover), text=f"L* = {crossover:.4g} ", **above)
+    # The largest eigenvalues and their bound run along the upper edge: below them there is room.
+    below = {"yref": "paper", "y": 0.85, "xanchor": "right", "yanchor": "top", "showarrow": False, "font": {"size": 13, "color": GREY}}
+    plot.figure.add_annotation(x=math.log10(crossover), text=f"L* = {crossover:.4g} ", **below)
     return dataclasses.replace(plot, caption=plot.caption + f" The vertical line is the crossover L* = {crossover:.4g}.")

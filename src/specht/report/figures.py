@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Mapping
 
 import numpy as np
@@ -77,13 +78,25 @@ def style_log_axes(figure: go.Figure, *, x: str, y: str) -> None:
     """Two logarithmic axes with names, a legend above them, and room for both."""
     figure.update_layout(_layout(height=400))
     figure.update_layout(
-        margin={"l": 60, "r": 12, "t": 30, "b": 50},
+        margin={"l": 66, "r": 12, "t": 30, "b": 50},  # on the left powers of ten and a name beside them
         legend={"orientation": "h", "x": 1, "xanchor": "right", "y": 1.02, "yanchor": "bottom", "bgcolor": CLEAR},
     )
     axis = {"type": "log", "dtick": 1, "gridcolor": "rgba(128,136,144,0.22)", "zeroline": False, "ticks": "outside", "tickcolor": GREY}
     axis |= {"tickfont": {"size": 12}}
     figure.update_xaxes(**axis, title={"text": x, "font": {"size": 13}})
     figure.update_yaxes(**axis, title={"text": y, "font": {"size": 13}}, exponentformat="power")
+
+
+def plain_ticks(low: float, high: float) -> dict[str, list]:
+    """Marks of a logarithmic axis that spans little: numbers in steps of one, two and five, written out.
+
+    >>> plain_ticks(0.03, 0.25)["ticktext"]
+    ['0.05', '0.1', '0.2']
+    """
+    powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    marks = [float(f"{step}e{power}") for power in powers for step in (1, 2, 5)]
+    shown = [mark for mark in marks if low <= mark <= high]
+    return {"tickvals": shown, "ticktext": [f"{mark:g}" for mark in shown]}
 
 
 def _layout(height: int) -> dict:

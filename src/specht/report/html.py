@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import re
 from collections.abc import Mapping, Sequence
 
 import jinja2
@@ -92,6 +93,15 @@ def fragment(part: str, *values: object) -> Markup:
     return Markup(getattr(_environment().get_template("parts.html.jinja").module, part)(*values))
 
 
+def prose(text: str) -> Markup:
+    r"""Text with formulas, in which no line ends between a number and its percent sign.
+
+    >>> prose("39.4 % of L^2")
+    Markup('39.4\xa0% of L<sup>2</sup>')
+    """
+    return Markup(re.sub(r"(?<=\d) (?=%)", "\xa0", formula(text)))
+
+
 @functools.cache
 def _environment() -> jinja2.Environment:
     environment = jinja2.Environment(
@@ -101,5 +111,5 @@ def _environment() -> jinja2.Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters["formula"] = formula
+    environment.filters["formula"] = prose
     return environment

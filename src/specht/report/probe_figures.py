@@ -90,7 +90,7 @@ def residual_plot(result: Mapping[str, Any], *, title: str, caption: str) -> Plo
                 hovertemplate="%{x}<br>%{customdata:.2g} of the spread<extra></extra>",
             )
     _style(figure, x="", y="residual at the readout")
-    figure.update_xaxes(type="category", categoryorder="array", categoryarray=names, showgrid=False)
+    _name_layers(figure, names)
     powers = range(-18, 1, 3)
     words = [f"1e{power}" if power else "1" for power in powers]
     figure.update_yaxes(type="log", range=[-18.5, 0.5], tickvals=[10.0**power for power in powers], ticktext=words)
@@ -117,7 +117,7 @@ def profile_plot(result: Mapping[str, Any], *, title: str, caption: str) -> Plot
         )
     figure.update_layout(barmode="stack", showlegend=True)
     _style(figure, x="", y="share of the variance in %")
-    figure.update_xaxes(type="category", showgrid=False)
+    _name_layers(figure, [name for name, _ in known])
     figure.update_yaxes(range=[0, 101])
     return Plot(figure, title, caption)
 
@@ -138,7 +138,7 @@ def adjacency_plot(result: Mapping[str, Any], *, title: str, caption: str) -> Pl
         hovertemplate="%{x}<br>%{y:.3f}<extra></extra>",
     )
     _style(figure, x="", y="adjacency score")
-    figure.update_xaxes(type="category", showgrid=False)
+    _name_layers(figure, names)
     figure.update_yaxes(range=[0, 1.03])
     return Plot(figure, title, caption)
 
@@ -166,6 +166,11 @@ def _steps(colours: Sequence[str]) -> list[tuple[float, str]]:
 def _linear(figure: go.Figure) -> None:
     for update in (figure.update_xaxes, figure.update_yaxes):
         update(type="linear", dtick=None, exponentformat="none")
+
+
+def _name_layers(figure: go.Figure, names: Sequence[str]) -> None:
+    """Layers along the horizontal axis, which makes as much room as their names need."""
+    figure.update_xaxes(type="category", categoryorder="array", categoryarray=list(names), showgrid=False, automargin=True)
 
 
 def _style(figure: go.Figure, *, x: str, y: str) -> None:

@@ -26,6 +26,8 @@ _INCH = 105
 _RESOLUTION = 200
 """Dots an inch of a PNG."""
 _DASHES = {"solid": "-", "dash": "--", "dot": ":", "dashdot": "-."}
+_VIRIDIS = "#440154"
+"""The first colour of a scale that Matplotlib has itself, and finer."""
 _MARKERS = {"line-ew-open": "_", "diamond-open": "D", "diamond": "D", "square": "s"}
 
 
@@ -64,10 +66,10 @@ def draw(plot: Plot, kind: str) -> bytes:
     axes.set_title(plot.title, fontsize=11)
     axes.spines[["top", "right"]].set_visible(False)
     if axes.get_legend_handles_labels()[1] and layout.showlegend is not False:
-        # Bars that lie fill the figure from side to side: there is no room among them.
-        lying = any(trace.type == "bar" and trace.orientation == "h" for trace in traces)
-        place = {"loc": "outside lower center", "ncols": 4} if lying else {}
-        (figure if lying else axes).legend(frameon=False, fontsize=8, **place)
+        # Images and bars that lie fill the figure from side to side: there is no room among them.
+        full = any(trace.type == "heatmap" or (trace.type == "bar" and trace.orientation == "h") for trace in traces)
+        place = {"loc": "outside lower center", "ncols": 4} if full else {}
+        (figure if full else axes).legend(frameon=False, fontsize=8, **place)
     content = io.BytesIO()
     figure.savefig(content, format=kind, dpi=_RESOLUTION, metadata={"Date": None} if kind == "svg" else None)
     return content.getvalue()
@@ -90,8 +92,7 @@ class _Stacks:
 
 def _draw_trace(axes: Axes, trace: Any, stacks: _Stacks | None = None) -> None:
     if trace.type == "heatmap":
-        image = axes.imshow(np.asarray(trace.z, dtype=float), vmin=trace.zmin, vmax=trace.zmax, cmap="viridis", interpolation="nearest")
-        axes.figure.colorbar(image, ax=axes)
+        _draw_image(axes, trace)
         return
     label = trace.name if trace.showlegend is not False and trace.name else "_hidden"
     if trace.type == "bar":
@@ -123,6 +124,19 @@ def _draw_trace(axes: Axes, trace: Any, stacks: _Stacks | None = None) -> None:
         "label": label,
     }
     axes.errorbar(x, y, yerr=_errors(trace.error_y), xerr=_errors(trace.error_x), elinewidth=1, capsize=2, **style)
+
+
+def _draw_image(axes: Axes, trace: Any) -> None:
+    from matplotlib.colors import LinearSegmentedColormap
+
+    stops = [(place, _colour(colour)) for place, colour in trace.colorscale or ()]
+    cmap = LinearSegmentedColormap.from_list("page", stops) if stops and stops[0][1] != _VIRIDIS else "viridis"
+    z = np.asarray(trace.z, dtype=float)
+    left, top = (0 if places is None or isinstance(places[0], str) else places[0] for places in (trace.x, trace.y))
+    edges = (left - 0.5, left + z.shape[1] - 0.5, top + z.shape[0] - 0.5, top - 0.5)  # of cells around whole numbers
+    image = axes.imshow(z, vmin=trace.zmin, vmax=trace.zmax, cmap=cmap, interpolation="nearest", extent=edges)
+    if trace.showscale is not False:
+        axes.figure.colorbar(image, ax=axes)
 
 
 def _draw_bars(axes: Axes, trace: Any, label: str, stacks: _Stacks | None) -> None:
@@ -173,7 +187,7 @@ def _errors(bars: Any) -> np.ndarray | None:
 
 def _colour(colour: Any) -> Any:
     """Plotly's colours as Matplotlib reads them."""
-    if isinstance(colour, str) and colour.startswith("rgba("):
-        red, green, blue, alpha = (float(part) for part in colour[5:-1].split(","))
-        return (red / 255, green / 255, blue / 255, alpha)
+    if isinstance(colour, str) and colour.startswith("rgb"):
+        red, green, blue, *alpha = (float(part) for part in colour[colour.index("(") + 1 : -1].split(","))
+        return (red / 255, green / 255, blue / 255, *alpha)
     return list(colour) if isinstance(colour, tuple) else colour

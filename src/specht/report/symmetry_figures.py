@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
-from specht.report.figures import CLEAR, GREY, SERIES_COLOURS, Plot, style_log_axes
+from specht.report.figures import CLEAR, GREY, SERIES_COLOURS, Plot, plain_ticks, style_log_axes
 from specht.report.symmetry_details import NULL_NAMES, null_models
 from specht.report.symmetry_tables import UNDEFINED, Corpus, defined, labels
 
@@ -257,8 +257,13 @@ def lag_plot(result: Mapping[str, Any], *, title: str, caption: str) -> Plot:
     lags = max((len(corpus["lags"]) for _, corpus in found), default=1)
     ticks = [tick for power in range(5) for tick in (10**power, 2 * 10**power, 5 * 10**power) if tick <= lags]
     figure.update_xaxes(tickvals=ticks, ticktext=list(map(str, ticks)))
-    figure.update_yaxes(range=[math.log10(bottom), math.log10(1.1 * top)], dtick=1 if top / bottom > 30 else "D2")
+    figure.update_yaxes(range=[math.log10(bottom), math.log10(1.1 * top)], **_marks(bottom, 1.1 * top))
     return Plot(figure, title, caption + more, wide=True)
+
+
+def _marks(low: float, high: float) -> dict[str, Any]:
+    """Powers of ten on an axis that spans several of them; on a shorter one they would be one or none."""
+    return {"dtick": 1} if high / low > 100 else plain_ticks(low, high)
 
 
 def _faint(colour: str) -> str:
@@ -309,6 +314,6 @@ def spectrum_plot(found: Mapping[str, Any], *, title: str, caption: str) -> Plot
         )
     style_log_axes(figure, x="eigenvalue / trace", y="share that is not larger")
     figure.update_layout(height=380, showlegend=True)
-    figure.update_xaxes(range=[math.log10(begin), math.log10(end)], exponentformat="power")
+    figure.update_xaxes(range=[math.log10(begin), math.log10(end)], exponentformat="power", **_marks(begin, end))
     figure.update_yaxes(type="linear", dtick=None, exponentformat="none", range=[0.0, 1.03])
     return Plot(figure, title, caption)

@@ -7,7 +7,7 @@ from typing import Any
 
 POINT_HEADER = ("learner", "T", "threshold m", "trials", "networks trained")
 FIT_HEADER = ("learner", "growth", "exponent", "R²: ln T · T", "AIC: log · power · linear")
-BOUND_HEADER = ("T", "samples from which the bound is below 1/2", "‖W_QK‖ of the head")
+BOUND_HEADER = ("T", "samples from which the bound is below 1/2", "norm of queries and keys in the head")
 PROFILE_HEADER = ("level", "share of E[f²]", "interval", "share of the variance")
 TRIED_HEADER = ("learner", "T", "m: successes of trials, in the order they were made")
 

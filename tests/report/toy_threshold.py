@@ -1,0 +1,31 @@
+"""Results of `specht threshold` made up in no time, for tests of its report."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import xarray
+
+from specht.lab.threshold_config import ThresholdConfig
+from specht.lab.threshold_job import ThresholdRun
+
+
+def found(m: float, state: str = "found"):
+    numbers = {"m": m, "low": 0.9 * m, "high": 1.1 * m, "log_stderr": 0.05, "curve_width": 0.2, "reached": float(state != "not reached")}
+    batches = {"size": [0.8 * m, 1.2 * m], "successes": [3.0, 8.0], "runs": [20.0, 9.0], "accuracy": [0.9, 1.0], "identified": [1.0, 1.0]}
+    fields = {name: ((), value) for name, value in numbers.items()} | {name: ("batch", np.array(v)) for name, v in batches.items()}
+    return xarray.Dataset(fields, coords={"what": "threshold", "state": state})
+
+
+def result_of(sizes: dict[str, list[tuple[int, float, str]]], **changes: Any) -> dict[str, Any]:
+    lengths = tuple(sorted({length for each in sizes.values() for length, _, _ in each}))
+    config = ThresholdConfig(function="and", lengths=lengths, learners=tuple(sizes), **changes)
+    run = ThresholdRun(config, [(name, length, found(m, state)) for name, each in sizes.items() for length, m, state in each])
+    return {"config": config.identity(), "seed": 0, "version": "0"} | run.summary()
+
+
+BOTH = {
+    "transformer": [(25, 31.0, "found"), (50, 42.0, "found"), (100, 53.0, "found"), (200, 64.0, "found")],
+    "perceptron-ntk": [(25, 125.0, "found"), (50, 250.0, "found"), (100, 500.0, "found"), (200, 900.0, "not reached")],
+}
