@@ -21,6 +21,10 @@ class StorageError(Exception):
     """A disk that does not take a file; the command line says so and ends with code 1."""
 
 
+class WorkError(Exception):
+    """A job that failed through no fault of its input; the command line says so and ends with code 1."""
+
+
 def unknown_choice(what: str, given: object, choices: Iterable[str]) -> InputError:
     """The error for a name outside a list, with the nearest name suggested.
 

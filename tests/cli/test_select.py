@@ -121,7 +121,35 @@ def test_defaults_of_the_configuration():
     assert SelectConfig(code=code).digest() == config.digest()
 
 
+def test_short_sequences_and_repeated_supports_are_tested_once():
+    config = SelectConfig(length=3, support=1, test_supports=(2, 2, 1))
+    assert (config.lengths, config.supports) == ((4, 5, 6), (2,))
+    many = SelectConfig(length=60, support=1, test_lengths=(), test_supports=(55,)).code_dimension()
+    assert many is not None
+    assert many >= 55
+
+
+def test_what_was_trained_stays_when_a_later_training_fails(monkeypatch, tmp_path, capsys):
+    from specht.lab import select_job
+
+    whole, calls = select_job.train_one, []
+
+    def without_memory(setting, seed):
+        calls.append(seed)
+        if len(calls) == 2:
+            raise MemoryError("no room")
+        return whole(setting, seed)
+
+    monkeypatch.setattr(select_job, "train_one", without_memory)
+    assert main([flag for flag in SGD if flag not in ("--code", "24")]) == 1
+    said = capsys.readouterr().err.splitlines()[-1]
+    assert "failed (MemoryError: no room); what was finished is kept" in said
+    assert len(list(tmp_path.glob("specht-results/select-*/jobs/*.json"))) == 1
+
+
 BAD_INPUT = {
+    "select --learning-rate inf": "--learning-rate must be",
+    "select --codes stochastic --optimiser sgd --learning-rate 6": "take a rate below 2q = 6",
     "select --support 50": "--length 50 and --support 50 leave nothing to select from: choose fewer positions than there are.",
     "select --length 9 --test-lengths 3": "--test-lengths 3 and --support 3 leave nothing to select from",
     "select --length 9 --test-supports 9": "--length 9 and --test-supports 9 leave nothing to select from",
@@ -136,7 +164,7 @@ BAD_INPUT = {
     "select --steps 0": "--steps must be greater than or equal to 1, got '0'.",
     "select mine": "'mine' belongs to no flag",
     "select --codes one-hot --optimiser sgd --length 8 --support 2 --dimension 2 --steps 60 --seeds 1 --learning-rate 300": (
-        "Learning rate 300 diverges by step"
+        "At learning rate 300 gradient descent does not come to rest"
     ),
 }
 

@@ -152,9 +152,6 @@ def test_one_hot_training_follows_the_exact_dynamics():
     setting = SelectionTraining(task=task, codes="one-hot", learning_rate=1.0, steps=300, batch=256, records=12, n_test=2)
     exact = one_hot_dynamics(8, 2, 3, learning_rate=1.0, steps=300, records=12)
     found = [train_selection(setting, seed).model for seed in seeds]
-    scores = np.array(
-        [np.trace(model.keys[3:, 3:]) / 7 - (model.keys[3:, 3:].sum() - np.trace(model.keys[3:, 3:])) / 56 / 7 for model in found]
-    )
     scores = np.array([np.diag(each := np.asarray(model.keys)[3:, 3:]).mean() - (each.sum() - np.trace(each)) / 56 for model in found])
     values = np.array([np.diag(np.asarray(model.values)[:, :3]).mean() for model in found])
     for measured, expected in ((scores, exact.score[-1]), (values, exact.value[-1])):

@@ -67,8 +67,29 @@ def test_two_numbers_are_the_full_matrices(sizes):
         assert loss == pytest.approx(found.loss[place], abs=1e-12)
 
 
-def test_the_gradient_of_the_oracle_is_one():
-    """Finite differences of the loss that the descent above goes down."""
+def test_rates_below_the_edge_come_to_rest_and_others_would_not():
+    """What the refusal at 2q rests on: the recursion by hand, on either side of it."""
+
+    def end(rate, T=10.0, q=2.0, d=3.0):
+        score = v = 0.0
+        for _ in range(200_000):
+            A = q * np.exp(score) / (q * np.exp(score) + T - q)
+            off, rest = (v * A - 1) / q, v * (1 - A) / (T - q)
+            score, v = score - rate * d / (T - 1) * A * (1 - A) * v * (off - rest), v - rate * (A * off + (1 - A) * rest)
+        return d / 2 * ((v * A - 1) ** 2 / q + (v * (1 - A)) ** 2 / (T - q))
+
+    assert end(3.9) < 1e-4
+    assert end(5.0) > 0.02
+
+
+@pytest.mark.parametrize("length", [4, 5, 6, 50])
+def test_times_are_never_negative(length):
+    found = phases(length, 3, 5, learning_rate=1.0)
+    assert 0 < found.value <= found.attention <= found.tail
+    assert time_of_loss(5 / 6 * (1 - 3 / length), length, 3, 5, 1.0) == pytest.approx(length)
+
+
+def test_the_loss_of_the_oracle_is_the_one_of_the_formula():
     task = Selection(6, 2, 2)
     (first, *_, last) = gradient_descent(task, 0.5, 40)
     W, V1, _, _ = last
@@ -166,10 +187,13 @@ def test_the_width_bound_is_reached_by_the_best_projection():
 @pytest.mark.parametrize(
     ("call", "sentence"),
     [
-        (lambda: one_hot_dynamics(10, 2, 3, learning_rate=40.0, steps=5000), "At learning rate 40 gradient descent diverges"),
+        (lambda: one_hot_dynamics(10, 2, 3, learning_rate=40.0, steps=5000), "At learning rate 40 gradient descent does not come to rest"),
         (lambda: one_hot_dynamics(10, 2, 3, learning_rate=0.0, steps=10), "learning_rate must be a finite number above 0"),
         (lambda: one_hot_dynamics([10, 2], 3, 3, learning_rate=1.0, steps=10), "length must be above the support 3, got 10, 2"),
-        (lambda: time_of_loss(1.0, 10, 2, 3, 1.0), "loss must lie between 0 and that of the predictor zero"),
+        (lambda: one_hot_dynamics(10, 2, 3, learning_rate=4.0, steps=10), "take a rate below 2q = 4"),
+        (lambda: time_of_loss(1.0, 10, 2, 3, 1.0), "loss must lie between 0 and the least one of uniform attention"),
+        (lambda: time_of_loss(0.61, 10, 2, 3, 1.0), "loss must lie between 0 and the least one of uniform attention"),
+        (lambda: time_of_mass(0.1, 10, 2, 3, 1.0), "mass must lie from q/T"),
         (lambda: width_needed(1.0, 10, 2, 3), "share must be a finite number"),
     ],
 )

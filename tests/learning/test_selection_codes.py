@@ -141,5 +141,5 @@ def test_codes_that_are_too_small_are_told():
 
 def test_a_rate_that_diverges_is_told():
     pool = draw_pool(np.random.default_rng(0), 12, 2, 24, 50)
-    with pytest.raises(InputError, match="At learning rate 90 gradient descent diverges"):
+    with pytest.raises(InputError, match="At learning rate 90 gradient descent does not come to rest"):
         stochastic_dynamics(pool, 3, learning_rate=90.0, steps=400)

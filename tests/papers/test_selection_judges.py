@@ -90,6 +90,7 @@ def two_numbers(query, end, others=1.0):
     curves = {name: ("step", [0.8, end]) for name in ("loss", "score_stderr", "value_stderr", "loss_stderr")}
     curves |= {name: ("step", [0.0, 1.0]) for name in ("score", "value")}
     curves["other"] = ("length", others * np.array([rise(length, 3.0) for length in LENGTHS]) / (1.2 + 0.02 * STEPS[-1]))
+    curves["other_stderr"] = ("length", [1e-4] * len(LENGTHS))
     given = {"query": query, "length": 50, "code": 64, "steps": 100, "rate": 1.0, "draws": 100, "seed": 0}
     return made("dynamics", curves, {"step": [0, 100], "length": LENGTHS}, **given)
 
@@ -116,11 +117,11 @@ def nets(excess=1.02, least=1.0, wide=0.001):
     return found
 
 
-def codes(power=0.0, growth=1.0, larger=0.01, smaller=0.1):
+def codes(power=0.0, factor=5.5, growth=1.0, larger=0.01, smaller=0.1):
     found = []
     for length in (25, 100, 400, 1600):
         for seed in range(3):
-            size = (15 + 5.5 * np.log(length)) * (length / 25) ** power + 0.2 * (seed - 1)
+            size = (15 + factor * np.log(length)) * (length / 25) ** power + 0.2 * (seed - 1)
             found.append(made("smallest", {"code": size, "width": 4.9 * length**growth}, length=length, draws=10, seed=seed))
     for factor, share in ((1.5, larger), (0.7, smaller)):
         found.append(made("reached", {"code": 40.0, "share": share, "least": share}, length=50, factor=factor, draws=10, steps=10, seed=0))
@@ -164,7 +165,7 @@ CASES = {
     "selection.t2-noise": (reduced, {"power": 0.2}),
     "selection.t2-close": (reduced, {"own": 1.02}),
     "selection.t2-dual-query": (reduced, {"plateau": 0.05}),
-    "selection.t3-lengths": (longer, {"far": 25.0}),
+    "selection.t3-lengths": (longer, {"falls": 0.0}),
     "selection.t3-two-numbers": (longer, {"others": 0.8}),
     "selection.fcn-bound": (nets, {"least": 0.97}),
     "selection.fcn-tight": (nets, {"excess": 1.2}),
@@ -184,6 +185,7 @@ CASES = {
     "selection.f5-near-floor": (by_adam, {"near": 0.08}),
     "selection.f5-advantage": (by_adam, {"far": 6.0}),
     "selection.log-length": (codes, {"power": 0.4}),
+    "selection.log-law": (codes, {"power": 0.2, "factor": 0.0}),
     "selection.separation": (codes, {"growth": 0.1}),
     "selection.smallest-codes": (codes, {"smaller": 0.015}),
     "selection.symmetry-task": (profiles, {"apart": 0.04}),

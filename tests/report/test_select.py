@@ -34,9 +34,10 @@ def test_the_answer_tells_what_is_learnt_and_how_far():
     assert learnt == "With stochastic codes attention learns the task: 1.2 % of the loss of answering zero, and 3.6 % at length 100."
     assert "fixed codes attention learns the task: 1.1 % of the loss of answering zero, and 36.0 % at length 100." in fixed
     assert "needs 245 units in its first layer" in width
-    assert "this attention has a width of 69." in width
+    assert "this attention got there with a width of 69." in width
     slow = answer(result(train=[entry(0.5, 0.5, step=10)], lengths=[]))
     assert slow[0] == "With stochastic codes attention has not learnt the task: 60.0 % of the loss of answering zero."
+    assert "this attention" not in slow[-1]
 
 
 @pytest.mark.parametrize("optimiser", ["adam", "sgd"])

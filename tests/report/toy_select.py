@@ -23,6 +23,7 @@ def result(**changes):
         "matrices": {kind: {"keys_cosine": 0.99, "values_cosine": 0.98, "off_block": 0.001} for kind in ("stochastic", "fixed")},
         "theory": None,
         "network_width": 245,
+        "network_share": 0.02,
         "attention_width": 69,
         "seeds": 3,
         "codes": ["stochastic", "fixed"],

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 import cyclopts
 
 import specht
-from specht.errors import InputError, NoLimitError, StorageError, unknown_choice
+from specht.errors import InputError, NoLimitError, StorageError, WorkError, unknown_choice
 
 DONE, FAILED, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
 OWN_DATA = "predict-data"
@@ -106,7 +106,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BrokenPipeError:  # whoever read the output has gone: nothing to say, and nobody to say it to
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         return FAILED
-    except StorageError as error:
+    except (StorageError, WorkError) as error:
         print(f"specht: {error}", file=sys.stderr)
         return FAILED
     except KeyboardInterrupt:

@@ -61,12 +61,12 @@ def _compute(config: SelectConfig, work: WorkFlags, origin: Origin) -> Outcome:
 
 @contextlib.contextmanager
 def _removed_if_bad(folder: Path) -> Iterator[None]:
-    """Leave nothing behind if the input turns out to be bad."""
+    """Leave nothing behind if the input turns out to be bad; trainings that have come to their end stay."""
     before = folder.exists()
     try:
         yield
     except InputError:
-        if not before:
+        if not before and not any(folder.glob("*.json")):
             shutil.rmtree(folder, ignore_errors=True)
         raise
 

@@ -9,7 +9,6 @@ from cyclopts import Parameter
 from specht.cli.output import OutputFlags, Progress, print_table
 from specht.cli.run import Origin, Outcome, data_writers, run_command
 from specht.cli.workers import WorkFlags
-from specht.errors import StorageError
 from specht.lab.threshold_config import ThresholdConfig, ThresholdFlags
 
 FILES = {"report": "report.html", "data": "threshold.nc", "csv": "threshold.csv"}
@@ -54,9 +53,7 @@ def _compute(config: ThresholdConfig, work: WorkFlags, output: OutputFlags, orig
     archive = Archive(work.folder(output.out))
     jobs = jobs_of(config)
     with store.begun("threshold", config, origin.folder), Progress("threshold") as progress:
-        done = sweep(jobs, archive, work.places(archive.folder), attempts=1, progress=progress)
-    if done.failures:
-        raise StorageError(f"{done.failures[0].job} failed: {done.failures[0].error}")
+        sweep(jobs, archive, work.places(archive.folder), attempts=1, progress=progress).raise_failure()
     found = {(job.arguments["learner"], job.arguments["length"]): archive.load(job) for job in jobs}
     order = [(learner, length) for learner in config.learners for length in sorted(config.lengths)]
     run = ThresholdRun(config, [(*key, data) for key in order if (data := found[key]) is not None])

@@ -14,6 +14,7 @@ which samples that are evaluated in several blocks see several draws.
 
 from __future__ import annotations
 
+import math
 from typing import Any, Literal, TypeAlias, get_args
 
 import equinox as eqx
@@ -129,6 +130,13 @@ class SelectionModel(eqx.Module):
         return signs.astype(jnp.float32) / np.float32(np.sqrt(m))
 
     @property
+    def longest(self) -> int | None:
+        """Most positions that there are codes for; stochastic ones are drawn for as many as it takes."""
+        if self.codes == "one-hot":
+            return self.keys.shape[0] - len(self.values)
+        return None if self.signs is None else self.signs.shape[1]
+
+    @property
     def multiplications(self) -> int:
         """For one sample, about: what a training is cut into slices by."""
         return self.keys.size * 4
@@ -163,7 +171,9 @@ def rows_of(tokens: np.ndarray, chosen: np.ndarray, room: int | None = None, dra
     >>> rows_of(np.ones((1, 2, 1)), np.array([[1]]), room=2).tolist()
     [[1.0, 1.0, 1.0, -1.0, 0.0]]
     """
-    (n, q), numbers = chosen.shape, tokens[0].size
+    (n, q), numbers = chosen.shape, math.prod(tokens.shape[1:])
+    if room is not None and q > room:
+        raise InputError(f"The model has room for {room} chosen positions, and {q} were given: choose fewer, or train with more room.")
     rows = np.full((n, numbers + (q if room is None else room) + 1), NOBODY, np.float32)
     rows[:, :numbers], rows[:, numbers : numbers + q], rows[:, -1] = tokens.reshape(n, -1), chosen, draws
     return rows

@@ -163,6 +163,13 @@ def as_function(model: SelectionModel, seed: int = 0) -> Callable[[Any, Any], np
     key, call = jax.random.key(seed), eqx.filter_jit(selection_forward)
 
     def function(tokens: Any, chosen: Any) -> np.ndarray:
+        shapes = np.shape(tokens), np.shape(chosen)
+        if tuple(map(len, shapes)) != (3, 2) or shapes[0][0] != shapes[1][0]:
+            raise InputError(f"The model takes sequences (n, T, d) and as many sets (n, q), got shapes {shapes[0]} and {shapes[1]}.")
+        if model.longest is not None and shapes[0][1] > model.longest:
+            raise InputError(f"The model has codes for {model.longest} positions, and sequences have {shapes[0][1]}: give shorter ones.")
+        if not len(tokens):
+            return np.zeros((0, len(model.values)))
         rows = rows_of(np.asarray(tokens, np.float32), np.asarray(chosen), model.room)
         filled = np.resize(rows, (-(-len(rows) // _TOGETHER) * _TOGETHER, rows.shape[1]))  # one program for any number of sequences
         values = [np.asarray(call(model, block, key), np.float64) for block in np.split(filled, len(filled) // _TOGETHER)]

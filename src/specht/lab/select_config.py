@@ -37,7 +37,7 @@ class SelectConfig(Config):
     """The code of a set: product one with each of its members (dual), or their sum."""
     optimiser: Literal["adam", "sgd"] = "adam"
     """sgd begins from zero and follows the exact dynamics, adam is faster and begins from small random numbers."""
-    learning_rate: Annotated[float, Field(gt=0)] | None = None
+    learning_rate: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = None
     """0.01 for adam, falling to zero; 1 for sgd, constant; unless given."""
     schedule: Literal["constant", "cosine"] | None = None
     """Of the learning rate: constant for sgd and cosine for adam unless given."""
@@ -65,7 +65,13 @@ class SelectConfig(Config):
         """Test lengths, in increasing order; one-hot codes know none but their own."""
         if self.test_lengths is not None:
             return tuple(sorted(set(self.test_lengths) - {self.length}))
-        return tuple(self.length * part // 4 for part in (5, 6, 7, 8)) if self.has_random_codes else ()
+        usual = {self.length * part // 4 for part in (5, 6, 7, 8)} if self.has_random_codes else set()
+        return tuple(sorted(usual - {self.length}))
+
+    @property
+    def supports(self) -> tuple[int, ...]:
+        """Test supports, in increasing order."""
+        return tuple(sorted(set(self.test_supports) - {self.support}))
 
     @property
     def has_random_codes(self) -> bool:
@@ -87,7 +93,7 @@ class SelectConfig(Config):
 
         longest, most = max(self.length, *self.lengths, 0), max(self.support, *self.test_supports, 0)
         if self.code is None:
-            return code_needed(longest, self.support)
+            return max(code_needed(longest, self.support), most)
         if self.code < most:
             raise InputError(f"--code {self.code} is less than the {most} positions that are chosen at once: take a larger dimension.")
         check_code(self.length, self.support, self.code)
@@ -97,7 +103,7 @@ class SelectConfig(Config):
         """Of the trainings, one for every kind of codes, as JSON holds them."""
         common = {"length": self.length, "support": self.support, "dimension": self.dimension, "query": self.query}
         common |= {"optimiser": self.optimiser, "learning_rate": self.rate, "schedule": self.shape, "steps": self.steps}
-        common |= {"batch": self.batch, "n_test": self.n_test, "supports": [*self.test_supports]}
+        common |= {"batch": self.batch, "n_test": self.n_test, "supports": [*self.supports]}
         code, found = self.code_dimension(), []
         for kind in self.codes:
             random = kind != "one-hot"

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import xarray
 
-from specht.errors import InputError
+from specht.errors import StorageError
 from specht.lab.archive import Archive
 from specht.lab.csv_text import csv_text
 from specht.lab.executors import Places
@@ -83,10 +83,11 @@ class SelectRun:
             "trivial": task.trivial_loss,
             "train": train,
             "lengths": [{"T_test": T} | _entry(self._ends(f"T={T}")) for T in config.lengths],
-            "supports": [{"q_test": q, "trivial": task.dimension / (2 * q)} | _entry(self._ends(f"q={q}")) for q in config.test_supports],
+            "supports": [{"q_test": q, "trivial": task.dimension / (2 * q)} | _entry(self._ends(f"q={q}")) for q in config.supports],
             "matrices": ends,
             "theory": self.theory,
             "network_width": int(width_needed(SHARE, *sizes)),
+            "network_share": SHARE,
             "attention_width": None if self.code is None else self.code + task.dimension,
             "seeds": config.seeds,
             "codes": list(config.codes),
@@ -126,17 +127,17 @@ def run_select(config: SelectConfig, archive: Archive, places: Places, progress:
         setting["codes"]: [Job.of(f"{__name__}:train_one", setting=setting, seed=config.seed + place) for place in range(config.seeds)]
         for setting in settings
     }
+    theory = _theory(config, settings)  # it refuses what cannot be trained, before hours of training
     done = sweep([job for each in jobs.values() for job in each], archive, places, attempts=1, progress=progress)
-    if done.failures:
-        raise InputError(done.failures[0].error.removeprefix("InputError: "))
+    done.raise_failure()
     trainings = {kind: [_loaded(archive, job) for job in each] for kind, each in jobs.items()}
-    return SelectRun(config, config.code_dimension(), trainings, _theory(config, settings))
+    return SelectRun(config, config.code_dimension(), trainings, theory)
 
 
 def _loaded(archive: Archive, job: Job) -> xarray.Dataset:
     found = archive.load(job)
     if found is None:
-        raise InputError(f"The result of {job} was damaged after it was computed: give the same command again.")
+        raise StorageError(f"The result of {job} was damaged after it was computed: give the same command again.")
     return found
 
 

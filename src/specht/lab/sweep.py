@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Iterable
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, CancelledError, Future, wait
 
+from specht.errors import InputError, WorkError
 from specht.lab.archive import Archive
 from specht.lab.executors import Computed, Place, Places, compute, describe
 from specht.lab.jobs import Job
@@ -46,6 +47,16 @@ class Sweep:
     elsewhere: int
     """Done meanwhile by another process."""
     failures: tuple[Failure, ...]
+
+    def raise_failure(self) -> None:
+        """Raise the first failure, if there is one: bad input in its own words, anything else with the job that it befell."""
+        if not self.failures:
+            return
+        job, error = self.failures[0].job, self.failures[0].error
+        kind, _, sentence = error.partition(": ")
+        if kind == InputError.__name__:
+            raise InputError(sentence)
+        raise WorkError(f"{job} failed ({error}); what was finished is kept, and the same command goes on from there.")
 
 
 def sweep(

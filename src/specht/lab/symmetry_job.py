@@ -153,10 +153,7 @@ def _trained(prepared: Prepared, path: Path) -> Prepared:
 
 def _do(jobs: list[Job], archive: Archive, places: Places, progress: Callable[[int, int], None] | None) -> None:
     """Have the jobs done; what is wrong with a corpus is said as it is anywhere else."""
-    done = sweep(jobs, archive, places, progress=progress)
-    if done.failures:
-        kind, _, sentence = done.failures[0].error.partition(": ")
-        raise InputError(sentence) if kind == InputError.__name__ else RuntimeError(done.failures[0].error)
+    sweep(jobs, archive, places, progress=progress).raise_failure()
 
 
 def _census(jobs: list[Job], archive: Archive) -> Census:

@@ -30,9 +30,6 @@ import numpy as np
 
 from specht.errors import InputError, finite_number, whole_number
 
-_DIVERGED = 1e3
-"""A loss this many times the one at the start does not come back."""
-
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Dynamics:
@@ -83,17 +80,14 @@ def one_hot_dynamics(length: Any, support: int, dimension: int, *, learning_rate
     ([0, 1, 14, 208, 3000], [[0.75, 0.7411, 0.6619, 0.0966, 0.0027], [0.75, 0.75, 0.75, 0.7498, 0.7487]])
     """
     length, q, d = _sizes(length, support, dimension)
-    rate, steps = finite_number("learning_rate", learning_rate, above=0.0), whole_number("steps", steps, 1)
+    rate, steps = checked_rate(learning_rate, q), whole_number("steps", steps, 1)
     at = recorded_steps(steps, records)
     import jax
 
     with jax.enable_x64(True):
         arrays = [np.asarray(each, np.float64) for each in np.broadcast_arrays(length, rate, q, d)]
         score, value = (np.moveaxis(np.asarray(each), 0, -1) for each in _descend()(*arrays, at))
-    with np.errstate(over="ignore", invalid="ignore"):  # of what diverges, which is refused below
-        loss = population_loss(score, value, length[..., None], q, d)
-    refuse_divergence(loss, d / (2 * q), rate, f"2q = {2 * q}")
-    return Dynamics(at, score, value, loss)
+    return Dynamics(at, score, value, population_loss(score, value, length[..., None], q, d))
 
 
 def best_value(mass: Any, length: Any, support: Any) -> np.ndarray:
@@ -114,22 +108,24 @@ def time_of_mass(mass: Any, length: Any, support: Any, dimension: Any, learning_
     >>> float(np.round(time_of_mass(0.5, 10**6, 3, 5, learning_rate=1.0) / 1e10, 3))
     20.002
     """
-    T, q = np.asarray(length, float), np.asarray(support, float)
+    T, q, A = np.asarray(length, float), np.asarray(support, float), np.asarray(mass, float)
+    if np.any(q / T * (1 - 1e-12) > A) or np.any(A >= 1):
+        raise InputError(f"mass must lie from q/T, where attention begins, to below one, got {mass!r}.")
 
     def passed(A: Any) -> Any:
         outer = (T - q) ** 2 * (2 * A - 1) / (2 * (1 - A) ** 2)
         return outer + 2 * q * (T - q) * np.log(A / (1 - A)) + q**2 * (2 * A - 1) / (2 * A**2)
 
-    slow = (T - 1) / (learning_rate * np.asarray(dimension, float) * (T - q)) * (passed(np.asarray(mass, float)) - passed(q / T))
+    slow = (T - 1) / (learning_rate * np.asarray(dimension, float) * (T - q)) * (passed(A) - passed(q / T))
     return T / learning_rate + slow
 
 
 def time_of_loss(loss: Any, length: Any, support: Any, dimension: Any, learning_rate: float) -> np.ndarray:
     """Steps until the loss is this small, by the same closed form."""
-    q, r = np.asarray(support, float), 2 * np.asarray(loss, float) / dimension
-    if np.any(r * q >= 1) or np.any(r <= 0):
-        raise InputError(f"loss must lie between 0 and that of the predictor zero, d/2q, got {loss!r}.")
-    ratio = np.sqrt(r * (np.asarray(length, float) - q) / (1 - r * q))  # (1 - A) / A
+    T, q, r = np.asarray(length, float), np.asarray(support, float), 2 * np.asarray(loss, float) / dimension
+    if np.any(r * q > (1 - q / T) * (1 + 1e-12)) or np.any(r <= 0):
+        raise InputError(f"loss must lie between 0 and the least one of uniform attention, d(T - q)/2qT, got {loss!r}.")
+    ratio = np.sqrt(r * (T - q) / (1 - r * q))  # (1 - A) / A
     return time_of_mass(1 / (1 + ratio), length, support, dimension, learning_rate)
 
 
@@ -142,13 +138,13 @@ def phases(length: Any, support: int, dimension: int, learning_rate: float) -> P
     T, q, d = _sizes(length, support, dimension)
     given = (T, q, d, finite_number("learning_rate", learning_rate, above=0.0))
     # The tail is reached where t L = (T - 1) / 4 eta to a tenth; t L falls towards it, so one bisection in log(1 - A) finds it.
-    low, high = np.full(T.shape, -40.0), np.full(T.shape, np.log(0.5))
+    low, high = np.full(T.shape, -40.0), np.log(np.minimum(0.5, 1 - q / T))
     for _ in range(80):
         middle = (low + high) / 2
         mass = -np.expm1(middle)
         far = time_of_mass(mass, *given) * best_loss(mass, T, q, d) > 1.1 * asymptote(1.0, T, given[3])
         low, high = np.where(far, low, middle), np.where(far, middle, high)
-    return Phases(T / given[3], time_of_mass(0.5, *given), time_of_mass(-np.expm1(low), *given))
+    return Phases(T / given[3], time_of_mass(np.maximum(0.5, q / T), *given), time_of_mass(-np.expm1(low), *given))
 
 
 def asymptote(step: Any, length: Any, learning_rate: float) -> np.ndarray:
@@ -185,13 +181,15 @@ def recorded_steps(steps: int, records: int) -> np.ndarray:
     return np.concatenate([[0], grid])
 
 
-def refuse_divergence(loss: np.ndarray, trivial: Any, rate: float, edge: str) -> None:
-    """The error for a learning rate at which gradient descent runs away."""
-    if not np.isfinite(loss).all() or (loss > _DIVERGED * trivial).any():
+def checked_rate(learning_rate: float, support: int) -> float:
+    """A learning rate at which gradient descent can come to rest: the curvature along the values rises to 1/q."""
+    rate, edge = finite_number("learning_rate", learning_rate, above=0.0), 2 * support
+    if rate >= edge:
         raise InputError(
-            f"At learning rate {rate:g} gradient descent diverges: the curvature along the values rises to 1/q as attention finds the "
-            f"tokens, so take a rate below {edge}."
+            f"At learning rate {rate:g} gradient descent does not come to rest: the curvature along the values rises to 1/q as attention "
+            f"finds the tokens, so take a rate below 2q = {edge}."
         )
+    return rate
 
 
 def _sizes(length: Any, support: Any, dimension: Any) -> tuple[np.ndarray, int, int]:

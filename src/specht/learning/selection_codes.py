@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from specht.errors import InputError, finite_number, whole_number
-from specht.learning.selection import Dynamics, recorded_steps, refuse_divergence
+from specht.learning.selection import Dynamics, checked_rate, recorded_steps
 from specht.sequences.codes import dual_code
 
 _AT_ONCE = 2**24
@@ -107,7 +107,7 @@ def stochastic_dynamics(pool: Pool, dimension: int, *, learning_rate: float, ste
         groups: parts of the pool that go their own way; their means have standard errors.
     """
     d, steps = whole_number("dimension", dimension, 1), whole_number("steps", steps, 1)
-    rate, groups = finite_number("learning_rate", learning_rate, above=0.0), whole_number("groups", groups, 1, len(pool.products))
+    rate, groups = checked_rate(learning_rate, pool.support), whole_number("groups", groups, 1, len(pool.products))
     each = len(pool.products) // groups
     at = recorded_steps(steps, records)
     import jax
@@ -116,7 +116,6 @@ def stochastic_dynamics(pool: Pool, dimension: int, *, learning_rate: float, ste
         products = pool.products[: each * groups].reshape(groups, each, -1)
         found = _descend()(products, np.float64(rate), np.float64(d), np.float64(pool.code), at, pool.support)
         score, value, loss = (np.asarray(part) for part in found)  # (groups, records)
-    refuse_divergence(loss, d / (2 * pool.support), rate, f"2q = {2 * pool.support}")
     errors = [part.std(axis=0, ddof=1) / math.sqrt(groups) if groups > 1 else None for part in (score, value, loss)]
     return Dynamics(at, score.mean(axis=0), value.mean(axis=0), loss.mean(axis=0), *errors)
 

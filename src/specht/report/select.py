@@ -23,7 +23,7 @@ class Trainings(Protocol):
 def select_report(result: Mapping[str, Any], run: Trainings, *, reproduce: str, made_with: Mapping[str, str]) -> Report:
     """The report on the result of one run."""
     several = "Means over seeds with standard errors." if result["seeds"] > 1 else "One seed, so without errors."
-    exact = " The dashed line is exact: population gradient descent on two numbers." if result["theory"] else ""
+    exact = f" The dashed line is gradient descent on two numbers{_over(result['theory'])}." if result["theory"] else ""
     plots = [time_plot(result, inverse=False, title="Loss", caption=f"On fresh samples of the length of training. {several}{exact}")]
     if result["optimiser"] == "sgd":
         words = f"A straight line is a loss that falls as one over time.{exact}"
@@ -45,6 +45,13 @@ def select_report(result: Mapping[str, Any], run: Trainings, *, reproduce: str, 
         reproduce=reproduce,
         made_with=made_with,
     )
+
+
+def _over(theory: Mapping[str, Any]) -> str:
+    """What the two numbers were averaged over, with the scatter that it leaves."""
+    if theory["stderr"] is None:
+        return ", exactly"
+    return f" over a pool of draws of codes, to {theory['stderr'][-1] / theory['loss'][-1]:.1%} of the loss at the end"
 
 
 def _matrices(result: Mapping[str, Any], run: Trainings) -> list[Plot]:

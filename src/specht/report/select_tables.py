@@ -58,12 +58,14 @@ def matrix_rows(result: Mapping[str, Any]) -> list[list[str]]:
 def answer(result: Mapping[str, Any]) -> list[str]:
     """What came out, in sentences."""
     said = [_learnt(result, kind) for kind in result["codes"]]
-    said.append(
-        f"Whatever it computes, a fully connected network needs {result['network_width']} units in its first layer to get below 2 % of "
-        "the loss of answering zero"
-        + (f"; this attention has a width of {result['attention_width']}." if result["attention_width"] is not None else ".")
+    needed = (
+        f"Whatever it computes, a fully connected network needs {result['network_width']} units in its first layer to get below "
+        f"{result['network_share']:.0%} of the loss of answering zero"
     )
-    return said
+    gets_there = [kind for kind in result["codes"] if result["train"][-1][kind] < result["network_share"] * result["trivial"]]
+    if result["attention_width"] is not None and any(kind != "one-hot" for kind in gets_there):
+        needed += f"; this attention got there with a width of {result['attention_width']}"
+    return [*said, f"{needed}."]
 
 
 def _learnt(result: Mapping[str, Any], kind: str) -> str:
