@@ -279,7 +279,7 @@ def test_other_processes_give_the_same_numbers(tmp_path, place):
         places: Places = partial(local_processes, 2)
         if place == "dask":
             distributed = pytest.importorskip("distributed")
-            cluster = distributed.LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None)
+            cluster = distributed.LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address="127.0.0.1:0")
             places = partial(dask_cluster, stack.enter_context(cluster).scheduler_address)
         others = run_symmetry(prepared, settings, place == "dask", Archive(tmp_path / "others"), places)
     assert others == alone

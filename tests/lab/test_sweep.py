@@ -159,7 +159,7 @@ def test_a_dask_cluster_that_loses_a_worker_gives_the_same_bytes(tmp_path, undis
             sys.path.append(folder)
 
     folder = str(Path(sample_jobs.__file__).parent)
-    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None, host="127.0.0.1") as cluster:
+    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address="127.0.0.1:0", host="127.0.0.1") as cluster:
         killed = []
 
         def kill_one(done, total):
