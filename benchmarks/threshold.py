@@ -126,7 +126,7 @@ def with_torch(who: NetworkLearner, m: int, trial: int) -> int:
     train, validation, _ = who.task.draw(m, trial)
     x, y, vx, vy = (torch.from_numpy(each).long() for each in (*train, *validation))
     for start in range(who.restarts):
-        model = Reader(who.model, who.model.init(np.random.default_rng([16 * trial + start, 1])))
+        model = Reader(who.model, who.model.init(np.random.default_rng([who.task.seed, trial, start, 1])))
         matrices = [p for name, p in model.p.items() if p.ndim == 2 and name not in ("token", "position")]
         others = [p for name, p in model.p.items() if p.ndim != 2 or name in ("token", "position")]
         groups = [{"params": matrices, "weight_decay": who.schooling.weight_decay}, {"params": others, "weight_decay": 0.0}]
@@ -140,7 +140,7 @@ def with_torch(who: NetworkLearner, m: int, trial: int) -> int:
             if step % who.schooling.every == 0:
                 model.eval()
                 with torch.no_grad():
-                    if (model(vx).argmax(dim=1) == vy).float().mean() >= who.task.accuracy:
+                    if int((model(vx).argmax(dim=1) == vy).sum()) >= who.task.needed:
                         return start + 1
     return who.restarts
 

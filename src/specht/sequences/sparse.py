@@ -36,6 +36,15 @@ class Sample(NamedTuple):
     y: np.ndarray
 
 
+def needed(share: float, n: int) -> int:
+    """The smallest number of n samples that is at least a share of them; whole numbers, so that rounding decides nothing.
+
+    >>> needed(1.0, 107), needed(0.99, 10_000), needed(0.99, 512)
+    (107, 9900, 507)
+    """
+    return math.ceil(share * n - 1e-9)
+
+
 @dataclasses.dataclass(frozen=True)
 class SparseFunction:
     """A Boolean function of the first s bits, by its table.
