@@ -24,7 +24,7 @@ def searches(law=lambda T: -24 + 17.4 * math.log(T), other=lambda T: 5.0 * T, er
     for learner in (thresholds.TRANSFORMER, *thresholds.OTHERS):
         for T in LENGTHS:
             m = law(T) if learner == thresholds.TRANSFORMER else other(T)
-            numbers = {"m": m, "low": 0.9 * m, "high": 1.1 * m, "log_stderr": errors, "curve_width": 0.2, "reached": 1.0}
+            numbers = {"m": m, "low": 0.9 * m, "high": 1.1 * m, "log_stderr": errors, "curve_width": 0.2, "lapse": 0.01, "reached": 1.0}
             batches = {name: ("batch", [1.0, 2.0]) for name in ("size", "successes", "runs", "accuracy", "identified")}
             search = {"batch": 8, "smallest": 8, "largest": 512}
             found.append(made("threshold", numbers | batches, {"state": states}, learner=learner, length=T, search=search))

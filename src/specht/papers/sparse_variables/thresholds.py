@@ -16,7 +16,7 @@ from specht.papers.sparse_variables import sources
 from specht.report.figures import GREY, Plot
 from specht.report.html import Step, Table
 from specht.report.threshold_figures import add_thresholds, style_counts
-from specht.report.threshold_tables import NAMES
+from specht.report.threshold_tables import NAMES, plain
 
 TRANSFORMER = "transformer"
 OTHERS = ("perceptron", "perceptron-ntk", "perceptron-nngp", "transformer-ntk", "transformer-nngp")
@@ -222,7 +222,7 @@ def tables(results: Results) -> list[Table]:
                 f"{fit.log_r_squared:.3f} · {fit.linear_r_squared:.3f}",
                 criteria,
             ]
-            laws.append([learner, fit.verdict.replace("^{", "^").replace("}", ""), *numbers])
+            laws.append([learner, plain(fit.verdict), *numbers])
     header = ("learner", "growth", "exponent", "R²: ln T · T", "AIC: log · power · linear")
     note = "Laws are fitted to log m with its errors; one is named only where Akaike's criterion prefers it to all others by more than 4."
     return [found, Table(header, laws or [["none", "fewer than four thresholds", *[""] * 3]], note, "Growth with T")]
