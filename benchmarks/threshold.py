@@ -9,9 +9,9 @@ some of the same runs, on the same samples, in PyTorch: a network that embeds th
 and a look at the same validation set after every 25 steps, at which it stops for the same reason. PyTorch computes only the query
 that is read. Both compute the same logits from the same weights, which is checked first. Without PyTorch, which Specht does not need, a
 line says so. "grid": trials of the search, on curves of success that are known, over those of sixteen sizes with as many trials each that
-give an interval as narrow as the search has to: sizes spread over the range that is searched, or over a factor four around the threshold, as in figure 2 of
-Edelman et al. 2022, whose authors knew where to look. Wide curves gain less; the target is on all together. `met` says which targets a line
-meets, and the exit code is 1 when one is missed.
+give an interval as narrow as the search is asked for: sizes spread over the range that is searched, or over a factor four around the
+threshold, as in figure 2 of Edelman et al. 2022, whose authors knew where to look. Wide curves gain less; the target is on all together.
+`met` says which targets a line meets, and the exit code is 1 when one is missed.
 """
 
 from common import print_line, run  # isort: skip -- first, because it sets the number of threads

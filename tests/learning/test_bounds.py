@@ -324,7 +324,8 @@ def test_stacks_and_several_heads():
     layers = []
     for block in network.blocks:
         q, k, v, o, w = (
-            getattr(block, name).scale * np.asarray(getattr(block, name).raw, float) for name in ("query", "key", "value", "output", "dense")
+            getattr(block, name).scale * np.asarray(getattr(block, name).raw, float)
+            for name in ("query", "key", "value", "output", "dense")
         )
         after = w if block.branch is None else w @ (block.branch.scale * np.asarray(block.branch.raw, float))
         norms = LayerNorms.of(math.sqrt(6) * v[0] @ o[0] @ after, 6 * q[0] @ k[0].T / math.sqrt(3), np.eye(6))

@@ -100,10 +100,10 @@ def test_intervals_reach_the_trials_next_to_a_step():
     belief = Belief(Search())
     for m, successes in ((64, 8), (32, 0), (45, 8), (38, 0)):
         belief.learn(Batch(m, successes, 8))
-    low, high = belief.interval()
-    assert low <= 38
-    assert high >= 45
+    assert belief.interval() == (38, belief.quantile(0.95))
     assert belief.quantile(0.05) > 38  # the curves of the model alone would leave out the step right above
+    belief.learn(Batch(38, 1, 8))  # no step, as it succeeded once
+    assert belief.interval() == (belief.quantile(0.05), belief.quantile(0.95))
 
 
 def test_the_next_size_is_that_of_the_least_variance():

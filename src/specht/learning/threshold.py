@@ -9,8 +9,8 @@ share that fails whatever m is: curves may end on a plateau below one, and one u
 $\theta$, the width w and $\ell$ is a probability on a grid, flat in $\theta$, $\log w$ and the values of $\ell$ before the first trial; no
 fit can fail on it, even where all trials below some m failed and all above succeeded.
 
-Such a step may lie right above the last m that failed, which curves of any width make improbable. Therefore an interval reaches down to
-the last m below the median at which less than a share p succeeded, and up to the first above it at which that share did.
+Such a step may lie right above the last m that failed, which curves of any width make improbable. Therefore, where all trials failed at
+the last m below the median that was tried, the interval reaches down to that m.
 
 Every next batch of trials is made at the m that is expected to leave the smallest variance of $\theta$ (as in adaptive psychophysics:
 Kontsevich & Tyler 1999), until the interval is as narrow as asked or the budget is used up.
@@ -157,13 +157,12 @@ class Belief:
         self.theta = _thresholds(search)
         self._widths, self._lapses = _shapes(search)
         self._log = np.zeros((_POINTS, len(self._widths)))
-        self._tried: dict[int, tuple[int, int]] = {}
+        self._successes: dict[int, int] = {}
 
     def learn(self, batch: Batch) -> None:
         """Take trials into account."""
         chance = _success(self.search, batch.m)
-        successes, trials = self._tried.get(batch.m, (0, 0))
-        self._tried[batch.m] = (successes + batch.successes, trials + batch.trials)
+        self._successes[batch.m] = self._successes.get(batch.m, 0) + batch.successes
         self._log += special.xlogy(batch.successes, chance) + special.xlog1py(batch.trials - batch.successes, -chance)
 
     @property
@@ -184,13 +183,11 @@ class Belief:
         return float(np.exp(np.interp(level, sums, edges)))
 
     def interval(self) -> tuple[float, float]:
-        """Its ends: quantiles, or the m next to the median that say where it lies, where those are further out."""
+        """Its ends: quantiles, or the last m below the median where all trials failed there and it lies further out."""
         outside = (1.0 - self.search.confidence) / 2
         middle, low, high = (self.quantile(level) for level in (0.5, outside, 1.0 - outside))
-        enough = {m: successes >= self.search.share * trials for m, (successes, trials) in self._tried.items()}
-        below = max((m for m in enough if m <= middle and not enough[m]), default=low)
-        above = min((m for m in enough if m >= middle and enough[m]), default=high)
-        return min(low, below), max(high, above)
+        last = max((m for m in self._successes if m <= middle), default=None)
+        return low if last is None or self._successes[last] else min(low, last), high
 
     def stderr(self) -> float:
         """Standard deviation of the logarithm of the threshold."""

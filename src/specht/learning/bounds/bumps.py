@@ -98,8 +98,8 @@ def table_bumps(values: Sequence[float], gamma: float) -> BumpNetwork:
 
 
 def bump_bounds(support: int, gamma: float, largest: float, *, symmetric: bool) -> dict[str, float]:
-    r"""What lemmas B.5 and B.6 state: widths of both layers, and largest weights, biases apart, $8 / \gamma$ (heads give at most one), $8 s / \gamma$ and
-    max |f|.
+    r"""What lemmas B.5 and B.6 state: widths of both layers, and largest weights, biases apart, $8 / \gamma$ (heads give at most one),
+    $8 s / \gamma$ and max |f|.
 
     >>> bump_bounds(3, 0.5, largest=1.0, symmetric=True)
     {'width': 16, 'second width': 8, 'first': 16.0, 'second': 48.0, 'readout': 1.0}

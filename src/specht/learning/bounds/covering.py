@@ -114,8 +114,8 @@ def head_capacity(
 
     $$ C = (L_\sigma B_X)^2 \Big(\sum_h \big[\|W_V\|_{2,1}^{2/3} + t_h^{2/3}\big]\Big)^3 \log(d m T) . $$
 
-    The second term is $t = 2 \|W_{QK}^\top\|_{2,1} \|W_V\| B_X B_\tau$ by the exact split of lemma A.8, as in lemma A.11; the appendix leaves out
-    the 2, and the main text $B_X$ as well, with $\log(m T)$. Fixed positions of norm `positions` add to $B_X$ (lemma A.11).
+    The second term is $t = 2 \|W_{QK}^\top\|_{2,1} \|W_V\| B_X B_\tau$ by the exact split of lemma A.8, as in lemma A.11; the appendix
+    leaves out the 2, and the main text $B_X$ as well, with $\log(m T)$. Fixed positions of norm `positions` add to $B_X$ (lemma A.11).
     The paper takes the token that asks to have norm $B_\tau = 1$; `query_norm` is that norm where it is another.
 
     >>> unit = HeadNorms(1.0, 1.0, 1.0)

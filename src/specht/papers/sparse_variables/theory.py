@@ -124,7 +124,8 @@ def _errors(results: Results, key: str, exact: bool = False) -> tuple[float, str
     ]
     given = found[0].arguments
     sizes = "" if key == "trained" else f", codes of {common.listed(common.arguments(found, 'dimension'))} dimensions"
-    words = f"T = {common.listed(common.arguments(found, 'length'))}, s = {SUPPORT}, γ = 1/3{sizes}, {given['samples']} sequences, {len(found)} heads"
+    lengths = common.listed(common.arguments(found, "length"))
+    words = f"T = {lengths}, s = {SUPPORT}, γ = 1/3{sizes}, {given['samples']} sequences, {len(found)} heads"
     return float(common.column(found, "error").max()), f"{words}; the largest error is shown, γ/4 = {GAMMA / 4:.3f}."
 
 

@@ -320,8 +320,8 @@ EXPERIMENT = Experiment(
         Step(
             "Perceptrons have two hidden layers of ReLU and as many weights as the transformer, and are trained from one start for 250 "
             "steps; kernel limits are one regression on labels ±1 with the NTK or NNGP of two hidden layers of ReLU, and of one block of "
-            "linear attention and ReLU with a class symbol, without norm, residual stream or softmax. Exponents are compared at the lengths "
-            "that both learners have."
+            "linear attention and ReLU with a class symbol, without norm, residual stream or softmax. Exponents are compared at the "
+            "lengths that both learners have."
         ),
     ),
 )

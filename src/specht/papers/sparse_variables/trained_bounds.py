@@ -119,7 +119,9 @@ def tables(results: Results) -> list[Table]:
     for learner in LEARNERS:
         if len(_pooled(results, learner)["gap"]) > 4:
             value, error, together = rank_correlation(results, learner)
-            notes.append(f"Rank correlation of factor and gap at equal m, {learner}: {value:.2f} ± {error:.2f}; all together {together:.2f}.")
+            notes.append(
+                f"Rank correlation of factor and gap at equal m, {learner}: {value:.2f} ± {error:.2f}; all together {together:.2f}."
+            )
     return [Table(header, rows, f"Medians over networks. {' '.join(notes)}".strip(), "Bounds of trained networks")]
 
 
