@@ -120,6 +120,9 @@ BAD_INPUT = {
     "threshold and --smallest 50 --largest 20": "The largest number of samples, 20, must be above the smallest, 50: widen the range of m.",
     "threshold and --width 1": "--width must be greater than 1, got '1'.",
     "threshold and --restarts 0": "--restarts must be greater than or equal to 1, got '0'.",
+    "threshold and --batch 65": "--batch must be less than or equal to 64, got '65'.",
+    "threshold 0011": "The function 'table 0011' does not depend on bit 2, so no samples tell which bit that is: leave it out",
+    "threshold 01010101": "The function 'table 01010101' does not depend on bits 1, 2, so no samples tell which bits those are",
     "threshold and --workers -1": "--workers must be 0 or more, got -1.",
 }
 

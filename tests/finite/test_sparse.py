@@ -167,3 +167,20 @@ def test_bad_input_is_a_sentence(case):
     with pytest.raises(InputError) as error:
         call()
     assert sentence in str(error.value)
+
+
+@pytest.mark.parametrize(("n", "share", "wrong"), [(107, 1.0, 0), (109, 1.0, 0), (10_000, 0.99, 100)])
+def test_exactly_enough_right_samples_are_enough(n, share, wrong):
+    """In float32 the mean of 107 ones is less than one, and 0.99 of 10000 more than 9900 of them."""
+    x = np.random.default_rng(0).integers(2, size=(n, 3))
+    data = Samples(x, x[:, 0].copy())
+    test = Samples(x, data.y.copy())
+    test.y[:wrong] ^= 1
+    found = run_trial(Perceptron(3, 16), data, test, Schooling(steps=400, every=50, learning_rate=0.01), seed=(0, 1), enough=share)
+    assert found.most_right == n - wrong
+    assert found.best == (n - wrong) / n
+    assert np.isnan(found.accuracy[-1])  # it ended there
+    one_more = run_trial(
+        Perceptron(3, 16), data, test, Schooling(steps=400, every=50, learning_rate=0.01), seed=(0, 1), enough=share + 1 / n
+    )
+    assert np.isfinite(one_more.accuracy).all()

@@ -114,6 +114,25 @@ def test_heads_and_positions():
     assert covering.head_capacity(UNIT, 1.0, positions=0.5, **SIZE) == pytest.approx(covering.head_capacity(UNIT, 1.5, **SIZE))
 
 
+def test_the_token_that_asks_has_a_norm_of_its_own():
+    """By hand: t = 2 · 2 · 1 · 1.5 · 4.5 = 27, so (1 + 9)³ (1.5)² log(d m T)."""
+    head = HeadNorms(value_21=1.0, value=1.0, query_key_21=2.0)
+    log = math.log(64 * 100 * 50)
+    assert covering.head_capacity(head, 1.5, query_norm=4.5, **SIZE) == pytest.approx(2250 * log)
+    assert covering.head_capacity(head, 1.5, query_norm=9.0, version="appendix", **SIZE) == pytest.approx(2250 * log)
+    # Scores are linear in it: as a matrix that is larger by as much.
+    larger = dataclasses.replace(head, query_key_21=6.0)
+    wanted = covering.explicit_head_cover(larger, 1.5, 0.1, **SIZE)
+    assert covering.explicit_head_cover(head, 1.5, 0.1, query_norm=3.0, **SIZE) == pytest.approx(wanted)
+    for values in (
+        [covering.head_capacity(head, 1.5, query_norm=size, **SIZE) for size in (0.0, 0.5, 1.0, 3.0)],
+        [covering.explicit_head_cover(head, 1.5, 0.1, query_norm=size, **SIZE) for size in (0.1, 0.5, 1.0, 3.0)],
+    ):
+        assert (np.diff(values) > 0).all()
+    with pytest.raises(InputError, match="query_norm must be a finite number of at least 0"):
+        covering.head_capacity(head, 1.5, query_norm=-1.0, **SIZE)
+
+
 def test_theorem_a17_by_hand():
     layers, log = [LayerNorms(2, 1, 3, 0.5, 1.5, 2), LayerNorms(1, 2, 1, 1, 1, 1)], math.log(64 * 5000)
     passed = [2 * 1 * (1 + 2.0), 1 * 2 * (1 + 4.0)]
@@ -268,7 +287,7 @@ def test_a_bag_of_codes_counts_its_ones():
         head = representation.bag_head(codes, chosen, 1 / 3)
         ones = x[:, chosen].sum(axis=1)
         wanted = 2 * 3 * ones / (ones + 1)
-        assert np.abs(head(x) - wanted).max() < (1 / 3) / 4 + 6 * np.abs(codes.T @ codes - np.eye(10)).max()
+        assert np.abs(head(x) - wanted).max() < (1 / 3) / 4
         means = [head(x[ones == count]).mean() for count in range(4)]
         assert np.diff(means).min() >= 1 / 3
         overlap = np.abs(codes.T @ codes - np.eye(10)).max()
@@ -290,7 +309,7 @@ def test_a_network_of_one_block_has_the_norms_of_its_matrices():
     readout = spectral(network.readout.scale * np.asarray(network.readout.raw))
     bound = networks.network_bound(network)
     assert bound.theorem == "corollary 4.5"
-    expected = covering.head_capacity(head, longest, samples=70, length=5, width=6, lipschitz=readout)
+    expected = covering.head_capacity(head, longest, samples=70, length=5, width=6, lipschitz=readout, query_norm=longest)
     assert bound.capacity(70) == pytest.approx(expected, rel=1e-5)
     assert bound.gap(1e4) > 1
     assert bound.samples() > 1e4
@@ -301,6 +320,19 @@ def test_stacks_and_several_heads():
     bound = networks.network_bound(specht.Network.init(arch, specht.Size(6, 1, 3), key=jax.random.key(0)))
     assert bound.theorem == "theorem A.17"
     assert bound.samples() > 1e6
+    network = specht.Network.init(arch, specht.Size(6, 1, 3), key=jax.random.key(0))
+    layers = []
+    for block in network.blocks:
+        q, k, v, o, w = (
+            getattr(block, name).scale * np.asarray(getattr(block, name).raw, float)
+            for name in ("query", "key", "value", "output", "dense")
+        )
+        after = w if block.branch is None else w @ (block.branch.scale * np.asarray(block.branch.raw, float))
+        norms = LayerNorms.of(math.sqrt(6) * v[0] @ o[0] @ after, 6 * q[0] @ k[0].T / math.sqrt(3), np.eye(6))
+        layers.append(dataclasses.replace(norms, mix_21=0.0))  # the identity is fixed
+    readout = math.sqrt(6) * spectral(network.readout.scale * np.asarray(network.readout.raw))
+    size = {"samples": 70, "length": 5, "width": 6, "head_size": 3, "lipschitz": 1.13, "residual": True}
+    assert bound.capacity(70) == pytest.approx(covering.stack_capacity(layers, readout, **size), rel=1e-5)
     one = specht.Architecture(vocab=2, length=4, attention="softmax")
     assert networks.network_bound(specht.Network.init(one, specht.Size(6, 2, 3), key=jax.random.key(0))).theorem == "lemma A.12"
 
@@ -311,6 +343,13 @@ def test_trained_models_have_bounds():
     small = networks.transformer_bound(model, params)
     large = networks.transformer_bound(model, params | {"value": 3.0 * params["value"]})
     assert large.factor > small.factor > 0
+    query, key, value = (params[name].astype(float).reshape(8, 2, 4) for name in ("query", "key", "value"))
+    output = params["output"].astype(float).reshape(2, 4, 8)
+    heads = [HeadNorms.of(value[:, i] @ output[i], query[:, i] @ key[:, i].T / 2) for i in range(2)]
+    after = (1 + 1.13 * spectral(params["up"]) * spectral(params["down"])) * spectral(params["readout"])
+    expected = covering.head_capacity(heads, math.sqrt(8), samples=70, length=9, width=8, lipschitz=after, query_norm=math.sqrt(8))
+    assert small.capacity(70) == pytest.approx(expected, rel=1e-5)
+    assert networks.LOGISTIC.loss == pytest.approx(-math.log(1 / (1 + math.exp(2))))  # logits -1 and 1, the wrong way round
     dense = networks.perceptron_bound(Perceptron(8, 5).init(np.random.default_rng(0)), 8)
     assert dense.samples() > 1e4
     assert dense.theorem.startswith("fully connected")

@@ -40,6 +40,17 @@ def test_exponent_has_the_error_that_it_says():
     assert 0.7 < np.std(misses) < 1.15  # errors are raised where the best law leaves more than its noise
 
 
+def test_the_exponent_s_error_is_that_of_the_power_law():
+    """On thresholds that follow a logarithm: by weighted least squares of ln m against ln T, scaled by what the power law itself misses."""
+    x, y = np.log(LENGTHS), np.log([TRUE["log"](T) for T in LENGTHS])
+    found = fit_growth(LENGTHS, np.exp(y), [0.01] * 7)
+    slope, intercept = np.polyfit(x, y, 1)
+    scatter = np.sum((y - slope * x - intercept) ** 2) / 5
+    assert found.verdict == "log T"
+    assert found.exponent_stderr == pytest.approx(math.sqrt(scatter / np.sum((x - x.mean()) ** 2)), rel=1e-6)
+    assert found.exponent_stderr > 2 * 0.01 / math.sqrt(np.sum((x - x.mean()) ** 2))
+
+
 def test_a_logarithm_and_a_small_power_are_not_told_apart():
     found = fit_growth(LENGTHS, [TRUE["log"](T) for T in LENGTHS], [0.08] * 7)
     assert found.verdict == "sub-linear, log and T^a not separated at this scale"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
@@ -62,6 +64,35 @@ def test_networks_start_again_where_they_fail():
     able = network_learner("perceptron", TASK, model=Perceptron(6, 8), schooling=Schooling(steps=400, every=80, learning_rate=0.02))
     assert able.try_once(60, 0).success
     assert able.try_once(60, 0) == able.try_once(60, 0)
+
+
+def test_all_right_is_a_success_for_any_number_of_samples():
+    """107 samples, whose mean of ones is below one in float32."""
+    from specht.finite.sparse import Perceptron
+    from specht.finite.trials import Schooling
+
+    task = Task(sparse_function("and", 1), 3, accuracy=1.0, validation=107)
+    who = network_learner("perceptron", task, model=Perceptron(3, 16), schooling=Schooling(steps=200, every=50, learning_rate=0.02))
+    found = who.try_once(40, 0)
+    assert (found.success, found.accuracy, found.runs) == (True, 1.0, 1)
+    assert learner("perceptron-ntk", task).try_once(60, 0)[:2] == (True, 1.0)
+    assert Task(task.function, 3, accuracy=0.99, validation=10_000).needed == 9900
+
+
+def test_no_start_is_that_of_another_seed_trial_or_start(monkeypatch):
+    seeds = []
+
+    def record(*_, seed, enough):
+        seeds.append(seed)
+        return SimpleNamespace(most_right=0)
+
+    monkeypatch.setattr("specht.finite.trials.run_trial", record)
+    for seed in (0, 1, 16):
+        who = network_learner("perceptron", Task(TASK.function, 6, seed=seed), restarts=3)
+        for trial in range(3):
+            who.try_once(10, trial)
+    states = {tuple(np.random.SeedSequence(seed).generate_state(2)) for seed in seeds}
+    assert len(states) == len(seeds) == 27
 
 
 def test_bad_input_is_a_sentence():

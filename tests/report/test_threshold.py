@@ -13,7 +13,7 @@ from specht.report.html import render
 from specht.report.static import draw
 from specht.report.threshold import threshold_report
 from specht.report.threshold_figures import growth_plot, success_plot
-from specht.report.threshold_tables import answer, fit_rows, point_rows, remarks
+from specht.report.threshold_tables import answer, fit_rows, plain, point_rows, remarks
 
 
 @pytest.fixture(scope="module")
@@ -29,7 +29,16 @@ def test_answer(both):
     never = result_of({"transformer": [(25, 900.0, "not reached")]})
     assert answer(never) == "The transformer does not learn it at any T: not reached by m = 1024."
     below = result_of({"transformer": [(25, 3.0, "below"), (50, 9.0, "found")]})
-    assert "fewer than the smallest number of samples at T = 25 and 9 (8.1 to 9.9) at T = 50." in answer(below)
+    assert "learns it from m = at most 8 samples at T = 25 and 9 (8.1 to 9.9) at T = 50." in answer(below)
+    assert "T = 200 was not reached and is left out: growth is at least this." in said
+    assert said.count("left out") == 1
+    rows = [*BOTH["perceptron-ntk"], (400, 900.0, "not reached")]
+    assert answer(result_of({"perceptron-ntk": rows})).endswith("T = 200, 400 were not reached and are left out: growth is at least this.")
+
+
+def test_words_say_what_is_bounded(both):
+    assert "for a head that averages the s bits at T = 200" in remarks(both)[-1]
+    assert plain("growth: T^{0.7}") == "growth: T^0.7"
 
 
 def test_rows(both):
@@ -56,6 +65,7 @@ def test_figures_hold_the_numbers(both):
     assert list(success.data[0].y) == [3 / 8, 1.0]
     curve = success.data[1]
     assert np.interp(31.0, curve.x, curve.y) == pytest.approx(0.8, abs=0.01)  # the threshold is where 80 % succeed
+    assert 0.9 < max(curve.y) < 0.95  # a twentieth fails whatever m is
     assert draw(growth_plot(both, title="a", caption=""), "png")[:4] == b"\x89PNG"
 
 

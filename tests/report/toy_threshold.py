@@ -12,7 +12,8 @@ from specht.lab.threshold_job import ThresholdRun
 
 
 def found(m: float, state: str = "found"):
-    numbers = {"m": m, "low": 0.9 * m, "high": 1.1 * m, "log_stderr": 0.05, "curve_width": 0.2, "reached": float(state != "not reached")}
+    numbers = {"m": m, "low": 0.9 * m, "high": 1.1 * m, "log_stderr": 0.05, "curve_width": 0.2, "lapse": 0.05}
+    numbers |= {"reached": float(state != "not reached")}
     batches = {"size": [0.8 * m, 1.2 * m], "successes": [3.0, 8.0], "runs": [20.0, 9.0], "accuracy": [0.9, 1.0], "identified": [1.0, 1.0]}
     fields = {name: ((), value) for name, value in numbers.items()} | {name: ("batch", np.array(v)) for name, v in batches.items()}
     return xarray.Dataset(fields, coords={"what": "threshold", "state": state})

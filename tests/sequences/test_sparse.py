@@ -81,6 +81,16 @@ def test_identified_samples_and_those_that_cannot_be():
     np.testing.assert_array_equal(function.values(sample.x), sample.y)
     assert not function.draw_identified(rng, 2, 60)[1]
     assert sparse_function("parity", 4).is_ambiguous(function.draw(rng, 8, 300)) is None
+    # Few choices, but each of a table of 1024 values.
+    assert sparse_function("parity", 10).is_ambiguous(sparse_function("parity", 10).draw(rng, 40, 20)) is None
+    assert sparse_function("parity", 3).is_ambiguous(sparse_function("parity", 3).draw(rng, 100, 100)) is False
+
+
+def test_a_bit_that_does_nothing_is_refused():
+    for table, words in (("0011", "does not depend on bit 2,"), ("01010101", "does not depend on bits 1, 2,")):
+        with pytest.raises(InputError, match=words):
+            sparse_function(table)
+    assert sparse_function("0111").support == 2
 
 
 BAD = {

@@ -63,10 +63,10 @@ def _compute(config: ThresholdConfig, work: WorkFlags, output: OutputFlags, orig
 
 
 def _print(result: dict[str, Any]) -> None:
-    from specht.report.threshold_tables import FIT_HEADER, POINT_HEADER, answer, fit_rows, point_rows, remarks, subtitle
+    from specht.report.threshold_tables import FIT_HEADER, POINT_HEADER, answer, fit_rows, plain, point_rows, remarks, subtitle
 
-    print(f"{subtitle(result)}\n\n{answer(result)}\n")
+    print(f"{subtitle(result)}\n\n{plain(answer(result))}\n")
     print_table(point_rows(result), header=POINT_HEADER)
     print()
-    print_table(fit_rows(result), header=FIT_HEADER)
+    print_table([[plain(cell) for cell in row] for row in fit_rows(result)], header=FIT_HEADER)
     print("", *remarks(result), sep="\n")

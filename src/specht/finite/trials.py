@@ -10,6 +10,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import math
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import jax
@@ -19,6 +20,7 @@ from jax.flatten_util import ravel_pytree
 
 from specht.errors import finite_number, whole_number
 from specht.finite.sparse import Model
+from specht.sequences.sparse import needed
 
 _BETAS, _EPSILON = (0.9, 0.999), 1e-8
 
@@ -59,8 +61,10 @@ class Samples(NamedTuple):
 class TrialRun:
     """What came of one run."""
 
+    right: np.ndarray
+    """How many of the validation set are right at each look that was taken, whole numbers."""
     accuracy: np.ndarray
-    """Share of the validation set that is right at each look, (looks,); NaN after the end."""
+    """The same as a share, (looks,); NaN after the end."""
     validation_loss: np.ndarray
     train_loss: np.ndarray
     """Of the training samples without dropout, at each look."""
@@ -72,9 +76,18 @@ class TrialRun:
         """Largest accuracy at any look."""
         return float(np.nanmax(self.accuracy))
 
+    @property
+    def most_right(self) -> int:
+        """Largest number of samples that are right at any look."""
+        return int(self.right.max())
 
-def run_trial(model: Model, train: Samples, validation: Samples, schooling: Schooling, *, seed: int, enough: float = 2.0) -> TrialRun:
+
+def run_trial(
+    model: Model, train: Samples, validation: Samples, schooling: Schooling, *, seed: int | Sequence[int], enough: float = 2.0
+) -> TrialRun:
     """Train one network until a share `enough` of the validation set is right, or to the end; two means never enough.
+
+    Several numbers make one seed, such as those of a task, a trial and a start.
 
     >>> from specht.finite.sparse import Perceptron
     >>> x = np.random.default_rng(0).integers(2, size=(64, 4))
@@ -88,13 +101,17 @@ def run_trial(model: Model, train: Samples, validation: Samples, schooling: Scho
     inside = np.minimum(rows, n - 1)
     arrays = (train.x[inside].astype(np.float32), train.y[inside].astype(np.int32), weights)
     tests = (validation.x.astype(np.float32), validation.y.astype(np.int32))
-    start = model.init(np.random.default_rng([seed, 1]))
-    params, records, looks = _trained(
-        model, schooling.looks, _Pace.of(schooling), start, arrays, tests, jax.random.key(seed), np.float32(enough)
-    )
-    records = np.array(records, dtype=np.float64)
-    records[:, int(looks) :] = np.nan
-    return TrialRun(records[0], records[1], records[2], jax.tree.map(np.asarray, params))
+    seeds = [seed] if isinstance(seed, int) else list(seed)
+    start = model.init(np.random.default_rng([*seeds, 1]))
+    key = jax.random.key(np.random.SeedSequence([*seeds, 2]).generate_state(1)[0])
+    need = np.int32(needed(enough, len(validation.x)))
+    params, right, losses, looks = _trained(model, schooling.looks, _Pace.of(schooling), start, arrays, tests, key, need)
+    losses = np.array(losses, dtype=np.float64)
+    losses[:, int(looks) :] = np.nan
+    right = np.asarray(right)[: int(looks)]
+    accuracy = np.full(schooling.looks, np.nan)
+    accuracy[: int(looks)] = right / len(validation.x)
+    return TrialRun(right, accuracy, losses[0], losses[1], jax.tree.map(np.asarray, params))
 
 
 class _Pace(NamedTuple):
@@ -136,9 +153,9 @@ class _Adam(NamedTuple):
 
 @functools.partial(jax.jit, static_argnums=(0, 1))
 def _trained(
-    model: Model, most_looks: int, pace: _Pace, start: Any, train: Any, validation: Any, key: Any, enough: Any
-) -> tuple[Any, Any, Any]:
-    """Weights at the end, (accuracy, loss, training loss) at each look, and the number of looks."""
+    model: Model, most_looks: int, pace: _Pace, start: Any, train: Any, validation: Any, key: Any, need: Any
+) -> tuple[Any, Any, Any, Any]:
+    """Weights at the end, samples that are right and (loss, training loss) at each look, and the number of looks."""
     theta, unflatten = ravel_pytree(start)
     decayed = _decayed(start)
     x, y, weights = train
@@ -150,23 +167,23 @@ def _trained(
     def step(t: Any, state: _Adam) -> _Adam:
         return state.step(t, jax.grad(loss)(state.theta, t), decayed, pace)
 
-    def look(state: tuple[Any, _Adam, Any]) -> tuple[Any, _Adam, Any]:
-        place, adam, records = state
+    def look(state: tuple[Any, _Adam, Any, Any]) -> tuple[Any, _Adam, Any, Any]:
+        place, adam, counts, records = state
         begin = place * pace.every
         adam = jax.lax.fori_loop(begin, jnp.minimum(begin + pace.every, pace.steps), step, adam)
         logits = model.logits(unflatten(adam.theta), shown)
-        right = (logits.argmax(axis=-1) == truth)[len(x) :].astype(jnp.float32).mean()
+        right = (logits.argmax(axis=-1) == truth)[len(x) :].sum(dtype=jnp.int32)  # a mean in float32 of ones may be less than one
         losses = _cross_entropy(logits, truth)
-        found = jnp.stack([right, losses[len(x) :].mean(), (weights * losses[: len(x)]).sum()])
-        return place + 1, adam, records.at[:, place].set(found)
+        found = jnp.stack([losses[len(x) :].mean(), (weights * losses[: len(x)]).sum()])
+        return place + 1, adam, counts.at[place].set(right), records.at[:, place].set(found)
 
-    def goes_on(state: tuple[Any, _Adam, Any]) -> Any:
-        place, _, records = state
-        return (place < most_looks) & ((place == 0) | (records[0, jnp.maximum(place - 1, 0)] < enough))
+    def goes_on(state: tuple[Any, _Adam, Any, Any]) -> Any:
+        place, _, counts, _ = state
+        return (place < most_looks) & ((place == 0) | (counts[jnp.maximum(place - 1, 0)] < need))
 
-    blank = (jnp.asarray(0, jnp.int32), _Adam.start(theta), jnp.zeros((3, most_looks)))
-    looks, adam, records = jax.lax.while_loop(goes_on, look, blank)
-    return unflatten(adam.theta), records, looks
+    blank = (jnp.asarray(0, jnp.int32), _Adam.start(theta), jnp.zeros(most_looks, jnp.int32), jnp.zeros((2, most_looks)))
+    looks, adam, counts, records = jax.lax.while_loop(goes_on, look, blank)
+    return unflatten(adam.theta), counts, records, looks
 
 
 def run_stream(

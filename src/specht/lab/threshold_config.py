@@ -43,7 +43,7 @@ class ThresholdFlags(Config):
     """Most samples m that are tried."""
     budget: int = 160
     """Most trials for each threshold; a trial is one set of samples."""
-    batch: Annotated[int, Field(ge=1)] = 8
+    batch: Annotated[int, Field(ge=1, le=64)] = 8
     """Trials at one m before the next m is chosen."""
     width: Annotated[float, Field(gt=1)] = 1.3
     """Ratio of the ends of the interval at which a search is over."""

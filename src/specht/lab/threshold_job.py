@@ -39,7 +39,7 @@ def measure_threshold(
         return sum(trial.success for trial in kept[-1])
 
     found = find_threshold(successes, Search(**search))
-    numbers = {name: float(getattr(found, name)) for name in ("m", "low", "high", "log_stderr", "curve_width", "reached")}
+    numbers = {name: float(getattr(found, name)) for name in ("m", "low", "high", "log_stderr", "curve_width", "lapse", "reached")}
     batches = {
         "size": [float(each.m) for each in found.batches],
         "successes": [float(each.successes) for each in found.batches],
@@ -103,7 +103,7 @@ class ThresholdRun:
             {
                 "learner": learner,
                 "T": length,
-                **{name: float(data[name]) for name in ("m", "low", "high", "log_stderr", "curve_width")},
+                **{name: float(data[name]) for name in ("m", "low", "high", "log_stderr", "curve_width", "lapse")},
                 "reached": bool(data["reached"]),
                 "state": data["state"].item(),
                 "words": describe_threshold(data, self.config.smallest, self.config.largest),
@@ -145,7 +145,7 @@ class ThresholdRun:
         return {"verdict": growth.verdict, **numbers, "laws": laws}
 
     def bounds(self) -> list[dict[str, Any]]:
-        """For each T the samples from which corollary 4.5 says anything about the head that lemma B.3 builds for the function."""
+        """For each T the samples from which corollary 4.5 says anything about a head of lemma B.3 that averages the s bits."""
         from specht.learning.bounds.covering import head_capacity
         from specht.learning.bounds.generalisation import samples_until
         from specht.learning.bounds.norms import HeadNorms
@@ -197,7 +197,7 @@ class ThresholdRun:
         points = self.points()
         most = max(data.sizes["batch"] for _, _, data in self.results)
         variables: dict[str, Any] = {name: ("point", [point[name] for point in points]) for name in ("m", "low", "high", "log_stderr")}
-        variables |= {name: ("point", [point[name] for point in points]) for name in ("trials", "runs", "curve_width")}
+        variables |= {name: ("point", [point[name] for point in points]) for name in ("trials", "runs", "curve_width", "lapse")}
         for name in ("size", "successes", "runs", "accuracy", "identified"):
             rows = [np.pad(data[name].values, (0, most - data.sizes["batch"]), constant_values=np.nan) for _, _, data in self.results]
             variables[f"batch_{name}"] = (("point", "batch"), np.stack(rows))

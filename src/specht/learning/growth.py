@@ -7,8 +7,8 @@ r"""How thresholds grow with the number of positions T: with its logarithm, as a
 | linear | $m = a + b T$ | a, b |
 
 Each is fitted to $\ln m$ with the errors of the thresholds. Akaike's criterion compares them, $\chi^2 / \phi + 2 k$; the dispersion $\phi$
-is what $\chi^2$ of the best law has in excess of its degrees of freedom, or one. Over a small range of T a logarithm and a small power
-look alike, and then this is what is said.
+is what $\chi^2$ of the best law has in excess of its degrees of freedom, or one. The error of $\alpha$ has the dispersion of the power law
+itself. Over a small range of T a logarithm and a small power look alike, and then this is what is said.
 """
 
 from __future__ import annotations
@@ -100,7 +100,8 @@ def fit_growth(lengths: Sequence[float], thresholds: Sequence[float], log_errors
         name: Law(name, (float(p[0]), float(p[1])), chi, chi / dispersion + 4.0, _r_squared(m, _value(name, p, x)))
         for name, (p, chi, _) in fitted.items()
     }
-    stderr = math.sqrt(dispersion * fitted["power"][2][1, 1])
+    _, chi, covariance = fitted["power"]
+    stderr = math.sqrt(max(1.0, chi / max(1, len(x) - 2)) * covariance[1, 1])  # the power law's own dispersion, not that of the best
     return Growth(laws, laws["power"].parameters[1], stderr, _line_r_squared(np.log(x), m), _line_r_squared(x, m), len(x))
 
 

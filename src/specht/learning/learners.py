@@ -11,7 +11,7 @@ import numpy as np
 from scipy import linalg
 
 from specht.errors import unknown_choice, whole_number
-from specht.sequences.sparse import Sample, SparseFunction
+from specht.sequences.sparse import Sample, SparseFunction, needed
 
 if TYPE_CHECKING:
     from specht.finite.sparse import Model
@@ -24,7 +24,7 @@ LIMIT = "linear-relu"
 """The preset whose kernel stands for the transformer: one block, closed form, so that thousands of samples take seconds."""
 _RIDGE = 1e-6
 """Of the regression, in units of the mean of k(x, x): what gradient flow leaves at the end of training, but for rounding."""
-_SEEDS_A_TRIAL = 16
+MOST_RESTARTS = 16
 
 
 class Trial(NamedTuple):
@@ -55,6 +55,11 @@ class Task:
     def __post_init__(self) -> None:
         self.function.check_length(self.length)
 
+    @property
+    def needed(self) -> int:
+        """Samples of the validation set that must be right."""
+        return needed(self.accuracy, self.validation)
+
     def draw(self, m: int, trial: int) -> tuple[Sample, Sample, bool]:
         """Training samples, validation samples, and whether the former have one explanation; the same numbers give the same."""
         rng = np.random.default_rng([self.seed, self.length, whole_number("m", m, at_least=1), trial])
@@ -74,19 +79,20 @@ class NetworkLearner:
 
     def try_once(self, m: int, trial: int) -> Trial:
         train, validation, identified = self.task.draw(m, trial)
-        best = 0.0
+        right = 0
         for start in range(self.restarts):
-            best = max(best, self.run(train, validation, _SEEDS_A_TRIAL * trial + start).best)
-            if best >= self.task.accuracy:
-                return Trial(True, best, start + 1, identified)
-        return Trial(False, best, self.restarts, identified)
+            right = max(right, self.run(train, validation, trial, start).most_right)
+            if right >= self.task.needed:
+                return Trial(True, right / self.task.validation, start + 1, identified)
+        return Trial(False, right / self.task.validation, self.restarts, identified)
 
-    def run(self, train: Sample, validation: Sample, seed: int, enough: float | None = None) -> TrialRun:
-        """One training; `enough` of the validation set ends it."""
+    def run(self, train: Sample, validation: Sample, trial: int, start: int = 0, enough: float | None = None) -> TrialRun:
+        """One training, whose seed is made of those of task, trial and start; `enough` of the validation set ends it."""
         from specht.finite.trials import Samples, run_trial  # loads JAX
 
         enough = self.task.accuracy if enough is None else enough
-        return run_trial(self.model, Samples(*train), Samples(*validation), self.schooling, seed=self.task.seed + seed, enough=enough)
+        seed = (self.task.seed, trial, start)
+        return run_trial(self.model, Samples(*train), Samples(*validation), self.schooling, seed=seed, enough=enough)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -99,8 +105,8 @@ class KernelLearner:
 
     def try_once(self, m: int, trial: int) -> Trial:
         train, validation, identified = self.task.draw(m, trial)
-        accuracy = float((self.predict(train, validation.x) == validation.y).mean())
-        return Trial(accuracy >= self.task.accuracy, accuracy, 1, identified)
+        right = int((self.predict(train, validation.x) == validation.y).sum())
+        return Trial(right >= self.task.needed, right / self.task.validation, 1, identified)
 
     def predict(self, train: Sample, x: np.ndarray) -> np.ndarray:
         """Labels 0 and 1; the mean label is learnt apart from the kernel."""
@@ -130,7 +136,7 @@ def network_learner(
     from specht.finite.sparse import BitTransformer, Perceptron  # loads JAX
     from specht.finite.trials import Schooling
 
-    restarts = whole_number("restarts", restarts, at_least=1, at_most=_SEEDS_A_TRIAL)
+    restarts = whole_number("restarts", restarts, at_least=1, at_most=MOST_RESTARTS)
     chosen = model or (BitTransformer(task.length) if name == "transformer" else Perceptron.like(BitTransformer(task.length)))
     return NetworkLearner(task, chosen, schooling or Schooling(), restarts)
 

@@ -4,9 +4,13 @@ A trial at m succeeds or not. Success is more probable with more samples, along 
 
 $$ P(\text{success} \mid m) = (1 - \ell)\, \sigma\Big(\frac{\log m - \theta}{w} + c\Big), \qquad (1 - \ell)\, \sigma(c) = p, $$
 
-so that $e^\theta$ is the threshold: the m at which a share p of trials succeeds. The lapse $\ell$ is a small share that fails whatever m
-is, and keeps one unlucky trial from deciding everything. What is known of $\theta$ and the width w is a probability on a grid, flat in
-$\theta$ and $\log w$ before the first trial; no fit can fail on it, even where all trials below some m failed and all above succeeded.
+so that $e^\theta$ is the threshold: the m at which a share p of trials succeeds. The lapse $\ell$, one of a few values below 1 - p, is the
+share that fails whatever m is: curves may end on a plateau below one, and one unlucky trial does not decide everything. What is known of
+$\theta$, the width w and $\ell$ is a probability on a grid, flat in $\theta$, $\log w$ and the values of $\ell$ before the first trial; no
+fit can fail on it, even where all trials below some m failed and all above succeeded.
+
+Such a step may lie right above the last m that failed, which curves of any width make improbable. Therefore, where all trials failed at
+the last m below the median that was tried, the interval reaches down to that m.
 
 Every next batch of trials is made at the m that is expected to leave the smallest variance of $\theta$ (as in adaptive psychophysics:
 Kontsevich & Tyler 1999), until the interval is as narrow as asked or the budget is used up.
@@ -25,11 +29,15 @@ from scipy import special
 
 from specht.errors import InputError, finite_number, whole_number
 
-LAPSE = 0.01
-"""Share of trials that fail whatever the number of samples."""
+LAPSES = (0.01, 0.05, 0.1, 0.15)
+"""Shares of trials that may fail whatever the number of samples; those that leave the share that is looked for are taken."""
 _BEYOND = 8.0
 """Factor by which thresholds may lie outside the range that is searched."""
-_POINTS, _WIDTHS = 320, np.geomspace(0.03, 0.6, 11)
+_POINTS, WIDTHS = 320, np.geomspace(0.01, 1.2, 10)
+_NEGLIGIBLE = 1e-7
+"""Probability, over the largest, of thresholds that do not count where the next m is chosen."""
+MOST_BATCH = 64
+"""Most trials in a batch: every number of successes has a likelihood of its own on the whole grid."""
 _STEP = 1.05
 """Ratio of neighbouring sample sizes that may be tried."""
 
@@ -62,11 +70,11 @@ class Search:
     """Most trials."""
 
     def __post_init__(self) -> None:
-        finite_number("share", self.share, above=0.0, below=1.0 - LAPSE)
+        finite_number("share", self.share, above=0.0, below=1.0 - LAPSES[0])
         finite_number("confidence", self.confidence, above=0.0, below=1.0)
         finite_number("width (ratio of the ends of the interval)", self.width, above=1.0)
         whole_number("smallest number of samples", self.smallest, at_least=2)
-        whole_number("batch", self.batch, at_least=1)
+        whole_number("batch", self.batch, at_least=1, at_most=MOST_BATCH)
         if self.largest <= self.smallest:
             raise InputError(
                 f"The largest number of samples, {self.largest}, must be above the smallest, {self.smallest}: widen the range of m."
@@ -88,9 +96,11 @@ class Threshold:
     log_stderr: float
     """Standard deviation of what is known of its logarithm."""
     state: str
-    """"found", "not reached" by the largest m, or reached "below" the smallest."""
+    """"found", "not reached" as far as is known by the largest m, or reached "below" the smallest."""
     curve_width: float
     """How wide the curve is in log m: mean of what is known of it."""
+    lapse: float
+    """Share that fails whatever m is: mean of what is known of it."""
     batches: tuple[Batch, ...]
     search: Search
 
@@ -102,63 +112,57 @@ class Threshold:
     def trials(self) -> int:
         return sum(batch.trials for batch in self.batches)
 
-    @property
-    def words(self) -> str:
-        """In a few words."""
-        if self.state == "not reached":
-            return f"not reached by m = {self.search.largest}"
-        if self.state == "below":
-            return f"reached by m = {self.search.smallest} already"
-        return f"m = {self.m:.3g} ({self.low:.3g} to {self.high:.3g})"
-
-    @property
-    def shares(self) -> list[Batch]:
-        """All trials at each m together, smallest first."""
-        sizes = sorted({batch.m for batch in self.batches})
-        mine = {m: [batch for batch in self.batches if batch.m == m] for m in sizes}
-        return [Batch(m, sum(b.successes for b in mine[m]), sum(b.trials for b in mine[m])) for m in sizes]
-
 
 def _thresholds(search: Search) -> np.ndarray:
     """The grid of log thresholds."""
     return np.linspace(math.log(search.smallest / _BEYOND), math.log(search.largest * _BEYOND), _POINTS)
 
 
+def _shapes(search: Search) -> tuple[np.ndarray, np.ndarray]:
+    """Widths and lapses of all curves, (shapes,) each."""
+    lapses = [lapse for lapse in LAPSES if search.share < 1.0 - lapse]
+    return np.repeat(WIDTHS, len(lapses)), np.tile(lapses, len(WIDTHS))
+
+
 def _success(search: Search, m: int | np.ndarray) -> np.ndarray:
-    """P(success | m) on the grid, (..., theta, widths)."""
+    """P(success | m) on the grid, (..., theta, shapes)."""
     place = np.log(np.asarray(m, dtype=float))[..., None, None]
-    offset = special.logit(search.share / (1.0 - LAPSE))
-    return (1.0 - LAPSE) * special.expit((place - _thresholds(search)[:, None]) / _WIDTHS + offset)
+    widths, lapses = _shapes(search)
+    offset = special.logit(search.share / (1.0 - lapses))
+    return (1.0 - lapses) * special.expit((place - _thresholds(search)[:, None]) / widths + offset)
 
 
 @functools.lru_cache(maxsize=2)  # some tens of megabytes each
 def _likelihoods(search: Search, trials: int) -> tuple[np.ndarray, list[np.ndarray]]:
-    """Sample sizes that may be tried, and for every number of successes its probability, (sizes, theta, widths)."""
+    """Sample sizes that may be tried, and for every number of successes its probability, (sizes, theta, shapes)."""
     count = max(2, math.ceil(math.log(search.largest / search.smallest) / math.log(_STEP)))
     sizes = np.unique(np.rint(np.geomspace(search.smallest, search.largest, count)).astype(int))
     chance = _success(search, sizes)
     every = range(trials + 1)
-    return sizes, [special.comb(trials, k) * chance**k * (1.0 - chance) ** (trials - k) for k in every]
+    return sizes, [(special.comb(trials, k) * chance**k * (1.0 - chance) ** (trials - k)).astype(np.float32) for k in every]
 
 
 class Belief:
-    """What is known of the threshold: probabilities on a grid of its logarithm and of the width of the curve.
+    """What is known of the threshold: probabilities on a grid of its logarithm and of the shape of the curve.
 
     >>> belief = Belief(Search())
     >>> for m, successes in ((20, 0), (40, 8), (30, 4)):
     ...     belief.learn(Batch(m, successes, 8))
     >>> round(belief.quantile(0.5))
-    33
+    32
     """
 
     def __init__(self, search: Search) -> None:
         self.search = search
         self.theta = _thresholds(search)
-        self._log = np.zeros((_POINTS, len(_WIDTHS)))
+        self._widths, self._lapses = _shapes(search)
+        self._log = np.zeros((_POINTS, len(self._widths)))
+        self._successes: dict[int, int] = {}
 
     def learn(self, batch: Batch) -> None:
         """Take trials into account."""
         chance = _success(self.search, batch.m)
+        self._successes[batch.m] = self._successes.get(batch.m, 0) + batch.successes
         self._log += special.xlogy(batch.successes, chance) + special.xlog1py(batch.trials - batch.successes, -chance)
 
     @property
@@ -178,13 +182,23 @@ class Belief:
         edges = np.concatenate([self.theta - step / 2, [self.theta[-1] + step / 2]])
         return float(np.exp(np.interp(level, sums, edges)))
 
+    def interval(self) -> tuple[float, float]:
+        """Its ends: quantiles, or the last m below the median where all trials failed there and it lies further out."""
+        outside = (1.0 - self.search.confidence) / 2
+        middle, low, high = (self.quantile(level) for level in (0.5, outside, 1.0 - outside))
+        last = max((m for m in self._successes if m <= middle), default=None)
+        return low if last is None or self._successes[last] else min(low, last), high
+
     def stderr(self) -> float:
         """Standard deviation of the logarithm of the threshold."""
         mean = float(self.density @ self.theta)
         return math.sqrt(float(self.density @ (self.theta - mean) ** 2))
 
     def curve_width(self) -> float:
-        return float(self._joint.sum(axis=0) @ _WIDTHS)
+        return float(self._joint.sum(axis=0) @ self._widths)
+
+    def lapse(self) -> float:
+        return float(self._joint.sum(axis=0) @ self._lapses)
 
     def above_largest(self) -> float:
         """Probability that the threshold lies above the largest m that may be tried."""
@@ -196,10 +210,13 @@ class Belief:
     def next_size(self, trials: int) -> int:
         """The m at which a batch of trials is expected to leave the smallest variance of log threshold."""
         sizes, likelihoods = _likelihoods(self.search, trials)
-        left = np.zeros(len(sizes))
+        left, density = np.zeros(len(sizes)), self.density
+        places = np.flatnonzero(density > _NEGLIGIBLE * density.max())
+        near = slice(places[0], places[-1] + 1)
+        joint, theta = self._joint[near].astype(np.float32), self.theta[near] - self.theta[places[0]]
         for likelihood in likelihoods:
-            mass = np.einsum("mtw,tw->mt", likelihood, self._joint)
-            total, first, second = mass.sum(axis=1), mass @ self.theta, mass @ self.theta**2
+            mass = np.einsum("mtw,tw->mt", likelihood[:, near], joint).astype(np.float64)
+            total, first, second = mass.sum(axis=1), mass @ theta, mass @ theta**2
             left += second - first**2 / np.maximum(total, 1e-300)
         return int(sizes[left.argmin()])
 
@@ -207,12 +224,13 @@ class Belief:
         """The result as it stands."""
         outside = (1.0 - self.search.confidence) / 2
         state = "found"
-        if self.above_largest() > 0.5:
+        if self.above_largest() > outside:
             state = "not reached"
         elif self.below_smallest() > 0.5:
             state = "below"
-        middle, low, high = (self.quantile(level) for level in (0.5, outside, 1.0 - outside))
-        return Threshold(middle, low, high, self.stderr(), state, self.curve_width(), tuple(batches), self.search)
+        low, high = self.interval()
+        shape = (self.curve_width(), self.lapse())
+        return Threshold(self.quantile(0.5), low, high, self.stderr(), state, *shape, tuple(batches), self.search)
 
 
 def find_threshold(
@@ -250,4 +268,5 @@ def _is_over(belief: Belief, search: Search) -> bool:
     outside = (1.0 - search.confidence) / 2
     if max(belief.above_largest(), belief.below_smallest()) > 1.0 - outside:
         return True
-    return belief.quantile(1.0 - outside) / belief.quantile(outside) <= search.width
+    low, high = belief.interval()
+    return high / low <= search.width

@@ -70,8 +70,8 @@ _FIT_NOTE = (
     "power look alike."
 )
 _BOUND_NOTE = (
-    "For the head that lemma B.3 builds for this function (Edelman et al. 2022), bounded by corollary 4.5 and lemma A.5. It is vacuous by "
-    "orders of magnitude at practical sizes; what it has right is that T enters by its logarithm."
+    "For a head that averages the s bits (lemma B.3 of Edelman et al. 2022), bounded by corollary 4.5 and lemma A.5. It is vacuous by "
+    "orders of magnitude at practical sizes; what it has right is that T enters by powers of log T."
 )
 
 
@@ -92,11 +92,11 @@ def _method() -> list[Step]:
         ),
         Step(
             "Kernel limits are regressions on labels ±1 with a vanishing ridge: the transformer's kernel is that of one block of linear "
-            "attention and ReLU, the perceptron's that of two hidden layers of ReLU:",
+            "attention and ReLU, without norm, residual stream or softmax, the perceptron's that of two hidden layers of ReLU:",
             ["f(x) = k(x, X) (K + δ)^{−1} (y − ȳ) + ȳ"],
         ),
         Step(
-            "Success is logistic in log m, with a small share ℓ of lapses; threshold θ and width w have a probability on a grid, flat "
+            "Success is logistic in log m, with a share ℓ that fails whatever m is; θ, w and ℓ have a probability on a grid, flat "
             "before the first trial, and the next m is the one that is expected to leave the least variance of θ:",
             ["P(success | m) = (1 − ℓ) σ( (log m − θ)/w + c )", "(1 − ℓ) σ(c) = p"],
         ),

@@ -12,7 +12,6 @@ from specht.report.figures import GREY, SERIES_COLOURS, Plot, style_log_axes
 from specht.report.threshold_tables import NAMES
 
 HEIGHT = 440
-LAPSE = 0.01
 
 
 def growth_plot(result: Mapping[str, Any], *, title: str, caption: str, extra: Sequence[go.Scatter] = ()) -> Plot:
@@ -87,7 +86,6 @@ def success_plot(result: Mapping[str, Any], learner: str, *, title: str, caption
     sizes = [each["m"] for point in points for each in point["tried"]]
     grid = np.geomspace(min(sizes), max(sizes), 120)
     share = result["config"]["share"]
-    offset = np.log(share / (1.0 - LAPSE - share))
     for number, point in enumerate(points):
         colour = SERIES_COLOURS[number % len(SERIES_COLOURS)]
         totals: dict[int, list[int]] = {}
@@ -107,7 +105,8 @@ def success_plot(result: Mapping[str, Any], learner: str, *, title: str, caption
             hovertemplate=f"T = {point['T']}, m = %{{x}}: %{{customdata}}<extra></extra>",
         )
         if point["state"] == "found":
-            curve = (1.0 - LAPSE) / (1.0 + np.exp(-(np.log(grid / point["m"]) / point["curve_width"] + offset)))
+            top = 1.0 - point["lapse"]
+            curve = top / (1.0 + np.exp(-(np.log(grid / point["m"]) / point["curve_width"] + np.log(share / (top - share)))))
             line = {"color": colour, "width": 1.5}
             figure.add_scatter(x=grid.tolist(), y=curve.tolist(), mode="lines", showlegend=False, line=line, hoverinfo="skip")
     ends = [float(grid[0]), float(grid[-1])]

@@ -29,34 +29,50 @@ def answer(result: Mapping[str, Any]) -> str:
 
 def _sentence(result: Mapping[str, Any], learner: str) -> str:
     points = [point for point in result["points"] if point["learner"] == learner]
-    first, last = points[0], points[-1]
+    first, last, smallest = points[0], points[-1], result["config"]["smallest"]
     name = NAMES[learner]
     missed = [point for point in points if not point["reached"]]
     if len(missed) == len(points):
         return f"{name} does not learn it at any T: {missed[0]['words']}."
-    words = f"{name} learns it from m = {_short(first)} samples at T = {first['T']}" if first["reached"] else ""
+    words = f"{name} learns it from m = {_short(first, smallest)} samples at T = {first['T']}" if first["reached"] else ""
     if not words:
         words = f"{name}: {first['words']} at T = {first['T']}"
     if len(points) > 1:
-        words += f" and {_short(last)} at T = {last['T']}" if last["reached"] else f"; {last['words']} at T = {last['T']}"
+        words += f" and {_short(last, smallest)} at T = {last['T']}" if last["reached"] else f"; {last['words']} at T = {last['T']}"
     fit = result["fits"][learner]
-    return words + (f"; growth: {fit['verdict']}." if fit["verdict"] else ".")
+    if not fit["verdict"]:
+        return words + "."
+    words += f"; growth: {fit['verdict']}."
+    if missed:
+        was = "was not reached and is" if len(missed) == 1 else "were not reached and are"
+        words += f" T = {', '.join(str(point['T']) for point in missed)} {was} left out: growth is at least this."
+    return words
 
 
 NAMES: dict[str, str] = {
     "transformer": "The transformer",
     "perceptron": "The perceptron",
-    "transformer-nngp": "The transformer's NNGP limit",
-    "transformer-ntk": "The transformer's NTK limit",
+    "transformer-nngp": "The NNGP limit of a linear-attention block",
+    "transformer-ntk": "The NTK limit of a linear-attention block",
     "perceptron-nngp": "The perceptron's NNGP limit",
     "perceptron-ntk": "The perceptron's NTK limit",
 }
 
 
-def _short(point: Mapping[str, Any]) -> str:
-    if point["state"] == "below":
-        return "fewer than the smallest number of"
-    return point["words"]
+"""The kernels of the transformer are those of one block of linear attention and ReLU, without norm, residual stream or softmax."""
+
+
+def _short(point: Mapping[str, Any], smallest: int) -> str:
+    return f"at most {smallest}" if point["state"] == "below" else point["words"]
+
+
+def plain(text: str) -> str:
+    """Without the braces of exponents, for where they are not set.
+
+    >>> plain("T^{0.7}")
+    'T^0.7'
+    """
+    return text.replace("^{", "^").replace("}", "")
 
 
 def point_rows(result: Mapping[str, Any]) -> list[list[str]]:
@@ -113,7 +129,7 @@ def remarks(result: Mapping[str, Any]) -> list[str]:
         )
     bound = result["bounds"][-1]
     said.append(
-        f"The bound of corollary 4.5, for the head that lemma B.3 builds at T = {bound['T']}, says something from {bound['samples']:.1g} "
-        "samples on: far more than are needed, but with the logarithm of T."
+        f"The bound of corollary 4.5, for a head that averages the s bits at T = {bound['T']}, says something from {bound['samples']:.1g} "
+        "samples on: far more than are needed, but with powers of log T."
     )
     return said

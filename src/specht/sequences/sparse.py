@@ -23,8 +23,8 @@ from specht.sequences.targets import Target
 
 MOST_BITS = 10
 """Largest number of bits that a function may read: its table has two to the power of it entries."""
-_MOST_SETS = 3_000_000
-"""Choices of bits that are gone through to see whether a training set has one explanation."""
+_MOST_WORK = 2_000_000
+"""Work that is done to see whether a training set has one explanation: values of the table times choices of all bits but the last."""
 _TRIES = 200
 """How often a training set is drawn again before it is given up."""
 
@@ -34,6 +34,15 @@ class Sample(NamedTuple):
 
     x: np.ndarray
     y: np.ndarray
+
+
+def needed(share: float, n: int) -> int:
+    """The smallest number of n samples that is at least a share of them; whole numbers, so that rounding decides nothing.
+
+    >>> needed(1.0, 107), needed(0.99, 10_000), needed(0.99, 512)
+    (107, 9900, 507)
+    """
+    return math.ceil(share * n - 1e-9)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -61,6 +70,18 @@ class SparseFunction:
             )
         if len(set(self.table)) == 1:
             raise InputError(f"The function {self.name!r} is constant: there is nothing to learn.")
+        idle = [place for place in range(1, s + 1) if not self._depends_on(place)]
+        if idle:
+            one = len(idle) == 1
+            raise InputError(
+                f"The function {self.name!r} does not depend on {'bit' if one else 'bits'} {', '.join(map(str, idle))}, so no samples "
+                f"tell which {'bit that is: leave it' if one else 'bits those are: leave them'} out of the table."
+            )
+
+    def _depends_on(self, place: int) -> bool:
+        """Whether the bit with this number, from one on, changes a value somewhere."""
+        values = np.array(self.table).reshape(2 ** (place - 1), 2, -1)
+        return bool((values[:, 0] != values[:, 1]).any())
 
     @property
     def support(self) -> int:
@@ -119,8 +140,8 @@ class SparseFunction:
             candidates = np.flatnonzero(((label & ~columns) == 0).all(axis=1))
         elif sum(self.table) == len(self.table) - 1 and not self.table[0]:  # OR: zero wherever the label is
             candidates = np.flatnonzero(((columns & ~label) == 0).all(axis=1))
-        count = math.comb(len(candidates), self.support) * (1 if self.is_symmetric else math.factorial(self.support))
-        if count > _MOST_SETS:
+        choices = math.comb(len(candidates), self.support - 1) * (1 if self.is_symmetric else math.factorial(self.support))
+        if choices * len(self.table) > _MOST_WORK:
             return None
         return self._explanations(columns[candidates], label, samples, stop=2) > 1
 

@@ -48,9 +48,8 @@ class BumpNetwork:
 
     @property
     def norms(self) -> dict[str, float]:
-        """The largest entries of the two layers, biases included, and of the readout: what the lemmas bound."""
-        layers = {"first": (self.first, self.first_bias), "second": (self.second, self.second_bias), "readout": (self.readout,)}
-        return {name: max(float(np.abs(part).max()) for part in parts) for name, parts in layers.items()}
+        """The largest weights of the two layers and of the readout, biases apart: what the lemmas bound."""
+        return {name: float(np.abs(getattr(self, name)).max()) for name in ("first", "second", "readout")}
 
 
 def bump_network(points: Any, values: Any, gamma: float) -> BumpNetwork:
@@ -99,8 +98,8 @@ def table_bumps(values: Sequence[float], gamma: float) -> BumpNetwork:
 
 
 def bump_bounds(support: int, gamma: float, largest: float, *, symmetric: bool) -> dict[str, float]:
-    r"""What lemmas B.5 and B.6 state: widths of both layers, and largest entries, $8 / \gamma$ (heads give at most one), $8 s / \gamma$ and
-    max |f|.
+    r"""What lemmas B.5 and B.6 state: widths of both layers, and largest weights, biases apart, $8 / \gamma$ (heads give at most one),
+    $8 s / \gamma$ and max |f|.
 
     >>> bump_bounds(3, 0.5, largest=1.0, symmetric=True)
     {'width': 16, 'second width': 8, 'first': 16.0, 'second': 48.0, 'readout': 1.0}

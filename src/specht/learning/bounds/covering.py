@@ -50,11 +50,11 @@ def head_change(scores: float, inner: float, b_x: float, *, b_in: float = 1.0, o
 def cheapest_split(costs: Sequence[float], slopes: Sequence[float], total: float = 1.0) -> float:
     r"""Lemma A.8: the least $\sum_i a_i / x_i^2$ under $\sum_i b_i x_i = C$ is $\gamma^3 / C^2$ with $\gamma = \sum_i a_i^{1/3} b_i^{2/3}$.
 
-    >>> cheapest_split([1.0, 8.0], [1.0, 1.0])
+    >>> round(cheapest_split([1.0, 8.0], [1.0, 1.0]), 9)
     27.0
     """
     gamma = sum(a ** (1 / 3) * b ** (2 / 3) for a, b in zip(costs, slopes, strict=True))
-    return round(gamma**3 / total**2, 12)
+    return gamma**3 / total**2
 
 
 def head_cover(
@@ -83,11 +83,14 @@ def head_cover(
     return float(found.fun)
 
 
-def explicit_head_cover(head: HeadNorms, b_x: float, epsilon: float, *, samples: int, length: int, width: int) -> float:
-    """Theorem 4.2 with lemma 4.6 put in, all constants written out; scores are inner products with a class token of norm one."""
+def explicit_head_cover(
+    head: HeadNorms, b_x: float, epsilon: float, *, samples: int, length: int, width: int, query_norm: float = 1.0
+) -> float:
+    """Theorem 4.2 with lemma 4.6 put in, all constants written out; scores are inner products with a class token of norm `query_norm`."""
     points = samples * length
+    query_norm = finite_number("query_norm", query_norm, at_least=0.0)
     return head_cover(
-        lambda resolution: linear_cover(1.0, head.query_key_21 * b_x, resolution, points, width),
+        lambda resolution: linear_cover(1.0, head.query_key_21 * b_x * query_norm, resolution, points, width),
         lambda resolution: linear_cover(b_x, head.value_21, resolution, points, width),
         epsilon,
         b_x,
@@ -104,14 +107,16 @@ def head_capacity(
     width: int,
     lipschitz: float = 1.0,
     positions: float = 0.0,
+    query_norm: float = 1.0,
     version: Version | str = "exact",
 ) -> float:
     r"""Corollary 4.5, and lemma A.12 for several heads:
 
     $$ C = (L_\sigma B_X)^2 \Big(\sum_h \big[\|W_V\|_{2,1}^{2/3} + t_h^{2/3}\big]\Big)^3 \log(d m T) . $$
 
-    The second term is $t = 2 \|W_{QK}^\top\|_{2,1} \|W_V\| B_X$ by the exact split of lemma A.8, as in lemma A.11; the appendix leaves out
-    the 2, and the main text $B_X$ as well, with $\log(m T)$. Fixed positions of norm `positions` add to $B_X$ (lemma A.11).
+    The second term is $t = 2 \|W_{QK}^\top\|_{2,1} \|W_V\| B_X B_\tau$ by the exact split of lemma A.8, as in lemma A.11; the appendix
+    leaves out the 2, and the main text $B_X$ as well, with $\log(m T)$. Fixed positions of norm `positions` add to $B_X$ (lemma A.11).
+    The paper takes the token that asks to have norm $B_\tau = 1$; `query_norm` is that norm where it is another.
 
     >>> unit = HeadNorms(1.0, 1.0, 1.0)
     >>> [round(head_capacity(unit, 1.0, samples=100, length=T, width=64, version="main text") / 0.1**2) for T in (25, 100)]
@@ -123,7 +128,7 @@ def head_capacity(
     if not each:
         raise InputError("There are no heads, so there is no bound: give the norms of at least one.")
     b_x = b_x + finite_number("positions", positions, at_least=0.0)
-    factor = {"exact": 2.0 * b_x, "appendix": b_x, "main text": 1.0}[version]
+    factor = {"exact": 2.0 * b_x, "appendix": b_x, "main text": 1.0}[version] * finite_number("query_norm", query_norm, at_least=0.0)
     total = sum(head.value_21 ** (2 / 3) + (factor * head.query_key_21 * head.value) ** (2 / 3) for head in each)
     return (lipschitz * b_x) ** 2 * total**3 * log_factor(samples, length, 1 if version == "main text" else width)
 

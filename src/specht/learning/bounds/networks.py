@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
 _SLOPES = {"linear": 1.0, "relu": 1.0, "erf": 2 / math.sqrt(math.pi), "gelu": 1.13}
 """Largest slopes of activations."""
-LOGISTIC = Risk(outputs=1.0, lipschitz=math.sqrt(2.0), loss=1.0)
-"""Cross-entropy of two logits, clipped at one."""
+LOGISTIC = Risk(outputs=1.0, lipschitz=math.sqrt(2.0), loss=math.log1p(math.exp(2.0)))
+"""Cross-entropy of two logits that are clipped to [-1, 1] each: the loss is at most log(1 + e²) = 2.13."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -66,7 +66,7 @@ def network_bound(network: Network) -> Bound:
     if len(blocks) == 1 and not arch.residual:
         heads = [HeadNorms.of(value, query_key) for value, query_key in _heads(blocks[0], arch.scaling)]
         b_x = scale if arch.norm == "pre" else _longest_token(network)
-        unit = head_capacity(heads, b_x, samples=1, length=3, width=1, lipschitz=slope * readout) / math.log(3)
+        unit = head_capacity(heads, b_x, samples=1, length=3, width=1, lipschitz=slope * readout, query_norm=b_x) / math.log(3)
         return Bound("lemma A.12" if len(heads) > 1 else "corollary 4.5", unit, width, arch.columns)
     if arch.norm == "none":
         raise InputError("Theorem A.17 puts every token on the unit ball between layers: bounds of a stack need norm 'pre' or 'post'.")
@@ -74,8 +74,8 @@ def network_bound(network: Network) -> Bound:
         raise InputError(
             "Theorem A.17 is about one head a layer, and this stack has several: bounds of several heads are those of one block."
         )
-    mix = np.eye(width)
-    layers = [LayerNorms.of(scale * value, scale**2 * qk, mix) for block in blocks for value, qk in _heads(block, arch.scaling)]
+    layers = [LayerNorms.of(scale * value, scale**2 * qk, np.eye(width)) for block in blocks for value, qk in _heads(block, arch.scaling)]
+    layers = [dataclasses.replace(norms, mix_21=0.0) for norms in layers]  # the identity is fixed: no cover is needed for it
     size = _full(blocks[0].value).shape[2]
     unit = stack_capacity(
         layers, scale * readout, samples=1, length=3, width=1, head_size=size, lipschitz=slope, residual=arch.residual
@@ -92,7 +92,8 @@ def transformer_bound(model: BitTransformer, params: Mapping[str, Any]) -> Bound
     heads = [HeadNorms.of(value[:, i] @ output[i], query[:, i] @ key[:, i].T / math.sqrt(k)) for i in range(h)]
     gains = [float(np.abs(p[f"norm{place}_gain"]).max()) for place in (1, 2, 3)]
     after = (1.0 + _SLOPES["gelu"] * gains[1] * spectral(p["up"]) * spectral(p["down"])) * gains[2] * spectral(p["readout"])
-    unit = head_capacity(heads, math.sqrt(d) * gains[0], samples=1, length=3, width=1, lipschitz=after) / math.log(3)
+    b_x = math.sqrt(d) * gains[0]  # of the class symbol, which asks, too
+    unit = head_capacity(heads, b_x, samples=1, length=3, width=1, lipschitz=after, query_norm=b_x) / math.log(3)
     return Bound("lemma A.12", unit, d, model.length + 1)
 
 

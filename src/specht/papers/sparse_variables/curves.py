@@ -108,7 +108,8 @@ def _attended(results: Results) -> tuple[xarray.Dataset, str]:
 
 
 def judge_relevant(results: Results) -> Verdict:
-    """The mass on relevant bits where the class symbol's own share is left out: the smallest over runs that learnt it."""
+    """The share of all attention that relevant bits get, the rest being that of other bits and of the class symbol itself: the smallest
+    over runs that learnt it."""
     data, words = _attended(results)
     learnt = data["accuracy"].values >= sources.LEARNT
     if not learnt.any():
