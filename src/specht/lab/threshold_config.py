@@ -49,6 +49,8 @@ class ThresholdFlags(Config):
     """Ratio of the ends of the interval at which a search is over."""
     confidence: Annotated[float, Field(gt=0, lt=1)] = 0.9
     """Of the intervals."""
+    plateau: bool = False
+    """Whether the share of trials that succeed may stay below one however many samples there are; takes about a quarter more trials."""
     restarts: Annotated[int, Field(ge=1, le=16)] = 3
     """Starts of a network before a trial counts as failed."""
     steps: Annotated[int, Field(ge=1)] = 125
@@ -90,7 +92,7 @@ class ThresholdConfig(ThresholdFlags):
 
     def search(self) -> dict[str, Any]:
         """What is looked for, and at what cost."""
-        return {name: getattr(self, name) for name in ("share", "smallest", "largest", "width", "confidence", "batch", "budget")}
+        return {name: getattr(self, name) for name in ("share", "smallest", "largest", "width", "confidence", "batch", "budget", "plateau")}
 
     def job_arguments(self, learner: str, length: int) -> dict[str, Any]:
         """What decides one threshold."""

@@ -4,10 +4,11 @@ A trial at m succeeds or not. Success is more probable with more samples, along 
 
 $$ P(\text{success} \mid m) = (1 - \ell)\, \sigma\Big(\frac{\log m - \theta}{w} + c\Big), \qquad (1 - \ell)\, \sigma(c) = p, $$
 
-so that $e^\theta$ is the threshold: the m at which a share p of trials succeeds. The lapse $\ell$, one of a few values below 1 - p, is the
-share that fails whatever m is: curves may end on a plateau below one, and one unlucky trial does not decide everything. What is known of
-$\theta$, the width w and $\ell$ is a probability on a grid, flat in $\theta$, $\log w$ and the values of $\ell$ before the first trial; no
-fit can fail on it, even where all trials below some m failed and all above succeeded.
+so that $e^\theta$ is the threshold: the m at which a share p of trials succeeds. The lapse $\ell$ is a small share that fails whatever m
+is, and keeps one unlucky trial from deciding everything. Curves that end on a plateau further below one are looked for where the search
+says so: then $\ell$ may have larger values, and an interval as narrow takes about a quarter more trials. What is known of $\theta$, the
+width w and $\ell$ is a probability on a grid, flat in $\theta$, $\log w$ and the values of $\ell$ before the first trial; no fit can fail
+on it, even where all trials below some m failed and all above succeeded.
 
 Such a step may lie right above the last m that failed, which curves of any width make improbable. Therefore, where all trials failed at
 the last m below the median that was tried, the interval reaches down to that m.
@@ -29,8 +30,10 @@ from scipy import special
 
 from specht.errors import InputError, finite_number, whole_number
 
-LAPSES = (0.01, 0.05, 0.1, 0.15)
-"""Shares of trials that may fail whatever the number of samples; those that leave the share that is looked for are taken."""
+LAPSE = 0.01
+"""Share of trials that fails whatever the number of samples."""
+PLATEAUS = (0.05, 0.1, 0.15)
+"""Larger ones, where curves may end on a plateau; those that leave the share that is looked for are taken."""
 _BEYOND = 8.0
 """Factor by which thresholds may lie outside the range that is searched."""
 _POINTS, WIDTHS = 320, np.geomspace(0.01, 1.2, 10)
@@ -68,9 +71,11 @@ class Search:
     """Trials at one m before the next is chosen."""
     budget: int = 160
     """Most trials."""
+    plateau: bool = False
+    """Whether the share of trials that succeed may stay below one however many samples there are."""
 
     def __post_init__(self) -> None:
-        finite_number("share", self.share, above=0.0, below=1.0 - LAPSES[0])
+        finite_number("share", self.share, above=0.0, below=1.0 - LAPSE)
         finite_number("confidence", self.confidence, above=0.0, below=1.0)
         finite_number("width (ratio of the ends of the interval)", self.width, above=1.0)
         whole_number("smallest number of samples", self.smallest, at_least=2)
@@ -120,7 +125,7 @@ def _thresholds(search: Search) -> np.ndarray:
 
 def _shapes(search: Search) -> tuple[np.ndarray, np.ndarray]:
     """Widths and lapses of all curves, (shapes,) each."""
-    lapses = [lapse for lapse in LAPSES if search.share < 1.0 - lapse]
+    lapses = [LAPSE, *(lapse for lapse in PLATEAUS if search.plateau and search.share < 1.0 - lapse)]
     return np.repeat(WIDTHS, len(lapses)), np.tile(lapses, len(WIDTHS))
 
 
