@@ -123,6 +123,8 @@ BAD_INPUT = {
     "threshold and --batch 65": "--batch must be less than or equal to 64, got '65'.",
     "threshold 0011": "The function 'table 0011' does not depend on bit 2, so no samples tell which bit that is: leave it out",
     "threshold 01010101": "The function 'table 01010101' does not depend on bits 1, 2, so no samples tell which bits those are",
+    "threshold and --learning-rate inf": "--learning-rate must be a finite number, got 'inf'.",
+    "threshold and --width nan": "--width must be a finite number, got 'nan'.",
     "threshold and --workers -1": "--workers must be 0 or more, got -1.",
 }
 

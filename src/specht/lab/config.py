@@ -23,9 +23,9 @@ DEFAULT_SEQUENCES, DEFAULT_SEQUENCES_JOINT = 200, 24
 
 
 class Config(BaseModel):
-    """The base of every configuration: nothing unknown gets in, nothing changes afterwards."""
+    """The base of every configuration: nothing unknown or infinite gets in, nothing changes afterwards."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, use_attribute_docstrings=True)
 
     def identity(self) -> dict[str, Any]:
         """What decides the numbers. Two configurations with the same identity give the same results."""

@@ -64,7 +64,7 @@ class NetworkFlags(Config):
     """Largest number of samples that networks are trained on."""
     net_datasets: Annotated[int, Field(ge=2)] = 4
     """Data sets that networks are trained on."""
-    output_scale: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 1.0
+    output_scale: Annotated[float, Field(gt=0)] = 1.0
     """How large random networks are beside the target: large ones stay near the kernel, small ones learn features."""
 
     def build(self) -> Networks:
@@ -89,9 +89,9 @@ class PredictConfig(Config):
     shift: Annotated[ShiftFlags, Parameter(name="*", group=Group("Task", sort_key=1))] = ShiftFlags()
     n_train: Annotated[tuple[Annotated[int, Field(gt=0)], ...], Parameter(consume_multiple=True, negative="")] = DEFAULT_N
     """Numbers of samples, fewest first."""
-    ridge: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 1.0
+    ridge: Annotated[float, Field(ge=0)] = 1.0
     """Ridge of the regression, in units of the mean kernel E[k(x, x)]."""
-    noise: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 0.0
+    noise: Annotated[float, Field(ge=0)] = 0.0
     """Variance of noise on each output of the labels."""
     error: Annotated[float, Field(gt=0, lt=1)] = 0.1
     """The error whose number of samples is asked for, as a share of the target's variance."""

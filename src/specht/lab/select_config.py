@@ -37,7 +37,7 @@ class SelectConfig(Config):
     """The code of a set: product one with each of its members (dual), or their sum."""
     optimiser: Literal["adam", "sgd"] = "adam"
     """sgd begins from zero and follows the exact dynamics, adam is faster and begins from small random numbers."""
-    learning_rate: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = None
+    learning_rate: Annotated[float, Field(gt=0)] | None = None
     """0.01 for adam, falling to zero; 1 for sgd, constant; unless given."""
     schedule: Literal["constant", "cosine"] | None = None
     """Of the learning rate: constant for sgd and cosine for adam unless given."""
