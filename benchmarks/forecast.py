@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
-from specht.infinite.kernel import Kernel
+from specht.kernel.kernel import Kernel
 from specht.learning.contenders import contenders
 from specht.learning.fit import fit_architecture
 from specht.learning.forecast import Settings, draw_splits, forecast_gram, measured_sizes, standardised

@@ -23,9 +23,9 @@ from typing import Any
 import numpy as np
 from scipy import special
 
-from specht.finite.sparse import BitTransformer
 from specht.learning.learners import NetworkLearner, Task, network_learner
 from specht.learning.threshold import Batch, Belief, Search, find_threshold
+from specht.nn.sparse import BitTransformer
 from specht.sequences.sparse import sparse_function
 
 try:

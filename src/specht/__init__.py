@@ -18,21 +18,21 @@ if TYPE_CHECKING:
     from specht import testing as testing
     from specht.architecture import Architecture as Architecture
     from specht.errors import InputError as InputError
-    from specht.finite.data import Fixed as Fixed
-    from specht.finite.data import Fresh as Fresh
-    from specht.finite.empirical import empirical_nngp as empirical_nngp
-    from specht.finite.empirical import empirical_ntk as empirical_ntk
-    from specht.finite.langevin import Sampling as Sampling
-    from specht.finite.langevin import langevin as langevin
-    from specht.finite.network import Network as Network
-    from specht.finite.network import Size as Size
-    from specht.finite.recipe import Recipe as Recipe
-    from specht.finite.train import train as train
-    from specht.infinite.kernel import Kernel as Kernel
+    from specht.kernel.kernel import Kernel as Kernel
     from specht.lab.checkpoint import Checkpoint as Checkpoint
     from specht.learning import gp as gp
     from specht.learning.complexity import sample_complexity as sample_complexity
     from specht.learning.curves import learning_curve as learning_curve
+    from specht.nn.data import Fixed as Fixed
+    from specht.nn.data import Fresh as Fresh
+    from specht.nn.empirical import empirical_nngp as empirical_nngp
+    from specht.nn.empirical import empirical_ntk as empirical_ntk
+    from specht.nn.langevin import Sampling as Sampling
+    from specht.nn.langevin import langevin as langevin
+    from specht.nn.network import Network as Network
+    from specht.nn.network import Size as Size
+    from specht.nn.recipe import Recipe as Recipe
+    from specht.nn.train import train as train
     from specht.presets import PRESETS as PRESETS
     from specht.presets import preset as preset
     from specht.sequences import sources as sources
@@ -51,30 +51,30 @@ __version__ = "0.1.0"
 _HOMES = {
     "Architecture": "specht.architecture",
     "Checkpoint": "specht.lab.checkpoint",
-    "Fixed": "specht.finite.data",
-    "Fresh": "specht.finite.data",
+    "Fixed": "specht.nn.data",
+    "Fresh": "specht.nn.data",
     "InputError": "specht.errors",
-    "Kernel": "specht.infinite.kernel",
-    "Network": "specht.finite.network",
+    "Kernel": "specht.kernel.kernel",
+    "Network": "specht.nn.network",
     "PRESETS": "specht.presets",
     "Probe": "specht.symmetry.probe",
     "Profile": "specht.symmetry.profile",
-    "Recipe": "specht.finite.recipe",
-    "Sampling": "specht.finite.langevin",
-    "Size": "specht.finite.network",
+    "Recipe": "specht.nn.recipe",
+    "Sampling": "specht.nn.langevin",
+    "Size": "specht.nn.network",
     "Spectrum": "specht.symmetry.spectrum",
     "Target": "specht.sequences.targets",
     "Task": "specht.sequences.tasks",
-    "empirical_nngp": "specht.finite.empirical",
-    "empirical_ntk": "specht.finite.empirical",
-    "langevin": "specht.finite.langevin",
+    "empirical_nngp": "specht.nn.empirical",
+    "empirical_ntk": "specht.nn.empirical",
+    "langevin": "specht.nn.langevin",
     "learning_curve": "specht.learning.curves",
     "preset": "specht.presets",
     "probe": "specht.symmetry.probe",
     "profile": "specht.symmetry.profile",
     "sample_complexity": "specht.learning.complexity",
     "spectrum": "specht.symmetry.solve",
-    "train": "specht.finite.train",
+    "train": "specht.nn.train",
 }
 _MODULES = {
     "corpus": "specht.corpus",

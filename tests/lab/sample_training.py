@@ -8,13 +8,13 @@ from pathlib import Path
 import numpy as np
 
 from specht.architecture import Architecture
-from specht.finite import train as train_module
-from specht.finite.data import Fixed, Fresh
-from specht.finite.network import Network, Size
-from specht.finite.recipe import Recipe
-from specht.finite.train import train
-from specht.finite.trained import Trained
 from specht.lab.checkpoint import Checkpoint
+from specht.nn import train as train_module
+from specht.nn.data import Fixed, Fresh
+from specht.nn.network import Network, Size
+from specht.nn.recipe import Recipe
+from specht.nn.train import train
+from specht.nn.trained import Trained
 
 ARCH = Architecture(vocab=2, length=4, attention="softmax", activation="erf")
 

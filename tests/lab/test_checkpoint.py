@@ -17,11 +17,11 @@ from linear_model import linear
 from sample_training import RECIPES, numbers, run
 
 from specht.errors import InputError
-from specht.finite.data import Fixed
-from specht.finite.recipe import Recipe
-from specht.finite.train import train
 from specht.lab.checkpoint import Checkpoint
 from specht.lab.threads import XLA_ONE_THREAD
+from specht.nn.data import Fixed
+from specht.nn.recipe import Recipe
+from specht.nn.train import train
 
 
 class Interrupted(Checkpoint):

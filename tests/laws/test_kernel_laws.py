@@ -9,9 +9,9 @@ import pytest
 from architectures import CASES, CLOSED, SAMPLED, tokens
 
 import specht
-from specht.infinite import joint
-from specht.infinite import kernel as kernel_module
-from specht.infinite.forms import why_no_features
+from specht.kernel import joint
+from specht.kernel import kernel as kernel_module
+from specht.kernel.forms import why_no_features
 from specht.testing import assert_invariant, assert_psd
 
 KINDS = ("nngp", "ntk")

@@ -10,7 +10,7 @@ import pytest
 from architectures import CASES, SAMPLED, tokens
 
 import specht
-from specht.infinite.forms import choose_form
+from specht.kernel.forms import choose_form
 
 ROUNDING = 1e-5  # finite networks are float32; where their standard error is smaller (a normed diagonal) this is what is left
 NETWORKS = {"nngp": 200, "ntk": 80}
@@ -38,7 +38,7 @@ def finite(name: str, kind: str, x: np.ndarray, width: int, networks: int):
     return estimate(CASES[name].arch, x, size=size(width), networks=networks, seed=width)
 
 
-# The tangent kernel of every other row is held to a second recursion in tests/infinite/test_recursion.py, to nine digits.
+# The tangent kernel of every other row is held to a second recursion in tests/kernel/test_recursion.py, to nine digits.
 TANGENT = ("linear", "softmax", "causal, two blocks", "two residual pre-norm blocks", "softmax, causal, mean")
 
 

@@ -13,9 +13,9 @@ from scipy import optimize, special
 
 import specht
 from specht.errors import InputError
-from specht.finite.sparse import BitTransformer, Perceptron
 from specht.learning.bounds import covering, generalisation, networks, representation
 from specht.learning.bounds.norms import DenseNorms, HeadNorms, LayerNorms, norm_21, spectral
+from specht.nn.sparse import BitTransformer, Perceptron
 
 UNIT, UNIT_LAYER = HeadNorms(1, 1, 1), LayerNorms(1, 1, 1, 1, 1, 1)
 SIZE = {"samples": 100, "length": 50, "width": 64}

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from specht.errors import InputError
-from specht.infinite.kernel import Kernel
-from specht.infinite.perceptron import perceptron_gram
+from specht.kernel.kernel import Kernel
+from specht.kernel.perceptron import perceptron_gram
 from specht.learning.learners import KERNELS, LIMIT, Task, learner, network_learner
 from specht.presets import preset
 from specht.sequences.sparse import sparse_function
@@ -55,8 +55,8 @@ def test_enough_samples_are_learnt_and_few_are_not():
 
 
 def test_networks_start_again_where_they_fail():
-    from specht.finite.sparse import Perceptron
-    from specht.finite.trials import Schooling
+    from specht.nn.sparse import Perceptron
+    from specht.nn.trials import Schooling
 
     hopeless = network_learner("perceptron", TASK, model=Perceptron(6, 8), schooling=Schooling(steps=2, every=2), restarts=3)
     found = hopeless.try_once(30, 0)
@@ -68,8 +68,8 @@ def test_networks_start_again_where_they_fail():
 
 def test_all_right_is_a_success_for_any_number_of_samples():
     """107 samples, whose mean of ones is below one in float32."""
-    from specht.finite.sparse import Perceptron
-    from specht.finite.trials import Schooling
+    from specht.nn.sparse import Perceptron
+    from specht.nn.trials import Schooling
 
     task = Task(sparse_function("and", 1), 3, accuracy=1.0, validation=107)
     who = network_learner("perceptron", task, model=Perceptron(3, 16), schooling=Schooling(steps=200, every=50, learning_rate=0.02))
@@ -86,7 +86,7 @@ def test_no_start_is_that_of_another_seed_trial_or_start(monkeypatch):
         seeds.append(seed)
         return SimpleNamespace(most_right=0)
 
-    monkeypatch.setattr("specht.finite.trials.run_trial", record)
+    monkeypatch.setattr("specht.nn.trials.run_trial", record)
     for seed in (0, 1, 16):
         who = network_learner("perceptron", Task(TASK.function, 6, seed=seed), restarts=3)
         for trial in range(3):

@@ -10,13 +10,13 @@ import pytest
 
 import specht
 from specht.errors import InputError
-from specht.finite.data import Fixed
-from specht.finite.empirical import tangent_kernel
-from specht.finite.langevin import Sampling
-from specht.finite.network import Network, Size
 from specht.learning import gp
 from specht.learning.networks import Networks, label_unit, learning_curve, train_to_the_end
 from specht.learning.regime import Regime, _verdict, kernel_regime
+from specht.nn.data import Fixed
+from specht.nn.empirical import tangent_kernel
+from specht.nn.langevin import Sampling
+from specht.nn.network import Network, Size
 
 ARCH = specht.Architecture(vocab=2, length=3, activation="erf")
 SOURCE = specht.sources.uniform(2)

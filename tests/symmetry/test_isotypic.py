@@ -13,7 +13,7 @@ from specht.errors import InputError
 from specht.groups.characters import character
 from specht.groups.partitions import Partition, partitions
 from specht.groups.permutations import cycle_type
-from specht.infinite.kernel import Kernel
+from specht.kernel.kernel import Kernel
 from specht.sequences.sources import uniform
 from specht.symmetry.actions import permute_context
 from specht.symmetry.isotypic import isotypic_shares, sampled_shares

@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from specht.architecture import Activation, Architecture, Attention, Norm, Positions, Readout, Scaling
 from specht.errors import InputError
-from specht.infinite.forms import SAMPLED_FORMS, Form, Kind, choose_form
+from specht.kernel.forms import SAMPLED_FORMS, Form, Kind, choose_form
 from specht.presets import preset
 
 DEFAULT_PRESET, DEFAULT_VOCAB, DEFAULT_LENGTH = "simplified", 4, 16

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import xarray
 
-from specht.infinite.memory import check_memory
+from specht.kernel.memory import check_memory
 from specht.lab.csv_text import csv_text
 from specht.lab.forecast_config import ForecastConfig
 from specht.learning.contenders import CONTENDERS, contenders

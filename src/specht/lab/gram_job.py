@@ -12,8 +12,8 @@ import numpy as np
 import xarray
 
 from specht.architecture import Architecture
-from specht.infinite.forms import FORMS, SAMPLED_FORMS
-from specht.infinite.memory import check_memory
+from specht.kernel.forms import FORMS, SAMPLED_FORMS
+from specht.kernel.memory import check_memory
 from specht.lab.config import KernelConfig
 from specht.lab.tokens import read_tokens, uniform_tokens
 
@@ -133,7 +133,7 @@ def run_gram(config: KernelConfig, progress: Callable[[int, int], None] | None =
         check_memory(config.sequences(), config.sequences(), matrices, f"ask for fewer sequences with --n{fewer}")
     tokens = read_tokens(config.tokens, architecture) if config.tokens else uniform_tokens(architecture, config.sequences(), config.seed)
 
-    from specht.infinite.kernel import Kernel  # loads JAX, and bad flags were refused before
+    from specht.kernel.kernel import Kernel  # loads JAX, and bad flags were refused before
 
     kernel = Kernel(architecture, relative_error=config.relative_error, heads=config.heads, seed=config.seed, progress=progress)
     kernels: dict[str, Evaluation] = {}

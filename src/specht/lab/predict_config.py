@@ -11,7 +11,7 @@ from pydantic import Field, model_validator
 
 from specht.architecture import Architecture
 from specht.errors import InputError, unknown_choice
-from specht.infinite.forms import Kind
+from specht.kernel.forms import Kind
 from specht.lab.config import ArchitectureFlags, Config
 from specht.lab.source_config import SourceFlags
 from specht.lab.target_config import MODES, TargetFlags
@@ -68,8 +68,8 @@ class NetworkFlags(Config):
     """How large random networks are beside the target: large ones stay near the kernel, small ones learn features."""
 
     def build(self) -> Networks:
-        from specht.finite.network import Size  # loads JAX, which help does not need
         from specht.learning.networks import Networks
+        from specht.nn.network import Size  # loads JAX, which help does not need
 
         return Networks(size=Size(self.width, self.width // 2, 4), output_scale=self.output_scale)
 

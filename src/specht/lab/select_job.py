@@ -27,7 +27,7 @@ MEASURES = {"keys_cosine": "keys cosine", "values_cosine": "values cosine", "off
 
 def train_one(setting: dict[str, Any], seed: int) -> xarray.Dataset:
     """One training: losses along set and step, cosines along step, and both matrices at the start and at the end."""
-    from specht.finite.selection_training import SelectionTraining, train_selection
+    from specht.nn.selection_training import SelectionTraining, train_selection
     from specht.sequences.selection import Selection
 
     given = dict(setting)

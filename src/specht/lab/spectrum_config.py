@@ -10,7 +10,7 @@ from pydantic import Field, model_validator
 
 from specht.architecture import Architecture
 from specht.errors import InputError
-from specht.infinite.forms import SAMPLED_FORMS, Kind, choose_form
+from specht.kernel.forms import SAMPLED_FORMS, Kind, choose_form
 from specht.lab.config import ArchitectureFlags, Config
 from specht.lab.source_config import SourceFlags
 

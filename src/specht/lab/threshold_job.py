@@ -58,7 +58,7 @@ def _settings(learner: str, steps: int = 125, restarts: int = 3, learning_rate: 
 
     if learner not in NETWORKS:
         return {}
-    from specht.finite.trials import Schooling  # loads JAX
+    from specht.nn.trials import Schooling  # loads JAX
 
     return {"schooling": Schooling(steps=steps, every=min(25, steps), learning_rate=learning_rate), "restarts": restarts}
 

@@ -49,7 +49,7 @@ class Fit:
 
 def normalised_gram(arch: Architecture, tokens: np.ndarray, mask: np.ndarray) -> np.ndarray:
     """The kernel in units of E[k(x, x)] on these sequences, plus the shared offset."""
-    from specht.infinite.kernel import Kernel  # loads JAX
+    from specht.kernel.kernel import Kernel  # loads JAX
 
     gram = Kernel(arch).nngp(tokens, mask=None if mask.all() else mask)
     size = float(np.trace(gram)) / len(gram)
@@ -148,7 +148,7 @@ def _shaped(arch: Architecture, ratio: float, gain: float, tokens: np.ndarray, m
         changes = {"s_w": size / (1.0 + ratio), "s_p": size * ratio / (1.0 + ratio)}
     if arch.activation == "linear":
         return arch.replace(**changes)
-    from specht.infinite.kernel import Kernel  # loads JAX
+    from specht.kernel.kernel import Kernel  # loads JAX
 
     linear = arch.replace(**changes, activation="linear", s_1=1.0, s_2=1.0)
     some = slice(0, 64)  # enough for the scale of the input

@@ -24,8 +24,8 @@ import numpy as np
 
 from specht.architecture import Architecture
 from specht.errors import InputError, unknown_choice, whole_number
-from specht.infinite.forms import Form, Kind, choose_form
-from specht.infinite.kernel import Kernel
+from specht.kernel.forms import Form, Kind, choose_form
+from specht.kernel.kernel import Kernel
 from specht.learning.checks import not_negative
 from specht.learning.datasets import Datasets, Samples
 from specht.learning.nested import NestedInference, count_features

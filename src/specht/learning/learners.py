@@ -14,8 +14,8 @@ from specht.errors import unknown_choice, whole_number
 from specht.sequences.sparse import Sample, SparseFunction, needed
 
 if TYPE_CHECKING:
-    from specht.finite.sparse import Model
-    from specht.finite.trials import Schooling, TrialRun
+    from specht.nn.sparse import Model
+    from specht.nn.trials import Schooling, TrialRun
 
 NETWORKS = ("transformer", "perceptron")
 KERNELS = ("transformer-nngp", "transformer-ntk", "perceptron-nngp", "perceptron-ntk")
@@ -88,7 +88,7 @@ class NetworkLearner:
 
     def run(self, train: Sample, validation: Sample, trial: int, start: int = 0, enough: float | None = None) -> TrialRun:
         """One training, whose seed is made of those of task, trial and start; `enough` of the validation set ends it."""
-        from specht.finite.trials import Samples, run_trial  # loads JAX
+        from specht.nn.trials import Samples, run_trial  # loads JAX
 
         enough = self.task.accuracy if enough is None else enough
         seed = (self.task.seed, trial, start)
@@ -133,8 +133,8 @@ def network_learner(
     name: str, task: Task, *, schooling: Schooling | None = None, restarts: int = 3, model: Model | None = None
 ) -> NetworkLearner:
     """The transformer of the paper, or a perceptron with as many weights, unless a model is given."""
-    from specht.finite.sparse import BitTransformer, Perceptron  # loads JAX
-    from specht.finite.trials import Schooling
+    from specht.nn.sparse import BitTransformer, Perceptron  # loads JAX
+    from specht.nn.trials import Schooling
 
     restarts = whole_number("restarts", restarts, at_least=1, at_most=MOST_RESTARTS)
     chosen = model or (BitTransformer(task.length) if name == "transformer" else Perceptron.like(BitTransformer(task.length)))
@@ -142,14 +142,14 @@ def network_learner(
 
 
 def _perceptron_gram(kind: Any) -> Callable[[np.ndarray, np.ndarray | None], np.ndarray]:
-    from specht.infinite.perceptron import perceptron_gram
+    from specht.kernel.perceptron import perceptron_gram
 
     return functools.partial(perceptron_gram, kind=kind)
 
 
 def _transformer_gram(length: int, kind: Any) -> Callable[[np.ndarray, np.ndarray | None], np.ndarray]:
-    from specht.finite.trials import filled
-    from specht.infinite.kernel import Kernel
+    from specht.kernel.kernel import Kernel
+    from specht.nn.trials import filled
     from specht.presets import preset
 
     kernel = Kernel(preset(LIMIT, vocab=2, length=length, readout="cls", normalised=True))

@@ -13,8 +13,8 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from specht.errors import InputError
-from specht.infinite.forms import MAX_POSITIONS, Kind, choose_form, why_no_features
-from specht.infinite.kernel import Kernel
+from specht.kernel.forms import MAX_POSITIONS, Kind, choose_form, why_no_features
+from specht.kernel.kernel import Kernel
 from specht.learning.regression import regress, regress_features
 
 _BLOCK = 2**23

@@ -25,17 +25,17 @@ import numpy as np
 
 from specht.architecture import Architecture
 from specht.errors import InputError, finite_number, whole_number
-from specht.finite.data import Fixed
-from specht.finite.empirical import tangent_kernel
-from specht.finite.langevin import Sampling, StepSizeWarning, langevin
-from specht.finite.network import Network, Size
-from specht.finite.posterior import Posterior
-from specht.finite.recipe import Recipe
-from specht.finite.train import train
-from specht.finite.trained import Trained
 from specht.learning.datasets import Samples
 from specht.learning.gp import Problem, prepare, sample_sizes
 from specht.learning.tally import MeasuredCurve, Tally, mean_square, ratio
+from specht.nn.data import Fixed
+from specht.nn.empirical import tangent_kernel
+from specht.nn.langevin import Sampling, StepSizeWarning, langevin
+from specht.nn.network import Network, Size
+from specht.nn.posterior import Posterior
+from specht.nn.recipe import Recipe
+from specht.nn.train import train
+from specht.nn.trained import Trained
 from specht.sequences.tasks import Task
 from specht.symmetry.progress import Progress, stages
 

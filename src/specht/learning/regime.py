@@ -14,13 +14,13 @@ import numpy as np
 
 from specht.architecture import Architecture
 from specht.errors import finite_number, whole_number
-from specht.finite.data import Fixed
-from specht.finite.empirical import tangent_kernel
-from specht.finite.network import Network
-from specht.finite.trained import Trained
 from specht.learning.gp import Problem, prepare
 from specht.learning.networks import Networks, label_unit, train_to_the_end
 from specht.learning.tally import average, mean_square
+from specht.nn.data import Fixed
+from specht.nn.empirical import tangent_kernel
+from specht.nn.network import Network
+from specht.nn.trained import Trained
 from specht.sequences.tasks import Task
 from specht.symmetry.profile import Profile, profile
 

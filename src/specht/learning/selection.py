@@ -1,6 +1,6 @@
 r"""Sparse token selection, exactly: the dynamics of attention with one-hot codes, and what fully connected networks cannot do.
 
-Let one layer of attention (`specht.finite.selection`) be trained from zero by gradient descent on the population loss
+Let one layer of attention (`specht.nn.selection`) be trained from zero by gradient descent on the population loss
 $L = \frac12 \mathrm E \|f - \mathrm{STS}_q\|^2$. With one-hot codes every step keeps $W_{22} = \alpha (I - \mathbf 1 \mathbf 1^T / T)$
 between codes and $V_1 = v I_d$ on contents, and all else zero: by the symmetry $x \to -x$ and that of permuting positions. With the
 attention $A = q e^\alpha / (q e^\alpha + T - q)$ on the chosen tokens,

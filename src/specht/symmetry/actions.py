@@ -23,7 +23,7 @@ import numpy as np
 from specht.errors import InputError, unknown_choice, whole_number
 from specht.groups.irreps import Action
 from specht.groups.permutations import Permutation, check_permutation, transposition
-from specht.infinite.forms import Kind
+from specht.kernel.forms import Kind
 
 
 @dataclasses.dataclass(frozen=True)

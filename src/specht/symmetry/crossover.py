@@ -14,7 +14,7 @@ import dataclasses
 from typing import Literal
 
 from specht.architecture import Architecture
-from specht.infinite.forms import Kind
+from specht.kernel.forms import Kind
 from specht.sequences.law import Source
 from specht.sequences.sources import uniform
 from specht.symmetry.blocks.linear import is_linear_model

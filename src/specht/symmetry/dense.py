@@ -21,7 +21,7 @@ from specht.architecture import Readout
 from specht.errors import InputError, unknown_choice, whole_number
 from specht.groups.irreps import isotypic_projectors
 from specht.groups.partitions import Partition
-from specht.infinite.forms import Kind
+from specht.kernel.forms import Kind
 from specht.sequences.law import Source
 from specht.symmetry.actions import action_on, generators, gram_matrix
 

@@ -14,8 +14,8 @@ from specht.architecture import Architecture
 from specht.errors import InputError
 from specht.groups.other.sets import count_vectors
 from specht.groups.partitions import Partition, about, partitions
-from specht.infinite.forms import MAX_POSITIONS, SAMPLED_FORMS, Kind, choose_form
-from specht.infinite.kernel import Kernel
+from specht.kernel.forms import MAX_POSITIONS, SAMPLED_FORMS, Kind, choose_form
+from specht.kernel.kernel import Kernel
 from specht.sequences.law import Source
 from specht.symmetry.blocks import values
 from specht.symmetry.blocks.block import Block

@@ -221,14 +221,14 @@ def _words(error: BaseException) -> str:
 
 
 def _is_network(model: Any) -> bool:
-    home = sys.modules.get("specht.finite.network")
+    home = sys.modules.get("specht.nn.network")
     return home is not None and isinstance(model, home.Network)
 
 
 def _drawn(arch: Architecture, size: tuple[int, int, int], weights: int) -> Any:
     import jax
 
-    from specht.finite.network import Network, Size
+    from specht.nn.network import Network, Size
 
     return Network.init(arch, Size(*size), key=jax.random.key(whole_number("weights", weights, 0, 2**31 - 1)))
 

@@ -6,7 +6,7 @@ from typing import Literal, get_args
 
 from specht.architecture import Architecture
 from specht.errors import InputError, unknown_choice, whole_number
-from specht.infinite.forms import SAMPLED_FORMS, Kind, choose_form
+from specht.kernel.forms import SAMPLED_FORMS, Kind, choose_form
 from specht.sequences.exchangeability import require_exchangeable
 from specht.sequences.law import Source
 from specht.sequences.sources import uniform

@@ -20,7 +20,7 @@ from specht.architecture import Architecture
 from specht.errors import InputError, whole_number
 from specht.groups.partitions import Partition
 from specht.groups.permutations import check_permutation
-from specht.infinite.forms import Kind
+from specht.kernel.forms import Kind
 from specht.sequences.tokens import check_tokens
 from specht.symmetry.actions import permute_context
 from specht.symmetry.blocks.block import Block, Eigenfunction

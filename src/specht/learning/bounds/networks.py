@@ -20,8 +20,8 @@ from specht.learning.bounds.generalisation import Risk, generalisation_gap, samp
 from specht.learning.bounds.norms import DenseNorms, HeadNorms, LayerNorms, spectral
 
 if TYPE_CHECKING:
-    from specht.finite.network import Network
-    from specht.finite.sparse import BitTransformer
+    from specht.nn.network import Network
+    from specht.nn.sparse import BitTransformer
 
 _SLOPES = {"linear": 1.0, "relu": 1.0, "erf": 2 / math.sqrt(math.pi), "gelu": 1.13}
 """Largest slopes of activations."""

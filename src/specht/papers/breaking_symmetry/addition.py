@@ -98,9 +98,9 @@ def measure_training(
     what needs order at all.
     """
     import specht
-    from specht.finite.data import Fixed, Fresh
-    from specht.finite.recipe import Recipe
-    from specht.finite.train import train
+    from specht.nn.data import Fixed, Fresh
+    from specht.nn.recipe import Recipe
+    from specht.nn.train import train
 
     fields: Any = {"positions": positions, "norm": norm, "s_w": 1.0}
     arch = specht.Architecture(

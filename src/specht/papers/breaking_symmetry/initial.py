@@ -33,7 +33,7 @@ def measure_similarity(
     import jax
 
     import specht
-    from specht.finite.network import Network
+    from specht.nn.network import Network
     from specht.symmetry import similarity
 
     fields: Any = {"positions": "none", "norm": "pre", "readout": "last"}

@@ -40,7 +40,7 @@ def measure_invariance(
     import jax
 
     import specht
-    from specht.finite.network import Network
+    from specht.nn.network import Network
     from specht.symmetry.actions import invariance_residual, random_permutations
 
     fields: Any = {"positions": positions, "norm": norm}

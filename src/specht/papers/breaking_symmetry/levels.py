@@ -59,7 +59,7 @@ def measure_networks(
     import jax
 
     import specht
-    from specht.finite.network import Network
+    from specht.nn.network import Network
 
     x, arch = all_sequences(length), architecture(attention, positions, causal, depth, length)
     size, outputs = specht.Size(width, width // 4, 8), 8
@@ -81,9 +81,9 @@ def measure_trained(
     zero for none; both are means over networks, with standard errors.
     """
     import specht
-    from specht.finite.data import Fixed
-    from specht.finite.recipe import Recipe
-    from specht.finite.train import train
+    from specht.nn.data import Fixed
+    from specht.nn.recipe import Recipe
+    from specht.nn.train import train
 
     x, arch = all_sequences(length), architecture(attention, positions, causal, depth, length)
     y = even_target(length, seed)

@@ -22,8 +22,8 @@ ABOVE, BELOW = "above", "below"
 
 def measure_curves(length: int, m: int, runs: int, steps: int, side: str, seed: int) -> xarray.Dataset:
     """Training runs to the end, each on samples of its own: accuracy and losses at every look."""
-    from specht.finite.trials import Schooling
     from specht.learning.learners import Task, network_learner
+    from specht.nn.trials import Schooling
     from specht.sequences.sparse import sparse_function
 
     who = network_learner(
@@ -41,9 +41,9 @@ def measure_curves(length: int, m: int, runs: int, steps: int, side: str, seed: 
 
 def measure_attention(length: int, m: int, runs: int, steps: int, seed: int) -> xarray.Dataset:
     """One head of full width: how much it takes from every position, on the mean over validation samples, run by run."""
-    from specht.finite.sparse import BitTransformer
-    from specht.finite.trials import Schooling
     from specht.learning.learners import Task, network_learner
+    from specht.nn.sparse import BitTransformer
+    from specht.nn.trials import Schooling
     from specht.sequences.sparse import sparse_function
 
     model = BitTransformer(length, heads=1)

@@ -25,8 +25,8 @@ _KEPT = 200
 
 def measure_parity(length: int, steps: int, batch: int, learning_rate: float, seed: int) -> xarray.Dataset:
     """The loss of one run on fresh batches, when it left the plateau, and when it was learnt; -1 where it was not."""
-    from specht.finite.sparse import BitTransformer
-    from specht.finite.trials import Schooling, run_stream
+    from specht.nn.sparse import BitTransformer
+    from specht.nn.trials import Schooling, run_stream
     from specht.sequences.sparse import sparse_function
 
     function = sparse_function("parity", SUPPORT)

@@ -46,8 +46,8 @@ def measure_dynamics(
 
 def measure_noise(length: int, code: int, steps: int, rate: float, draws: int, runs: int, seed: int) -> xarray.Dataset:
     """w, v and loss at the end of several trainings, and by the reduced dynamics over a large pool."""
-    from specht.finite.selection_training import SelectionTraining, train_selection
     from specht.learning.selection_codes import draw_pool, stochastic_dynamics
+    from specht.nn.selection_training import SelectionTraining, train_selection
     from specht.sequences.selection import Selection
 
     task = Selection(length, sources.SUPPORT, sources.DIMENSION)

@@ -24,11 +24,11 @@ _N_TEST = 20_000
 
 def measure_perceptron(width: int, steps: int, batch: int, seed: int) -> xarray.Dataset:
     """Mean squared error of a trained network whose first layer has so many units; it sees the sequence and the indicator of the set."""
-    from specht.finite.data import Fresh
-    from specht.finite.perceptron import Perceptron
-    from specht.finite.recipe import Recipe
-    from specht.finite.train import train
     from specht.learning.selection import width_bound
+    from specht.nn.data import Fresh
+    from specht.nn.perceptron import Perceptron
+    from specht.nn.recipe import Recipe
+    from specht.nn.train import train
     from specht.sequences.selection import Selection
 
     task = Selection(LENGTH, SUPPORT, DIMENSION)

@@ -33,8 +33,8 @@ def measure_smallest(length: int, draws: int, seed: int) -> xarray.Dataset:
 
 def measure_reached(length: int, factor: float, draws: int, steps: int, seed: int) -> xarray.Dataset:
     """The loss that training reaches with codes of so many times that dimension, and the least that theory allows."""
-    from specht.finite.selection_training import SelectionTraining, train_selection
     from specht.learning.selection_codes import best_share, draw_pool, smallest_code
+    from specht.nn.selection_training import SelectionTraining, train_selection
     from specht.sequences.selection import Selection
 
     task = Selection(length, sources.SUPPORT, sources.DIMENSION)

@@ -30,7 +30,7 @@ def measure_target(length: int, support: int, samples: int, seed: int) -> xarray
 
 def measure_model(codes: str, length: int, code: int, steps: int, samples: int, seed: int) -> xarray.Dataset:
     """The profiles of a model before and after training, with one draw of codes."""
-    from specht.finite.selection_training import SelectionTraining, train_selection
+    from specht.nn.selection_training import SelectionTraining, train_selection
     from specht.sequences.selection import Selection
 
     task = Selection(length, sources.SUPPORT, sources.DIMENSION)

@@ -28,7 +28,7 @@ def measure_training(
     Gradient descent begins from zero and keeps its rate. Adam begins from small random numbers, and its rate falls to zero: at a constant
     one its steps stay as large as they are, and the noise that they make grows with the number of weights.
     """
-    from specht.finite.selection_training import SelectionTraining, train_selection
+    from specht.nn.selection_training import SelectionTraining, train_selection
     from specht.sequences.selection import Selection
 
     task = Selection(length, sources.SUPPORT, sources.DIMENSION)

@@ -41,7 +41,7 @@ def measure_posterior(
     import warnings
 
     import specht
-    from specht.finite.langevin import StepSizeWarning
+    from specht.nn.langevin import StepSizeWarning
 
     x, y = _sequences()
     rows = np.random.default_rng(dataset + seed).choice(len(x), SAMPLES, replace=False)

@@ -25,7 +25,7 @@ import numpy as np
 
 from specht.architecture import Architecture
 from specht.groups.partitions import Partition
-from specht.infinite.forms import Kind
+from specht.kernel.forms import Kind
 from specht.symmetry.blocks.block import Block, diagonalise, require_finite
 from specht.symmetry.blocks.law import CountLaw
 

@@ -23,8 +23,8 @@ import numpy as np
 from specht.architecture import Architecture
 from specht.errors import InputError
 from specht.groups.partitions import Partition
-from specht.infinite.forms import Kind
-from specht.infinite.kernel import Kernel
+from specht.kernel.forms import Kind
+from specht.kernel.kernel import Kernel
 from specht.sequences.exchangeable import Exchangeable
 from specht.sequences.law import Source, cumulative, pick
 from specht.symmetry.blocks.block import Block, require_finite

@@ -29,8 +29,8 @@ from scipy.sparse.linalg import LinearOperator, cg
 from specht.architecture import Architecture
 from specht.groups.partitions import Partition
 from specht.groups.tableaux import count_semistandard
-from specht.infinite.forms import Kind
-from specht.infinite.kernel import Kernel
+from specht.kernel.forms import Kind
+from specht.kernel.kernel import Kernel
 from specht.sequences.law import Source
 from specht.symmetry.blocks.block import Block, diagonalise, require_finite
 from specht.symmetry.blocks.rayleigh import BATCHES, FEWEST, signed_orders, tall_columns

@@ -12,9 +12,9 @@ from collections.abc import Callable
 
 import numpy as np
 
-from specht.infinite.forms import Kind, choose_form
-from specht.infinite.kernel import Kernel
-from specht.infinite.tables import PairCounts, kernel_of_counts
+from specht.kernel.forms import Kind, choose_form
+from specht.kernel.kernel import Kernel
+from specht.kernel.tables import PairCounts, kernel_of_counts
 from specht.sequences.tokens import every_sequence
 from specht.symmetry.blocks.combinatorics import CountIndex
 from specht.symmetry.blocks.two_tokens import OverlapKernel

@@ -1,0 +1,97 @@
+r"""Gaussian expectations of activations: the map that a dense layer applies to a covariance.
+
+For $(u, v) \sim N(0, \begin{pmatrix} q_x & k \\ k & q_y \end{pmatrix})$ the dual of an activation $\phi$ and its slope are
+
+$$ F(k) = E[\phi(u) \phi(v)], \qquad \dot F(k) = E[\phi'(u) \phi'(v)] = \partial F / \partial k . $$
+
+The neural tangent kernel needs the slope, and layer norm after an activation needs the mean $E[\phi(u)]$.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float
+
+from specht.architecture import Activation
+from specht.kernel.angles import angle_of_gap, arcsine
+
+
+class Dual(NamedTuple):
+    """F and its derivative with respect to the covariance."""
+
+    value: Float[Array, "..."]
+    slope: Float[Array, "..."]
+
+
+def dual(
+    activation: Activation,
+    k: Float[Array, "..."],
+    q_x: Float[Array, "..."],
+    q_y: Float[Array, "..."],
+    same: Bool[Array, "..."] | bool,
+) -> Dual:
+    """E[phi(u) phi(v)] and E[phi'(u) phi'(v)] of a pair with covariance `k` and variances `q_x`, `q_y`.
+
+    `same` marks pairs that are one and the same variable. There the correlation is 1 by structure; computed from rounded
+    covariances it would miss 1 by 1e-16, and the ReLU slope, whose derivative diverges at 1, by 1e-8.
+    """
+    match activation:
+        case "linear":
+            return Dual(k, jnp.ones_like(k))
+        case "erf":
+            return _erf(k, q_x, q_y)
+        case "relu":
+            return _relu(k, q_x, q_y, same)
+        case "gelu":
+            return _gelu(k, q_x, q_y)
+
+
+def activation_mean(activation: Activation, q: Float[Array, "..."]) -> Float[Array, "..."]:
+    r"""$E[\phi(u)]$ for $u \sim N(0, q)$: zero for odd activations, $\sqrt{q/2\pi}$ for ReLU, $q/\sqrt{2\pi(1+q)}$ for GELU."""
+    match activation:
+        case "linear" | "erf":
+            return jnp.zeros_like(q)
+        case "relu":
+            return jnp.sqrt(q / (2.0 * math.pi))
+        case "gelu":
+            return q / jnp.sqrt(2.0 * math.pi * (1.0 + q))
+
+
+def _erf(k, q_x, q_y) -> Dual:
+    r"""$F = \frac2\pi \arcsin \frac{2k}{\sqrt A}$, $\dot F = \frac4\pi (A - 4k^2)^{-1/2}$, $A = (1 + 2q_x)(1 + 2q_y)$ (Williams 1997)."""
+    scale = (1.0 + 2.0 * q_x) * (1.0 + 2.0 * q_y)
+    value = (2.0 / math.pi) * arcsine(2.0 * k / jnp.sqrt(scale))
+    return Dual(value, (4.0 / math.pi) / jnp.sqrt(scale - 4.0 * k * k))
+
+
+def _relu(k, q_x, q_y, same) -> Dual:
+    r"""Arc-cosine kernels (Cho & Saul 2009) at the angle $\vartheta$ between the two variables:
+
+    $$ F = \frac{\sqrt{q_x q_y}}{2\pi} (\sin\vartheta + (\pi - \vartheta) \cos\vartheta), \qquad \dot F = \frac{\pi - \vartheta}{2\pi} . $$
+    """
+    scale = jnp.sqrt(q_x * q_y)
+    rho = jnp.where(scale > 0.0, k / jnp.where(scale > 0.0, scale, 1.0), 0.0)
+    gap = jnp.where(same, 0.0, jnp.clip(1.0 - rho, 0.0, 2.0))
+    angle = angle_of_gap(gap)
+    slope = (math.pi - angle) / (2.0 * math.pi)
+    sine = jnp.sqrt(gap * (2.0 - gap))
+    return Dual(scale * (sine / (2.0 * math.pi) + slope * (1.0 - gap)), slope)
+
+
+def _gelu(k, q_x, q_y) -> Dual:
+    r"""Exact GELU $u\Phi(u)$, by integrating by parts twice; with $A = (1+q_x)(1+q_y)$, $D = A - k^2$,
+    $N = q_x q_y + k^2(\frac1{1+q_x} + \frac1{1+q_y} - 1)$:
+
+    $$ F = k\Big(\frac14 + \frac1{2\pi}\arcsin\frac{k}{\sqrt A}\Big) + \frac{N}{2\pi\sqrt D}, \qquad \dot F = \partial_k F. $$
+    """
+    product = (1.0 + q_x) * (1.0 + q_y)
+    root = jnp.sqrt(product - k * k)
+    curvature = 1.0 / (1.0 + q_x) + 1.0 / (1.0 + q_y) - 1.0
+    numerator = q_x * q_y + curvature * k * k
+    both_positive = 0.25 + arcsine(k / jnp.sqrt(product)) / (2.0 * math.pi)
+    value = k * both_positive + numerator / (2.0 * math.pi * root)
+    slope = both_positive + k * (1.0 + 2.0 * curvature + numerator / (root * root)) / (2.0 * math.pi * root)
+    return Dual(value, slope)

@@ -1,0 +1,204 @@
+r"""How each layer of an infinitely wide transformer acts on covariances.
+
+The stream $z_a(X)$ of a wide network is described by its second moments $K_{ab}(X, Y) = z_a(X) \cdot z_b(Y) / d$ (NNGP) and by the
+tangent kernel $\Theta_{ab}(X, Y)$, the inner product of gradients. `Moments` carries both for the pairs of two batches, together
+with the moments of each sequence with itself, whose diagonal supplies the variances that activations and norms divide by.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array
+
+from specht.architecture import Architecture
+from specht.kernel.dual import activation_mean, dual
+from specht.kernel.pairs import Entries, Flags, PointPairs
+from specht.kernel.positions import positions_are_trained
+
+
+@jax.tree_util.register_dataclass
+@dataclasses.dataclass(frozen=True)
+class Family:
+    """Second moments over one bookkeeping of position pairs."""
+
+    pairs: Any
+    nngp: Entries
+    same: Flags
+
+    def with_nngp(self, nngp: Entries) -> Family:
+        return dataclasses.replace(self, nngp=nngp)
+
+
+class Sides(NamedTuple):
+    """Variances and means of the two sides of a family, ready to broadcast against its entries."""
+
+    q_x: Array
+    q_y: Array
+    mean_x: Array
+    mean_y: Array
+
+
+@jax.tree_util.register_dataclass
+@dataclasses.dataclass(frozen=True)
+class Moments:
+    """Moments of a stream: between two batches (cross), and of each sequence of a batch with itself (left, right)."""
+
+    cross: Family
+    left: Family
+    right: Family
+    ntk: Entries | None
+    """Tangent kernel between the batches; None when only the NNGP is wanted."""
+    means: tuple[Array, Array]
+    """Mean over the width at each position of either batch, which layer norm subtracts; zero but for ReLU, GELU and sinusoids."""
+
+    def map(self, change: Callable[[Family, Sides], Family], ntk: Entries | None, means: tuple[Array, Array] | None = None) -> Moments:
+        """Every family changed, given its sides; means are zero unless they are given."""
+        cross, left, right = (change(family, sides) for family, sides in self.with_sides())
+        zeros = jnp.zeros_like(self.means[0]), jnp.zeros_like(self.means[1])
+        return Moments(cross, left, right, ntk, zeros if means is None else means)
+
+    def variances(self) -> tuple[Array, Array]:
+        return self.left.pairs.diagonal(self.left.nngp), self.right.pairs.diagonal(self.right.nngp)
+
+    def with_sides(self) -> tuple[tuple[Family, Sides], tuple[Family, Sides], tuple[Family, Sides]]:
+        """Each family with the variances and means of its two sides."""
+        q, mean = self.variances(), self.means
+
+        def sides(family: Family, first: int, second: int) -> tuple[Family, Sides]:
+            q_x, q_y = family.pairs.expand(q[first], q[second])
+            mean_x, mean_y = family.pairs.expand(mean[first], mean[second])
+            return family, Sides(q_x, q_y, mean_x, mean_y)
+
+        return sides(self.cross, 0, 1), sides(self.left, 0, 0), sides(self.right, 1, 1)
+
+
+def each(function: Callable[..., Array], *entries: Entries | Flags) -> Entries:
+    """The function applied entry by entry."""
+    return tuple(function(*parts) for parts in zip(*entries, strict=True))
+
+
+def embedding(arch: Architecture, cross: Any, left: Any, right: Any, mean: Array, *, ntk: bool) -> Moments:
+    r"""Moments of the embedded tokens, $K_{ab} = s_w [x_a = y_b] + s_p P_{ab}$; only trained parts enter the tangent kernel.
+
+    `mean` is the mean encoding at each position, in units of $\sqrt{s_p}$.
+    """
+    in_stream = arch.position_variance if arch.values_see_positions else 0.0
+
+    def covariance(pairs: Any, s_p: float) -> Entries:
+        return each(lambda token, position: arch.token_variance * token + s_p * position, pairs.token_entries(), pairs.position_entries())
+
+    def family(pairs: Any) -> Family:
+        return Family(pairs, covariance(pairs, in_stream), pairs.same(0))
+
+    def means(own: Family) -> Array:
+        return jnp.broadcast_to(in_stream**0.5 * mean, own.pairs.diagonal(own.nngp).shape)
+
+    tangent = covariance(cross, in_stream if positions_are_trained(arch) else 0.0) if ntk else None
+    own_left, own_right = family(left), family(right)
+    return Moments(family(cross), own_left, own_right, tangent, (means(own_left), means(own_right)))
+
+
+def layer_norm(m: Moments) -> Moments:
+    r"""$K \to (K - \mu\mu')/\sqrt{(q - \mu^2)(q' - \mu'^2)}$, $\Theta \to \Theta / \sqrt{\cdots}$; what coincides has covariance exactly 1.
+
+    The Jacobian of the norm also removes the mean and the radial direction, two directions out of `width`: nothing in the limit.
+    """
+
+    def inverse_deviations(sides: Sides) -> Array:
+        product = (sides.q_x - sides.mean_x**2) * (sides.q_y - sides.mean_y**2)
+        return jnp.where(product > 0.0, 1.0 / jnp.sqrt(jnp.where(product > 0.0, product, 1.0)), 0.0)
+
+    def normed(family: Family, sides: Sides) -> Family:
+        factor, centre = inverse_deviations(sides), sides.mean_x * sides.mean_y
+        return family.with_nngp(each(lambda k, same: jnp.where(same, 1.0, (k - centre) * factor), family.nngp, family.same))
+
+    factor = inverse_deviations(m.with_sides()[0][1])
+    return m.map(normed, None if m.ntk is None else each(lambda theta: theta * factor, m.ntk))
+
+
+def dense(arch: Architecture, m: Moments) -> Moments:
+    r"""A dense layer and its activation, $\Lambda = s_1 K$: $K \to F(\Lambda)$, $\Theta \to \dot F(\Lambda)(s_1 \Theta + \Lambda)$."""
+    s_1 = arch.s_1
+
+    def duals(family: Family, sides: Sides):
+        q_x, q_y = s_1 * sides.q_x, s_1 * sides.q_y
+        return [dual(arch.activation, s_1 * k, q_x, q_y, same) for k, same in zip(family.nngp, family.same, strict=True)]
+
+    def activated(family: Family, sides: Sides) -> Family:
+        return family.with_nngp(tuple(entry.value for entry in duals(family, sides)))
+
+    ntk = None
+    if m.ntk is not None:
+        slopes = tuple(entry.slope for entry in duals(*m.with_sides()[0]))
+        ntk = each(lambda slope, theta, k: slope * s_1 * (theta + k), slopes, m.ntk, m.cross.nngp)
+    q_left, q_right = m.variances()
+    return m.map(activated, ntk, (activation_mean(arch.activation, s_1 * q_left), activation_mean(arch.activation, s_1 * q_right)))
+
+
+def linear(m: Moments, variance: float = 1.0) -> Moments:
+    r"""A linear layer with weights of its own: $K \to s K$, $\Theta \to s (\Theta + K)$, mean zero."""
+    ntk = None if m.ntk is None else each(lambda theta, k: variance * (theta + k), m.ntk, m.cross.nngp)
+    return m.map(lambda family, _: family.with_nngp(each(lambda k: variance * k, family.nngp)), ntk)
+
+
+def add(stream: Moments, branch: Moments) -> Moments:
+    """The residual sum; branches end in a matrix of their own, so they are uncorrelated with the stream and have mean zero."""
+
+    def total(first: Entries, second: Entries) -> Entries:
+        return each(lambda a, b: a + b, first, second)
+
+    return Moments(
+        branch.cross.with_nngp(total(stream.cross.nngp, branch.cross.nngp)),
+        branch.left.with_nngp(total(stream.left.nngp, branch.left.nngp)),
+        branch.right.with_nngp(total(stream.right.nngp, branch.right.nngp)),
+        None if stream.ntk is None or branch.ntk is None else total(stream.ntk, branch.ntk),
+        stream.means,
+    )
+
+
+def at_readout(m: Moments) -> Moments:
+    """The readout column alone: what comes after it acts entry by entry, so the other columns are not needed."""
+
+    def point(family: Family, _: Sides) -> Family:
+        same = family.pairs.at_readout(tuple(jnp.asarray(flag) for flag in family.same))
+        return Family(PointPairs(same[0], outer=family.pairs.outer), family.pairs.at_readout(family.nngp), same)
+
+    left, right = (mean if mean.ndim == 1 else mean[:, -1] for mean in m.means)
+    return m.map(point, None if m.ntk is None else m.cross.pairs.at_readout(m.ntk), (left, right))
+
+
+def pool(m: Moments) -> Moments:
+    """Mean pooling over the real tokens."""
+
+    def pooled(family: Family, _: Sides) -> Family:
+        return Family(PointPairs(False, outer=family.pairs.outer), (family.pairs.average(family.nngp),), (False,))
+
+    zeros = jnp.zeros(len(m.means[0]), dtype=jnp.float64), jnp.zeros(len(m.means[1]), dtype=jnp.float64)
+    return m.map(pooled, None if m.ntk is None else (m.cross.pairs.average(m.ntk),), zeros)
+
+
+def finish_block(arch: Architecture, stream: Moments, attended: Moments) -> Moments:
+    """What follows attention in a block: residual sum, norms, dense layer."""
+    out = add(stream, attended) if arch.residual else attended
+    out = layer_norm(out) if arch.norm == "post" else out
+    hidden = dense(arch, layer_norm(out) if arch.norm == "pre" else out)
+    out = add(out, linear(hidden)) if arch.residual else hidden
+    return layer_norm(out) if arch.norm == "post" else out
+
+
+def readout(arch: Architecture, m: Moments) -> Moments:
+    """What follows the last block: norm, pooling, the extra layer, the readout weights."""
+    m = layer_norm(m) if arch.norm == "pre" else m
+    m = pool(m) if arch.readout == "mean" else m
+    m = linear(m) if arch.extra_linear else m
+    return linear(m, arch.s_2)
+
+
+def kernel_of(m: Moments) -> Array:
+    """The tangent kernel where it was carried along, else the NNGP."""
+    return m.cross.nngp[0] if m.ntk is None else m.ntk[0]
