@@ -16,8 +16,13 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from specht import corpus as corpus
     from specht import testing as testing
+    from specht.activations import Activation as Activation
+    from specht.activations import register_activation as register_activation
     from specht.architecture import Architecture as Architecture
+    from specht.architecture import Variances as Variances
     from specht.errors import InputError as InputError
+    from specht.kernel.functions import nngp as nngp
+    from specht.kernel.functions import ntk as ntk
     from specht.kernel.kernel import Kernel as Kernel
     from specht.lab.checkpoint import Checkpoint as Checkpoint
     from specht.learning import gp as gp
@@ -49,6 +54,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {
+    "Activation": "specht.activations",
     "Architecture": "specht.architecture",
     "Checkpoint": "specht.lab.checkpoint",
     "Fixed": "specht.nn.data",
@@ -65,13 +71,17 @@ _HOMES = {
     "Spectrum": "specht.symmetry.spectrum",
     "Target": "specht.sequences.targets",
     "Task": "specht.sequences.tasks",
+    "Variances": "specht.architecture",
     "empirical_nngp": "specht.nn.empirical",
     "empirical_ntk": "specht.nn.empirical",
     "langevin": "specht.nn.langevin",
     "learning_curve": "specht.learning.curves",
+    "nngp": "specht.kernel.functions",
+    "ntk": "specht.kernel.functions",
     "preset": "specht.presets",
     "probe": "specht.symmetry.probe",
     "profile": "specht.symmetry.profile",
+    "register_activation": "specht.activations",
     "sample_complexity": "specht.learning.complexity",
     "spectrum": "specht.symmetry.solve",
     "train": "specht.nn.train",
@@ -86,6 +96,7 @@ _MODULES = {
 
 __all__ = [
     "PRESETS",
+    "Activation",
     "Architecture",
     "Checkpoint",
     "Fixed",
@@ -101,6 +112,7 @@ __all__ = [
     "Spectrum",
     "Target",
     "Task",
+    "Variances",
     "__version__",
     "corpus",
     "empirical_nngp",
@@ -108,9 +120,12 @@ __all__ = [
     "gp",
     "langevin",
     "learning_curve",
+    "nngp",
+    "ntk",
     "preset",
     "probe",
     "profile",
+    "register_activation",
     "sample_complexity",
     "sources",
     "spectrum",
