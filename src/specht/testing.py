@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from specht.sequences.tokens import input_array
 from specht.symmetry.actions import generators, gram_residual, random_permutations
 
 if TYPE_CHECKING:
@@ -64,7 +65,7 @@ def assert_invariant(
     >>> overlap = lambda x, y: (x[:, None, :] == y[None, :, :]).sum(axis=-1)
     >>> assert_invariant(overlap, [[0, 1, 2], [2, 2, 0]], move="all")
     """
-    tokens = np.asarray(x)
+    tokens = input_array(x)
     _require(move in ("context", "all"), f"move is 'context' or 'all', got {move!r}.")
     _require(tokens.ndim == 2, f"x holds one sequence a row, got shape {tokens.shape}.")
     movable = tokens.shape[1] - (move == "context")

@@ -45,6 +45,7 @@ from specht.nn.loop import Forward, call_model
 from specht.nn.losses import check_outputs
 from specht.nn.network import Network
 from specht.nn.posterior import Posterior
+from specht.sequences.tokens import input_array
 
 Progress = Callable[[int, int], None]
 LARGEST_STEP = 0.1
@@ -129,7 +130,7 @@ def langevin(
     data = Fixed(x, y).checked("mse")
     if data.datasets != 1:
         raise InputError(f"x holds {data.datasets} datasets: sample the posterior of one at a time.")
-    inputs = np.asarray(at)
+    inputs = input_array(at, "at")
     if inputs.ndim != 2 or inputs.size == 0 or inputs.shape[1] != data.x.shape[-1]:
         raise InputError(f"at must be inputs with {data.x.shape[-1]} columns, one a row, got an array of shape {inputs.shape}.")
     key = jax.random.key(whole_number("seed", seed, at_least=0, at_most=2**31 - 1))

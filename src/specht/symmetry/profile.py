@@ -30,6 +30,7 @@ from specht.architecture import Readout
 from specht.errors import InputError, unknown_choice, whole_number
 from specht.groups.partitions import Partition
 from specht.sequences.law import Source
+from specht.sequences.tokens import input_array
 from specht.symmetry.cubes import Batch, Sample, sample_cubes
 from specht.symmetry.profile_fit import Bootstrap, Column, WeightFit, columns, top_level
 from specht.symmetry.shuffles import MOST_BLOCKS, Cube, designs, shuffle_factor
@@ -211,7 +212,7 @@ def _tokens(source: Source, rng: np.random.Generator, n: int, length: int, reado
 
 def _drawn(batch: Any, n: int, length: int) -> Batch:
     x, fixed = batch if isinstance(batch, tuple) and len(batch) == 2 else (batch, None)
-    x = np.asarray(x)
+    x = input_array(x, "what source draws")
     if x.ndim < 2 or len(x) != n or x.shape[1] not in (length, length + 1):
         raise InputError(
             f"source must draw {n} sequences of {length} positions, or one more that stays in place, so an array of shape "
