@@ -130,7 +130,7 @@ def _arrays(tokens: Any) -> tuple[np.ndarray, ...]:
     rows = _records(ids)
     if mask is not None:
         rows = _without_padding(rows, [booleans(row, "the attention_mask of tokens") for row in _records(mask)])
-    if any(row.dtype == object and row.ndim == 0 for row in rows):
+    if any(row.ndim == 0 for row in rows):
         raise InputError(f"A corpus is a path, a name or an array of ids, got {type(tokens).__name__}: give one of these.")
     if any(row.ndim not in (1, 2) or (row.size and not np.issubdtype(row.dtype, np.integer)) for row in rows):
         raise InputError(f"tokens must be whole numbers, shape (n,) or (records, n), got {rows[0].dtype} of shape {rows[0].shape}.")
@@ -148,8 +148,10 @@ def _records(values: Any) -> list[np.ndarray]:
     if getattr(getattr(values, "dtype", None), "kind", "") == "O":  # a series of lists, or an array of arrays
         values = list(values)
     unequal = "tokens must be whole numbers in a row, or rows of them."
-    if isinstance(values, (list, tuple)) and len(values) and np.ndim(values[0]) == 1:
-        return [as_numpy(row, "tokens", unequal) for row in values]
+    if isinstance(values, (list, tuple)) and len(values) and hasattr(values[0], "__len__") and not isinstance(values[0], str):
+        rows = [as_numpy(row, "tokens", unequal) for row in values]
+        if all(row.ndim == 1 for row in rows):
+            return rows
     return [as_numpy(values, "tokens", unequal)]
 
 
