@@ -20,7 +20,7 @@ import math
 import re
 from typing import Any, Literal, get_args
 
-from specht.errors import InputError, unknown_choice, whole_number
+from specht.errors import InputError, explains_calls, unknown_choice, whole_number
 
 Positions = Literal["learned", "none", "sinusoidal", "stochastic", "rotary"]
 Attention = Literal["linear", "softmax"]
@@ -40,6 +40,7 @@ _CHOICES: dict[str, tuple[str, ...]] = {
 _FLAGS = ("causal", "residual", "normalised", "values_see_positions", "extra_linear")
 
 
+@explains_calls
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Architecture:
     """A transformer, described once; the defaults are the simplified block that the theory solves.

@@ -38,10 +38,10 @@ def _readable(values: Any) -> Any:
     if hasattr(values, "detach"):  # PyTorch: NumPy reads no tensor with gradients, none on a device, and no bfloat16
         tensor = values.detach().cpu()
         return (tensor.float() if str(tensor.dtype) == "torch.bfloat16" else tensor).numpy()
-    if isinstance(values, (list, tuple)) and len(values) and hasattr(values[0], "detach"):
-        return [_readable(row) for row in values]
     if hasattr(values, "__dlpack__") and not hasattr(values, "__array__"):
         return np.from_dlpack(values)
+    if isinstance(values, (list, tuple)) and len(values) and hasattr(values[0], "detach"):
+        return [_readable(row) for row in values]
     return values
 
 

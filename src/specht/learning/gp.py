@@ -23,7 +23,7 @@ from typing import Any, get_args
 import numpy as np
 
 from specht.architecture import Architecture
-from specht.errors import InputError, unknown_choice, whole_number
+from specht.errors import InputError, explains_calls, unknown_choice, whole_number
 from specht.kernel.forms import Form, Kind, choose_form
 from specht.kernel.kernel import Kernel
 from specht.learning.checks import not_negative
@@ -55,6 +55,7 @@ class MeanOutputs:
     heads: int | None
 
 
+@explains_calls
 def learning_curve(
     arch: Architecture,
     task: Task,
@@ -103,6 +104,7 @@ def learning_curve(
     return tally.curve(sizes, problem.scale, problem.scale_stderr, problem.inference.kernel.heads)
 
 
+@explains_calls
 def mean_outputs(
     arch: Architecture,
     task: Task,

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from specht.errors import InputError
+from specht.errors import InputError, explains_calls
 from specht.nn.losses import check_labels
 from specht.nn.network import Network
 from specht.sequences.tokens import check_tokens, input_array
@@ -19,6 +19,7 @@ EVALUATED_TOGETHER = 256
 """Samples whose losses are computed at once: enough to keep the processor busy, few enough for its cache."""
 
 
+@explains_calls
 @dataclasses.dataclass(frozen=True, eq=False)
 class Fixed:
     """A dataset, or several of one size along a first axis."""
@@ -65,6 +66,7 @@ def check_model_inputs(model: Any, x: np.ndarray, name: str) -> None:
         check_tokens(model.arch, x.reshape(-1, x.shape[-1]), name)
 
 
+@explains_calls
 @dataclasses.dataclass(frozen=True, eq=False)
 class Fresh:
     """New samples for every step."""

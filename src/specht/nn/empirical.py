@@ -20,7 +20,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Float64, Int, Key, PRNGKeyArray
 
 from specht.architecture import Architecture
-from specht.errors import whole_number
+from specht.errors import explains_calls, whole_number
 from specht.nn.network import Network, Size
 from specht.sequences.tokens import check_batch
 
@@ -46,6 +46,7 @@ class Inputs(NamedTuple):
     keys: Key[Array, " n"] | None
 
 
+@explains_calls
 def empirical_nngp(
     arch: Architecture,
     x: Any,
@@ -74,6 +75,7 @@ def empirical_nngp(
     return _average_over_networks(kernel, arch, size, networks, seed, progress)
 
 
+@explains_calls
 def empirical_ntk(
     arch: Architecture,
     x: Any,

@@ -39,7 +39,7 @@ import numpy as np
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float, PyTree
 
-from specht.errors import InputError, finite_number, whole_number
+from specht.errors import InputError, explains_calls, finite_number, whole_number
 from specht.nn.data import Fixed, check_model_inputs, in_blocks
 from specht.nn.loop import Forward, call_model
 from specht.nn.losses import check_outputs
@@ -61,6 +61,7 @@ class StepSizeWarning(UserWarning):
     """The step is so large that the chains do not sample the posterior."""
 
 
+@explains_calls
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Sampling:
     """How long to sample, and in how small steps. Times are in units of the slowest relaxation, that of a weight without data."""
@@ -92,6 +93,7 @@ class Sampling:
             finite_number("momentum", self.momentum, at_least=0.0, below=1.0)
 
 
+@explains_calls
 def langevin(
     start: Callable[[Any], Any],
     x: Any,

@@ -21,7 +21,7 @@ from jax.core import Tracer
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from specht.architecture import Architecture
-from specht.errors import InputError, finite_number, unknown_choice, whole_number
+from specht.errors import InputError, explains_calls, finite_number, unknown_choice, whole_number
 from specht.sequences.tokens import check_batch, split_batch
 
 Parametrisation = Literal["ntk", "standard"]
@@ -37,6 +37,7 @@ _ACTIVATIONS = {
 _LOWEST_FREQUENCY = 1e-4  # sinusoidal and rotary frequencies run geometrically from 1 down to this
 
 
+@explains_calls
 class Size(NamedTuple):
     """How large a finite network is."""
 
@@ -172,6 +173,7 @@ class Network(eqx.Module):
     arch: Architecture = eqx.field(static=True)
 
     @classmethod
+    @explains_calls
     def init(
         cls,
         arch: Architecture,

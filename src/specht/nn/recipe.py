@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 
-from specht.errors import finite_number, unknown_choice, whole_number
+from specht.errors import explains_calls, finite_number, unknown_choice, whole_number
 from specht.nn.losses import Loss
 
 Optimiser = Literal["sgd", "momentum", "adam", "adamw"]
@@ -18,6 +18,7 @@ Schedule = Literal["constant", "cosine", "linear"]
 DecayTo = Literal["zero", "start"]
 
 
+@explains_calls
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Recipe:
     """A way to train; every run of `train` follows the same one, with a seed, a dataset and a learning rate of its own.

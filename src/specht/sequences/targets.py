@@ -23,13 +23,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from specht.arrays import as_numpy
-from specht.errors import InputError, unknown_choice, whole_number
+from specht.errors import InputError, explains_calls, unknown_choice, whole_number
 from specht.sequences.law import Source
 from specht.sequences.tokens import check_sequences, input_array
 
 Function = Callable[[np.ndarray], Any]
 
 
+@explains_calls
 @dataclasses.dataclass(frozen=True)
 class Target:
     """A function to be learnt, from tokens (n, columns) to values (n,) or (n, outputs).

@@ -27,7 +27,7 @@ from typing import Any, Literal, NamedTuple, get_args
 import numpy as np
 
 from specht.architecture import Readout
-from specht.errors import InputError, unknown_choice, whole_number
+from specht.errors import InputError, explains_calls, unknown_choice, whole_number
 from specht.groups.partitions import Partition
 from specht.sequences.law import Source
 from specht.sequences.tokens import input_array
@@ -142,6 +142,7 @@ class Profile:
         return "\n".join([*lines, needs + (", under shuffled sequences" if self.shuffled else "")])
 
 
+@explains_calls
 def profile(
     f: Callable[..., Any],
     source: Source | Sampler,
