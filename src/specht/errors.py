@@ -139,7 +139,7 @@ def _misuse(
         return InputError(f"{name} needs {' and '.join(filter(None, [', '.join(missing[:-1]), missing[-1]]))}: {example}.")
     if len(args) > len(in_order) and not any(parameter.kind is parameter.VAR_POSITIONAL for parameter in parameters):
         named = [parameter.name for parameter in fixed if parameter.kind is parameter.KEYWORD_ONLY]
-        place, cure = (" without a name", f"write the others by name, such as {named[0]}=...") if named else ("", example)
+        place, cure = (" without a name", f"name the others, such as {named[0]}") if named else ("", example)
         return InputError(f"{name} takes {len(in_order) or 'no'} {what}s{place}, got {len(args)}: {cure}.")
     twice = [key for key in in_order[: len(args)] if key in kwargs]
     return InputError(f"{name} got {twice[0]} twice, by place and by name: leave one of the two out.") if twice else None

@@ -18,7 +18,17 @@ if TYPE_CHECKING:
 else:  # a checker at run time knows no better than NumPy what becomes an array
     ArrayLike = Any
 
+__all__ = [
+    "assert_invariant",
+    "assert_matches_samples",
+    "assert_psd",
+]
+
 Gram = Callable[[np.ndarray, np.ndarray], Any]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
 
 
 def assert_psd(gram: ArrayLike, tol: float = 1e-10) -> None:

@@ -13,8 +13,8 @@ from specht.nn import train as train_module
 from specht.nn.data import Fixed, Fresh
 from specht.nn.network import Network, Size
 from specht.nn.recipe import Recipe
-from specht.nn.train import train
 from specht.nn.trained import Trained
+from specht.nn.training import train
 
 ARCH = Architecture(vocab=2, length=4, attention="softmax", activation="erf")
 

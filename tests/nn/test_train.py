@@ -17,7 +17,7 @@ from specht.nn import train as train_module
 from specht.nn.data import Fixed, Fresh
 from specht.nn.network import Network, Size
 from specht.nn.recipe import Recipe
-from specht.nn.train import train
+from specht.nn.training import train
 
 STEPS, RATE = 30, 0.05
 

@@ -34,6 +34,18 @@ from specht.sequences.checks import positive
 from specht.sequences.tasks import Task
 from specht.sequences.tokens import check_tokens
 
+__all__ = [
+    "MeanOutputs",
+    "MeasuredCurve",
+    "learning_curve",
+    "mean_outputs",
+]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
 _REFERENCE: dict[Form, int] = {"classes": 4096, "positions": 4096, "tied": 4096, "heads": 1024, "joint": 64}
 """Sequences over which the diagonal of the kernel is averaged, by how dear it is."""
 _FEW = 64

@@ -27,6 +27,27 @@ from specht.errors import InputError, explains_calls, unknown_choice, whole_numb
 from specht.sequences.law import Source
 from specht.sequences.tokens import check_sequences, input_array
 
+__all__ = [
+    "TARGETS",
+    "NextToken",
+    "Setting",
+    "Target",
+    "conjunction",
+    "counts",
+    "disjunction",
+    "labelled",
+    "level",
+    "majority",
+    "next_token",
+    "parity",
+    "target",
+]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
 Function = Callable[[np.ndarray], Any]
 
 
