@@ -77,6 +77,13 @@ def test_type_checkers_and_programs_find_the_same_names(module):
         assert value is getattr(importlib.import_module(home), original)
 
 
+@pytest.mark.parametrize("module", LAZY)
+def test_no_module_hides_a_function_of_its_name(module):
+    modules = {path.stem for path in SOURCES[module].parent.iterdir()}
+    values = {name: getattr(importlib.import_module(module), name) for name in dir(importlib.import_module(module))}
+    assert not [name for name in modules & {*values} if not isinstance(values[name], types.ModuleType)]
+
+
 def test_the_top_holds_what_everyone_needs_and_no_networks():
     assert {"Architecture", "Kernel", "Task", "learning_curve", "nn", "preset", "probe", "profile", "spectrum"} <= set(dir(specht))
     assert not set(dir(specht)) & {*dir(specht.nn), "np", "annotations", "TYPE_CHECKING", "lazy_names"}

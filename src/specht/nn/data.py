@@ -19,7 +19,6 @@ EVALUATED_TOGETHER = 256
 """Samples whose losses are computed at once: enough to keep the processor busy, few enough for its cache."""
 
 
-@explains_calls
 @dataclasses.dataclass(frozen=True, eq=False)
 class Fixed:
     """A dataset, or several of one size along a first axis."""
@@ -56,6 +55,10 @@ class Fixed:
         return self.x.shape[1]
 
 
+# Here, and not above the class: the checks of types that tests switch on go on top of its decorators.
+explains_calls(Fixed)
+
+
 def _unequal(name: str) -> str:
     return f"{name} has rows of unequal length: give inputs of one length."
 
@@ -66,7 +69,6 @@ def check_model_inputs(model: Any, x: np.ndarray, name: str) -> None:
         check_tokens(model.arch, x.reshape(-1, x.shape[-1]), name)
 
 
-@explains_calls
 @dataclasses.dataclass(frozen=True, eq=False)
 class Fresh:
     """New samples for every step."""
@@ -80,6 +82,10 @@ class Fresh:
         if drawn.n != steps * batch:
             raise InputError(f"draw was asked for {steps * batch} samples and gave {drawn.n}: return as many as asked for.")
         return drawn.x[0].reshape(steps, batch, -1), drawn.y[0].reshape(steps, batch, -1)
+
+
+# Here, and not above the class: the checks of types that tests switch on go on top of its decorators.
+explains_calls(Fresh)
 
 
 class Blocks(NamedTuple):

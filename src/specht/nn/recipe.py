@@ -18,7 +18,6 @@ Schedule = Literal["constant", "cosine", "linear"]
 DecayTo = Literal["zero", "start"]
 
 
-@explains_calls
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Recipe:
     """A way to train; every run of `train` follows the same one, with a seed, a dataset and a learning rate of its own.
@@ -111,6 +110,10 @@ class Recipe:
         if not self.warmup:
             return falling(count)
         return optax.join_schedules([optax.linear_schedule(0.0, 1.0, self.warmup), falling], [self.warmup])(count)
+
+
+# Here, and not above the class: the checks of types that tests switch on go on top of its decorators.
+explains_calls(Recipe)
 
 
 def decay_towards(rate: Any, anchor: Any = None) -> optax.GradientTransformation:

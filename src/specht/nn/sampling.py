@@ -61,7 +61,6 @@ class StepSizeWarning(UserWarning):
     """The step is so large that the chains do not sample the posterior."""
 
 
-@explains_calls
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Sampling:
     """How long to sample, and in how small steps. Times are in units of the slowest relaxation, that of a weight without data."""
@@ -91,6 +90,10 @@ class Sampling:
             finite_number("step", self.step, above=0.0)
         if self.momentum is not None:
             finite_number("momentum", self.momentum, at_least=0.0, below=1.0)
+
+
+# Here, and not above the class: the checks of types that tests switch on go on top of its decorators.
+explains_calls(Sampling)
 
 
 @explains_calls

@@ -181,8 +181,8 @@ def _not_whole(array: np.ndarray, name: str) -> tuple[str, str]:
         in_a_row = isinstance(array.item(), (Iterator, KeysView, ValuesView))
         return f"is {_shown(array.item())}", "write list(...) around it" if in_a_row else _EXAMPLE
     if array.dtype == object:
-        other = next((value for value in array.flat if not isinstance(value, int)), array.flat[0])
-        return f"holds {_shown(other)}", fill if not isinstance(other, (int, Iterable)) else _EXAMPLE
+        other = next((value for value in array.flat if not isinstance(value, int) or abs(value) >= 2**63), array.flat[0])
+        return f"holds {_shown(other)}", "remap it" if isinstance(other, int) else _EXAMPLE if isinstance(other, Iterable) else fill
     if array.dtype.kind in "US":
         return f"holds the text {array.flat[0].item()!r}", "encode them first, as a tokenizer does, for example as [[0, 1, 1]]"
     if array.dtype.kind == "f":
