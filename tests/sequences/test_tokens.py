@@ -14,6 +14,8 @@ import specht
 from specht.arrays import as_numpy
 from specht.corpus.corpora import open_corpus
 from specht.errors import InputError
+from specht.learning.content import content
+from specht.sequences.sparse import sparse_function
 from specht.sequences.tokens import check_batch, check_mask, check_sequences, check_tokens
 from specht.symmetry import permute_context
 
@@ -90,6 +92,19 @@ def test_exact_inference_reads_every_form():
     assert np.abs(expected).max() > 0.1
     for mean in others:
         np.testing.assert_array_equal(mean, expected)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_sparse_functions_read_bits_in_every_form(form):
+    bits = np.array([[0, 1, 1], [1, 1, 0], [0, 0, 1]])
+    assert sparse_function("parity", 2).values(FORMS[form](bits)).tolist() == [1, 0, 0]
+
+
+def test_a_target_taken_apart_reads_every_form():
+    spectrum = specht.spectrum(specht.Architecture(vocab=3, length=2))
+    parts = content(spectrum, specht.Task(specht.sources.uniform(3), specht.targets.counts(2)), samples=200)
+    np.testing.assert_array_equal(parts.components(FORMS["tokenizer"](TOKENS)), parts.components(TOKENS))
+    assert parts.components(TOKENS).shape == (3, len(spectrum.rows), 1)
 
 
 def test_empirical_kernels_read_masks_of_tokenizers():
