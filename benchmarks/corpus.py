@@ -23,7 +23,7 @@ import numpy as np
 
 from specht.corpus.corpora import open_corpus
 from specht.corpus.lag_counts import LagCounts
-from specht.corpus.measure import score
+from specht.corpus.measuring import score
 from specht.corpus.survey import Settings, plan_survey, take_census
 
 DATA = Path(os.environ.get("SPECHT_DATA", Path(__file__).parents[2] / "shared" / "data"))

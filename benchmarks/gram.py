@@ -22,6 +22,9 @@ import numpy as np
 import scipy.linalg
 
 import specht
+from specht.kernel.closed import closed_kernel
+from specht.kernel.model import model_of
+from specht.kernel.pairs import Sequences
 
 SIZES = [(100, 16, 16), (500, 32, 16), (1000, 64, 16), (2000, 256, 32)]  # sequences, length, vocabulary
 PATIENCE = 60.0  # CPU seconds for one run of the slow reference
@@ -31,6 +34,9 @@ def report(quick: bool) -> None:
     sizes = SIZES[:2] if quick else SIZES
     for size in sizes:
         report_closed_forms(*size)
+    for size in sizes:
+        report_variances_of_each(*size)
+    report_tied_mean()
     for size in sizes:
         report_softmax(*size, relative_error=0.01 if size in SIZES[:2] else 0.05)
     if not quick:
@@ -59,6 +65,45 @@ def report_closed_forms(n: int, length: int, vocab: int) -> None:
             )  # fmt: skip
 
 
+def report_variances_of_each(n: int, length: int, vocab: int) -> None:
+    """A variance for each token and each position against one of each kind, in turns, so that a busy machine slows both."""
+    x, rng = tokens(n, length + 1, vocab), np.random.default_rng(1)
+    variances = specht.Variances(rng.uniform(0.5, 1.5, vocab) / vocab, rng.uniform(0.5, 1.5, length + 1))
+    for activation in ("linear", "relu"):
+        arch = specht.Architecture(vocab=vocab, length=length, activation=activation)
+        for kind in ("nngp", "ntk"):
+            uniform, of_each = (getattr(specht.Kernel(arch, variances=each), kind) for each in (None, variances))
+            seconds = np.array([[measure(partial(evaluate, x), runs=3)[0] for evaluate in (uniform, of_each)] for _ in range(3)]).min(
+                axis=0
+            )
+            print_line(
+                "variances of each", n=n, length=length, vocab=vocab, activation=activation, kind=kind, seconds=seconds[1],
+                uniform=seconds[0], times_uniform=seconds[1] / seconds[0],
+                met={"at most 1.5 times uniform": bool(seconds[1] <= 1.5 * seconds[0])},
+            )  # fmt: skip
+
+
+def report_tied_mean(n: int = 100, length: int = 64, vocab: int = 16) -> None:
+    """Tied softmax attention with mean readout: one weighted count against the covariance of all pairs of positions."""
+    x = tokens(n, length, vocab)
+    arch = specht.Architecture(vocab=vocab, length=length, attention="softmax", scaling="tied", readout="mean")
+    for kind in ("nngp", "ntk"):
+        kernel = specht.Kernel(arch)
+        seconds, memory, gram = measure(partial(getattr(kernel, kind), x))
+        with jax.enable_x64(True):
+            rows = 10  # of the slow reference; all pairs at once would not fit
+            batch = Sequences(jnp.asarray(x), jnp.ones(x.shape, dtype=bool))
+            few = Sequences(batch.symbols[:rows], batch.visible[:rows])
+            slow = partial(closed_kernel, model_of(arch), few, batch, kind=kind, bookkeeping="positions")
+            reference, *_, values = measure(lambda slow=slow: jax.block_until_ready(slow()), runs=2)
+        np.testing.assert_allclose(gram[:rows], np.asarray(values), rtol=1e-12)
+        reference *= n / rows
+        print_line(
+            "tied softmax, mean readout", n=n, length=length, vocab=vocab, kind=kind, seconds=seconds, by_position=reference,
+            speedup=reference / seconds, memory_mb=memory / 2**20, met={"300 times faster than by position": reference >= 300 * seconds},
+        )  # fmt: skip
+
+
 def report_softmax(n: int, length: int, vocab: int, relative_error: float) -> None:
     x = tokens(n, length + 1, vocab)
     floor, *_ = measure(partial(gemm_floor, x, vocab))
@@ -68,10 +113,10 @@ def report_softmax(n: int, length: int, vocab: int, relative_error: float) -> No
         gram = evaluate(x)
         runs = 5 if n * length <= 500 * 32 else 2  # the larger sizes take minutes
         seconds, memory, _ = measure(partial(evaluate, x), runs=runs)
-        achieved = float(np.linalg.norm(kernel.stderr) / np.linalg.norm(gram))
+        achieved = float(np.linalg.norm(gram.stderr) / np.linalg.norm(gram))
         print_line(
             "softmax", n=n, length=length, vocab=vocab, kind=kind, seconds=seconds, floor=floor, times_floor=seconds / floor,
-            runs=runs, heads=kernel.heads, requested_error=relative_error, achieved_error=achieved,
+            runs=runs, heads=gram.heads, requested_error=relative_error, achieved_error=achieved,
             memory_mb=memory / 2**20, gram_mb=8 * n * n / 2**20, met={"requested error": achieved <= relative_error},
         )  # fmt: skip
 

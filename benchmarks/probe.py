@@ -40,7 +40,7 @@ def report_network(length: int) -> None:
         attention="softmax",
         activation="gelu",
     )
-    network = specht.Network.init(arch, specht.Size(64, 4, 16), key=jax.random.key(0))
+    network = specht.nn.Network.init(arch, specht.nn.Size(64, 4, 16), key=jax.random.key(0))
     runs = 3 if length < 32 else 1
     plain = measure(lambda: specht.probe(network, profile_samples=0), runs)
     found = plain.result

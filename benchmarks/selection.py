@@ -7,7 +7,7 @@ Prints one JSON object a line. "T=50" and "T=200": `milliseconds` of CPU time fo
 compilation, of gradient descent with stochastic codes on batches of 256 fresh samples, all of it counted: samples, codes, dual queries,
 attention and its gradient.
 
-    train        `specht.nn.train.train`
+    train        `specht.nn.training.train`
     torch        the same step in eager PyTorch, with samples drawn by PyTorch
 
 The second needs PyTorch, which Specht does not: without it a line says so. Both must first make the same matrices from the same samples and
@@ -32,7 +32,7 @@ from specht.learning.selection_codes import draw_pool, stochastic_dynamics
 from specht.nn.data import Fresh
 from specht.nn.selection import SelectionModel, drawing, selection_forward
 from specht.nn.selection_training import SelectionTraining
-from specht.nn.train import train
+from specht.nn.training import train
 from specht.sequences.selection import Selection
 
 try:

@@ -6,7 +6,7 @@
 Prints one JSON object a line: `milliseconds` of CPU time for one step of one seed, on one thread, the minimum of several runs after
 compilation (`runs`), of one residual block with softmax attention, by AdamW on the squared loss of one fixed batch:
 
-    train        `specht.nn.train.train`, all seeds, the whole call
+    train        `specht.nn.training.train`, all seeds, the whole call
     python_loop  one jitted step of the same network, called again and again; some seeds, one after the other, and their steps alone
     eager        the same in PyTorch
     torch_func   PyTorch, all seeds at once by `torch.func.vmap`; steps alone
@@ -42,8 +42,8 @@ import specht
 from specht.nn.data import Fixed
 from specht.nn.network import Network, Size
 from specht.nn.recipe import Recipe
-from specht.nn.train import train
 from specht.nn.trained import Trained
+from specht.nn.training import train
 
 try:
     import torch

@@ -2,7 +2,7 @@
 
 # %% The task: of T random vectors average the two that a query names. One layer of attention, one training with each kind of codes.
 from specht.nn.selection_training import SelectionTraining, train_selection
-from specht.sequences.selection import Selection
+from specht.sequences import Selection
 
 task = Selection(length=16, support=2, dimension=4)
 losses = {}

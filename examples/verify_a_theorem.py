@@ -8,9 +8,8 @@ import math
 import numpy as np
 
 import specht
-from specht.groups.decompositions import multilinear
-from specht.groups.partitions import Partition
-from specht.symmetry.dense import dense_operator, multiplets
+from specht.groups import Partition, multilinear
+from specht.symmetry import dense_operator, multiplets
 
 arch = specht.Architecture(vocab=2, length=6, activation="erf")
 operator = dense_operator(specht.Kernel(arch), specht.sources.uniform(2))

@@ -18,26 +18,41 @@ def run_python(code: str) -> str:
     return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
 
 
-@pytest.mark.parametrize("name", specht.__all__)
-def test_public_name_loads(name):
-    assert getattr(specht, name) is not None
-    assert name in dir(specht)
+@pytest.mark.parametrize("name", ["Architectur", "lerning_curve", "source"])
+def test_unknown_names_are_answered_with_the_nearest(name):
+    near = {"Architectur": "Architecture", "lerning_curve": "learning_curve", "source": "sources"}[name]
+    with pytest.raises(AttributeError, match=f"^module 'specht' has no attribute '{name}': did you mean '{near}'"):
+        getattr(specht, name)
 
 
-def test_every_name_has_one_home():
-    assert set(specht.__all__) == {"__version__", *specht._HOMES, *specht._MODULES}
-
-
-def test_unknown_name_is_an_attribute_error():
-    with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
+def test_names_that_are_like_no_other_are_not_guessed():
+    with pytest.raises(AttributeError, match=r"^module 'specht' has no attribute 'nonsense'$"):
         _ = specht.nonsense
+    with pytest.raises(AttributeError, match=r"^module 'specht.nn' has no attribute '__wrapped__'$"):
+        _ = specht.nn.__wrapped__
+
+
+@pytest.mark.parametrize("name", ["Network", "train", "Checkpoint"])
+def test_names_of_networks_are_said_to_be_in_their_room(name):
+    with pytest.raises(AttributeError, match=f"no attribute '{name}': it is in specht.nn, so write specht.nn.{name}$"):
+        getattr(specht, name)
 
 
 def test_importing_and_describing_do_not_load_jax():
     loaded = run_python(
-        "import sys, specht, specht.testing, specht.lab.config, specht.report.html\n"
+        "import sys, specht, specht.testing, specht.lab.config, specht.report.html, specht.learning, specht.groups, specht.sequences\n"
         "specht.preset('lecun', vocab=4, length=8)\n"
-        "print([name for name in ('jax', 'equinox', 'xarray') if name in sys.modules])"
+        "specht.sequences.check_batch(specht.Architecture(vocab=2, length=1), {'input_ids': [[0, 1]]})\n"
+        "print([name for name in ('jax', 'equinox', 'xarray', 'pandas', 'torch') if name in sys.modules])"
+    )
+    assert loaded.strip() == "[]"
+
+
+def test_rooms_show_their_names_without_loading_anything():
+    loaded = run_python(
+        "import sys, specht, specht.nn, specht.corpus, specht.groups, specht.sequences, specht.symmetry, specht.learning.bounds\n"
+        "dir(specht), dir(specht.nn), dir(specht.learning)\n"
+        "print([name for name in ('jax', 'equinox', 'xarray', 'pandas', 'plotly', 'numpy') if name in sys.modules])"
     )
     assert loaded.strip() == "[]"
 

@@ -23,7 +23,7 @@ def test_kernel():
 def test_network_and_kernel_agree():
     arch = specht.preset("simplified", vocab=2, length=3)
     x = np.array([[0, 1, 1, 0], [1, 0, 0, 1]])
-    estimate = specht.empirical_nngp(arch, x, size=specht.Size(width=64, heads=32, head_size=16), networks=32, seed=0)
+    estimate = specht.nn.empirical_nngp(arch, x, size=specht.nn.Size(width=64, heads=32, head_size=16), networks=32, seed=0)
     exact = specht.Kernel(arch).nngp(x)
     # At this width the bias, about 1/width, is still seen; the tests of agreement proper look at how it falls.
     specht.testing.assert_matches_samples(exact, estimate.mean, estimate.stderr + 0.02 * exact)

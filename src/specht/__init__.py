@@ -10,11 +10,13 @@ Names load when they are first used, so `import specht` is quick and does not lo
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from specht.lazy import lazy_names
 
 if TYPE_CHECKING:
     from specht import corpus as corpus
+    from specht import nn as nn
     from specht import testing as testing
     from specht.activations import Activation as Activation
     from specht.activations import register_activation as register_activation
@@ -24,20 +26,9 @@ if TYPE_CHECKING:
     from specht.kernel.functions import nngp as nngp
     from specht.kernel.functions import ntk as ntk
     from specht.kernel.kernel import Kernel as Kernel
-    from specht.lab.checkpoint import Checkpoint as Checkpoint
     from specht.learning import gp as gp
     from specht.learning.complexity import sample_complexity as sample_complexity
     from specht.learning.curves import learning_curve as learning_curve
-    from specht.nn.data import Fixed as Fixed
-    from specht.nn.data import Fresh as Fresh
-    from specht.nn.empirical import empirical_nngp as empirical_nngp
-    from specht.nn.empirical import empirical_ntk as empirical_ntk
-    from specht.nn.langevin import Sampling as Sampling
-    from specht.nn.langevin import langevin as langevin
-    from specht.nn.network import Network as Network
-    from specht.nn.network import Size as Size
-    from specht.nn.recipe import Recipe as Recipe
-    from specht.nn.train import train as train
     from specht.presets import PRESETS as PRESETS
     from specht.presets import preset as preset
     from specht.sequences import sources as sources
@@ -53,97 +44,33 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-_HOMES = {
-    "Activation": "specht.activations",
-    "Architecture": "specht.architecture",
-    "Checkpoint": "specht.lab.checkpoint",
-    "Fixed": "specht.nn.data",
-    "Fresh": "specht.nn.data",
-    "InputError": "specht.errors",
-    "Kernel": "specht.kernel.kernel",
-    "Network": "specht.nn.network",
-    "PRESETS": "specht.presets",
-    "Probe": "specht.symmetry.probe",
-    "Profile": "specht.symmetry.profile",
-    "Recipe": "specht.nn.recipe",
-    "Sampling": "specht.nn.langevin",
-    "Size": "specht.nn.network",
-    "Spectrum": "specht.symmetry.spectrum",
-    "Target": "specht.sequences.targets",
-    "Task": "specht.sequences.tasks",
-    "Variances": "specht.architecture",
-    "empirical_nngp": "specht.nn.empirical",
-    "empirical_ntk": "specht.nn.empirical",
-    "langevin": "specht.nn.langevin",
-    "learning_curve": "specht.learning.curves",
-    "nngp": "specht.kernel.functions",
-    "ntk": "specht.kernel.functions",
-    "preset": "specht.presets",
-    "probe": "specht.symmetry.probe",
-    "profile": "specht.symmetry.profile",
-    "register_activation": "specht.activations",
-    "sample_complexity": "specht.learning.complexity",
-    "spectrum": "specht.symmetry.solve",
-    "train": "specht.nn.train",
-}
-_MODULES = {
-    "corpus": "specht.corpus",
-    "gp": "specht.learning.gp",
-    "sources": "specht.sequences.sources",
-    "targets": "specht.sequences.targets",
-    "testing": "specht.testing",
-}
-
-__all__ = [
-    "PRESETS",
-    "Activation",
-    "Architecture",
-    "Checkpoint",
-    "Fixed",
-    "Fresh",
-    "InputError",
-    "Kernel",
-    "Network",
-    "Probe",
-    "Profile",
-    "Recipe",
-    "Sampling",
-    "Size",
-    "Spectrum",
-    "Target",
-    "Task",
-    "Variances",
-    "__version__",
-    "corpus",
-    "empirical_nngp",
-    "empirical_ntk",
-    "gp",
-    "langevin",
-    "learning_curve",
-    "nngp",
-    "ntk",
-    "preset",
-    "probe",
-    "profile",
-    "register_activation",
-    "sample_complexity",
-    "sources",
-    "spectrum",
-    "targets",
-    "testing",
-    "train",
-]
-
-
-def __getattr__(name: str) -> Any:
-    if name in _MODULES:
-        return importlib.import_module(_MODULES[name])
-    if name not in _HOMES:
-        raise AttributeError(f"module 'specht' has no attribute {name!r}")
-    value = getattr(importlib.import_module(_HOMES[name]), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+# What everyone needs. Networks are in `specht.nn`, and the rest in the rooms that are named after their subjects.
+__all__, __getattr__, __dir__ = lazy_names(
+    __name__,
+    {
+        "specht.activations": ["Activation", "register_activation"],
+        "specht.architecture": ["Architecture", "Variances"],
+        "specht.errors": ["InputError"],
+        "specht.kernel.functions": ["nngp", "ntk"],
+        "specht.kernel.kernel": ["Kernel"],
+        "specht.learning.complexity": ["sample_complexity"],
+        "specht.learning.curves": ["learning_curve"],
+        "specht.presets": ["PRESETS", "preset"],
+        "specht.sequences.targets": ["Target"],
+        "specht.sequences.tasks": ["Task"],
+        "specht.symmetry.probe": ["Probe", "probe"],
+        "specht.symmetry.profile": ["Profile", "profile"],
+        "specht.symmetry.solve": ["spectrum"],
+        "specht.symmetry.spectrum": ["Spectrum"],
+    },
+    modules={
+        "corpus": "specht.corpus",
+        "gp": "specht.learning.gp",
+        "nn": "specht.nn",
+        "sources": "specht.sequences.sources",
+        "targets": "specht.sequences.targets",
+        "testing": "specht.testing",
+    },
+    own=["__version__"],
+    elsewhere=["specht.nn"],
+)

@@ -21,7 +21,7 @@ import re
 from typing import Any, Literal, NamedTuple, get_args
 
 from specht.activations import Activation, activation, activation_names
-from specht.errors import InputError, unknown_choice, whole_number
+from specht.errors import InputError, explains_calls, unknown_choice, whole_number
 
 Positions = Literal["learned", "none", "sinusoidal", "stochastic", "rotary"]
 Attention = Literal["linear", "softmax"]
@@ -52,6 +52,7 @@ class Variances(NamedTuple):
     """Of the readout."""
 
 
+@explains_calls
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Architecture:
     """A transformer, described once; the defaults are the simplified block that the theory solves.

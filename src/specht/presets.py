@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 from typing import Any
 
 from specht.architecture import Architecture
-from specht.errors import unknown_choice
+from specht.errors import explains_calls, unknown_choice
 
 
 @dataclasses.dataclass(frozen=True)
@@ -36,6 +37,7 @@ PRESETS = {
 }  # fmt: skip
 
 
+@functools.partial(explains_calls, also=[field.name for field in dataclasses.fields(Architecture)])
 def preset(name: str, *, vocab: int, length: int, **changes: Any) -> Architecture:
     """The named architecture at a vocabulary and length, with any further field changed.
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from specht.sequences.tokens import input_array
 from specht.symmetry.actions import generators, gram_residual, random_permutations
 
 if TYPE_CHECKING:
@@ -17,7 +18,17 @@ if TYPE_CHECKING:
 else:  # a checker at run time knows no better than NumPy what becomes an array
     ArrayLike = Any
 
+__all__ = [
+    "assert_invariant",
+    "assert_matches_samples",
+    "assert_psd",
+]
+
 Gram = Callable[[np.ndarray, np.ndarray], Any]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
 
 
 def assert_psd(gram: ArrayLike, tol: float = 1e-10) -> None:
@@ -64,7 +75,7 @@ def assert_invariant(
     >>> overlap = lambda x, y: (x[:, None, :] == y[None, :, :]).sum(axis=-1)
     >>> assert_invariant(overlap, [[0, 1, 2], [2, 2, 0]], move="all")
     """
-    tokens = np.asarray(x)
+    tokens = input_array(x)
     _require(move in ("context", "all"), f"move is 'context' or 'all', got {move!r}.")
     _require(tokens.ndim == 2, f"x holds one sequence a row, got shape {tokens.shape}.")
     movable = tokens.shape[1] - (move == "context")

@@ -21,7 +21,7 @@ import xarray
 
 import specht
 from specht.cli import main
-from specht.corpus.measure import count_all, findings
+from specht.corpus.measuring import count_all, findings
 from specht.corpus.survey import Settings, plan_survey, take_census
 from specht.lab.archive import Archive
 from specht.lab.executors import Places, dask_cluster, local_processes, this_process

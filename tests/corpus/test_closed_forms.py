@@ -10,7 +10,7 @@ from known_pairs import by_position, covariances, population, shares, stationary
 
 from specht.corpus.chunks import Encoded
 from specht.corpus.exchangeability import Score, symmetry
-from specht.corpus.measure import score
+from specht.corpus.measuring import score
 from specht.corpus.moments import Plan
 from specht.corpus.stream import Blocks, segments
 from specht.errors import InputError

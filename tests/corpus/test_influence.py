@@ -13,7 +13,7 @@ from specht.corpus.corpora import open_corpus
 from specht.corpus.influence import WINDOWS, WindowSample, influence
 from specht.corpus.influence import _contributions as contributions
 from specht.corpus.influence import _invariant as invariant
-from specht.corpus.measure import explain, measure
+from specht.corpus.measuring import explain, measure
 from specht.corpus.survey import Settings
 
 

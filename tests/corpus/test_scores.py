@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from specht.corpus.corpora import open_corpus
-from specht.corpus.measure import measure
+from specht.corpus.measuring import measure
 from specht.corpus.named import NAMED
 from specht.corpus.survey import Settings
 

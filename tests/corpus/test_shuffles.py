@@ -13,7 +13,7 @@ import pytest
 from specht.corpus import shuffles
 from specht.corpus.chunks import Encoded
 from specht.corpus.corpora import has_articles, open_corpus
-from specht.corpus.measure import null_score, nulls_of
+from specht.corpus.measuring import null_score, nulls_of
 from specht.corpus.named import NAMED
 from specht.corpus.shuffles import drawn, shuffled, split_counts
 from specht.corpus.survey import Settings, plan_survey, take_census

@@ -17,7 +17,7 @@ from specht.corpus.chunks import Segment
 from specht.corpus.corpora import Corpus, open_corpus
 from specht.corpus.exact import LagByLag
 from specht.corpus.exchangeability import symmetry
-from specht.corpus.measure import count_all, explain, findings, measure, null_score, score, scores
+from specht.corpus.measuring import count_all, explain, findings, measure, null_score, score, scores
 from specht.corpus.moments import Tables
 from specht.corpus.survey import EXTRAS, Settings, Statistics, Survey, merge_censuses, merge_statistics, plan_survey, take_census
 from specht.corpus.vocabulary import Vocabulary
@@ -254,7 +254,7 @@ def test_shorter_windows_than_the_others_can_be_shuffled():
 
 
 def test_measuring_does_not_load_jax():
-    code = "import sys, specht.corpus.measure; print(sorted({'jax', 'xarray', 'plotly', 'pydantic', 'tqdm'} & set(sys.modules)))"
+    code = "import sys, specht.corpus.measuring; print(sorted({'jax', 'xarray', 'plotly', 'pydantic', 'tqdm'} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=100, check=True)
     assert done.stdout.strip() == "[]"
 

@@ -41,7 +41,8 @@ def test_the_second_batch_is_checked_too():
 @pytest.mark.parametrize(
     ("mask", "sentence"),
     [
-        ([[1, 1, 1]], "the mask of x has dtype int64: give booleans"),
+        ([[1, 2, 1]], "the mask of x holds 2: give True or 1 where the token is real, and False or 0 where it is padding."),
+        ([[1.0, 1.0, 1.0]], "the mask of x has dtype float64: give True or 1 where the token is real"),
         ([[True, True]], r"the mask of x has shape \(1, 2\), but the tokens have shape \(1, 3\)"),
         ([[True, True, False]], "the mask of x hides the readout token of row 0: pad the context, before the last column."),
     ],

@@ -9,12 +9,12 @@ import numpy as np
 
 from specht.architecture import Architecture
 from specht.lab.checkpoint import Checkpoint
-from specht.nn import train as train_module
+from specht.nn import training as train_module
 from specht.nn.data import Fixed, Fresh
 from specht.nn.network import Network, Size
 from specht.nn.recipe import Recipe
-from specht.nn.train import train
 from specht.nn.trained import Trained
+from specht.nn.training import train
 
 ARCH = Architecture(vocab=2, length=4, attention="softmax", activation="erf")
 

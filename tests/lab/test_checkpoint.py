@@ -21,7 +21,7 @@ from specht.lab.checkpoint import Checkpoint
 from specht.lab.threads import XLA_ONE_THREAD
 from specht.nn.data import Fixed
 from specht.nn.recipe import Recipe
-from specht.nn.train import train
+from specht.nn.training import train
 
 
 class Interrupted(Checkpoint):

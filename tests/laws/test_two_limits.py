@@ -16,9 +16,9 @@ ROUNDING = 1e-5  # finite networks are float32; where their standard error is sm
 NETWORKS = {"nngp": 200, "ntk": 80}
 
 
-def size(width: int) -> specht.Size:
+def size(width: int) -> specht.nn.Size:
     """Heads and head size grow with the width: the bias is 1/width only if everything is wide."""
-    return specht.Size(width=width, heads=width // 4, head_size=width // 4)
+    return specht.nn.Size(width=width, heads=width // 4, head_size=width // 4)
 
 
 class Limit(NamedTuple):
@@ -34,7 +34,7 @@ def infinite(name: str, kind: str, x: np.ndarray) -> Limit:
 
 
 def finite(name: str, kind: str, x: np.ndarray, width: int, networks: int):
-    estimate = {"nngp": specht.empirical_nngp, "ntk": specht.empirical_ntk}[kind]
+    estimate = {"nngp": specht.nn.empirical_nngp, "ntk": specht.nn.empirical_ntk}[kind]
     return estimate(CASES[name].arch, x, size=size(width), networks=networks, seed=width)
 
 

@@ -233,7 +233,7 @@ def test_samples_until_a_bound_says_something():
 
 def test_a_network_of_one_block_has_the_norms_of_its_matrices():
     arch = specht.Architecture(vocab=2, length=4, attention="softmax", activation="relu")
-    network = specht.Network.init(arch, specht.Size(6, 1, 3), key=jax.random.key(0))
+    network = specht.nn.Network.init(arch, specht.nn.Size(6, 1, 3), key=jax.random.key(0))
     block = network.blocks[0]
     q, k, v, o, w = (
         getattr(block, name).scale * np.asarray(getattr(block, name).raw) for name in ("query", "key", "value", "output", "dense")
@@ -252,10 +252,10 @@ def test_a_network_of_one_block_has_the_norms_of_its_matrices():
 
 def test_stacks_and_several_heads():
     arch = specht.Architecture(vocab=2, length=4, attention="softmax", activation="gelu", depth=2, norm="pre", residual=True)
-    bound = networks.network_bound(specht.Network.init(arch, specht.Size(6, 1, 3), key=jax.random.key(0)))
+    bound = networks.network_bound(specht.nn.Network.init(arch, specht.nn.Size(6, 1, 3), key=jax.random.key(0)))
     assert bound.theorem == "theorem A.17"
     assert bound.samples() > 1e6
-    network = specht.Network.init(arch, specht.Size(6, 1, 3), key=jax.random.key(0))
+    network = specht.nn.Network.init(arch, specht.nn.Size(6, 1, 3), key=jax.random.key(0))
     layers = []
     for block in network.blocks:
         q, k, v, o, w = (
@@ -269,7 +269,7 @@ def test_stacks_and_several_heads():
     size = {"samples": 70, "length": 5, "width": 6, "head_size": 3, "lipschitz": 1.13, "residual": True}
     assert bound.capacity(70) == pytest.approx(covering.stack_capacity(layers, readout, **size), rel=1e-5)
     one = specht.Architecture(vocab=2, length=4, attention="softmax")
-    assert networks.network_bound(specht.Network.init(one, specht.Size(6, 2, 3), key=jax.random.key(0))).theorem == "lemma A.12"
+    assert networks.network_bound(specht.nn.Network.init(one, specht.nn.Size(6, 2, 3), key=jax.random.key(0))).theorem == "lemma A.12"
 
 
 def test_trained_models_have_bounds():
@@ -310,19 +310,21 @@ BAD = {
         "Some other code is as near to the key as the chosen ones",
     ),
     "linear attention": (
-        lambda: networks.network_bound(specht.Network.init(specht.Architecture(**ARCH), specht.Size(4, 1, 2), key=jax.random.key(0))),
+        lambda: networks.network_bound(specht.nn.Network.init(specht.Architecture(**ARCH), specht.nn.Size(4, 1, 2), key=jax.random.key(0))),
         "Bounds are those of softmax attention, and this network has linear attention.",
     ),
     "stack without norm": (
         lambda: networks.network_bound(
-            specht.Network.init(specht.Architecture(**ARCH, attention="softmax", depth=2), specht.Size(4, 1, 2), key=jax.random.key(0))
+            specht.nn.Network.init(
+                specht.Architecture(**ARCH, attention="softmax", depth=2), specht.nn.Size(4, 1, 2), key=jax.random.key(0)
+            )
         ),
         "bounds of a stack need norm 'pre' or 'post'.",
     ),
     "stack of heads": (
         lambda: networks.network_bound(
-            specht.Network.init(
-                specht.Architecture(**ARCH, attention="softmax", depth=2, norm="pre"), specht.Size(4, 2, 2), key=jax.random.key(0)
+            specht.nn.Network.init(
+                specht.Architecture(**ARCH, attention="softmax", depth=2, norm="pre"), specht.nn.Size(4, 2, 2), key=jax.random.key(0)
             )
         ),
         "Theorem A.17 is about one head a layer, and this stack has several",

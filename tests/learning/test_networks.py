@@ -15,8 +15,8 @@ from specht.learning.networks import Networks, label_unit, learning_curve, train
 from specht.learning.regime import Regime, _verdict, kernel_regime
 from specht.nn.data import Fixed
 from specht.nn.empirical import tangent_kernel
-from specht.nn.langevin import Sampling
 from specht.nn.network import Network, Size
+from specht.nn.sampling import Sampling
 
 ARCH = specht.Architecture(vocab=2, length=3, activation="erf")
 SOURCE = specht.sources.uniform(2)

@@ -13,9 +13,9 @@ from linear_model import linear, problem
 
 from specht.architecture import Architecture
 from specht.errors import InputError
-from specht.nn.langevin import Sampling, StepSizeWarning, _decays, langevin
 from specht.nn.network import Network, Size
 from specht.nn.posterior import Posterior
+from specht.nn.sampling import Sampling, StepSizeWarning, _decays, langevin
 
 PRIOR, NOISE = 0.5, 2.0
 

@@ -232,5 +232,5 @@ def test_sizes_that_cannot_be_used_are_refused():
         Network.init(architecture(), Size(4, 0, 2), key=jax.random.key(0))
     with pytest.raises(InputError, match="did you mean 'standard'"):
         network_of(architecture(), parametrisation="standart")
-    with pytest.raises(InputError, match="tokens have 4 columns"):
+    with pytest.raises(InputError, match="x has 4 columns, but length=4"):
         network_of(architecture())(np.zeros((2, 4), int))

@@ -28,7 +28,7 @@ from specht.nn.selection import (
     values_cosine,
 )
 from specht.nn.selection_training import SelectionTraining, as_function, train_selection
-from specht.nn.train import train
+from specht.nn.training import train
 from specht.sequences.codes import dual_code, random_codes
 from specht.sequences.selection import Selection
 

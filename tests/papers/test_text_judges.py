@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from judging import assert_says_yes_and_no
 
-from specht.corpus.measure import KINDS
+from specht.corpus.measuring import KINDS
 from specht.corpus.named import NAMED
 from specht.corpus.shuffles import NULLS
 from specht.errors import InputError

@@ -94,7 +94,7 @@ class TestJax:
 
     def test_a_network_is_its_streams_and_its_output(self):
         arch = specht.Architecture(vocab=VOCAB, length=LENGTH, depth=2, activation="relu")
-        network = specht.Network.init(arch, specht.Size(6, 2, 3), key=jax.random.key(1))
+        network = specht.nn.Network.init(arch, specht.nn.Size(6, 2, 3), key=jax.random.key(1))
         found = probe(network, profile_samples=0)
         assert (found.vocab, found.length, found.readout, found.precision) == (VOCAB, LENGTH, "last", "float64")
         assert found.model == str(arch)

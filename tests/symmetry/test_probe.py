@@ -187,7 +187,7 @@ def test_without_positions_and_mask_layers_are_equivariant():
 
     arch = network_of("none", causal=False, depth=2)
     with jax.enable_x64(True):
-        network = specht.Network.init(arch, specht.Size(*SIZE), key=jax.random.key(0)).in_double()
+        network = specht.nn.Network.init(arch, specht.nn.Size(*SIZE), key=jax.random.key(0)).in_double()
         x = np.random.default_rng(0).integers(4, size=(16, 7))
         assert equivariance_residual(lambda tokens: network.streams(tokens)[2], x, 7).value < 1e-10
     found = probed(arch)

@@ -7,27 +7,25 @@ True
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from specht.lazy import lazy_names
 
 if TYPE_CHECKING:
+    from specht.corpus.corpora import Corpus as Corpus
     from specht.corpus.corpora import open_corpus as open_corpus
     from specht.corpus.exchangeability import Score as Score
-    from specht.corpus.measure import measure as measure
-    from specht.corpus.measure import score as score
+    from specht.corpus.measuring import Measured as Measured
+    from specht.corpus.measuring import measure as measure
+    from specht.corpus.measuring import score as score
     from specht.corpus.survey import Settings as Settings
 
-_HOMES = {
-    "Score": "specht.corpus.exchangeability",
-    "Settings": "specht.corpus.survey",
-    "measure": "specht.corpus.measure",
-    "open_corpus": "specht.corpus.corpora",
-    "score": "specht.corpus.measure",
-}
-__all__ = ["Score", "Settings", "measure", "open_corpus", "score"]
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module 'specht.corpus' has no attribute {name!r}")
-    return getattr(importlib.import_module(_HOMES[name]), name)
+__all__, __getattr__, __dir__ = lazy_names(
+    __name__,
+    {
+        "specht.corpus.corpora": ["Corpus", "open_corpus"],
+        "specht.corpus.exchangeability": ["Score"],
+        "specht.corpus.measuring": ["Measured", "measure", "score"],
+        "specht.corpus.survey": ["Settings"],
+    },
+)

@@ -12,11 +12,13 @@ from typing import Any
 
 import numpy as np
 
+from specht.arrays import as_numpy
 from specht.corpus.chunks import Chunk
 from specht.corpus.named import NAMED, named_parts
 from specht.corpus.text import Part, Reading, find_parts, fingerprint, read, spool
 from specht.corpus.tokenise import NAMES, is_fasta
 from specht.errors import InputError
+from specht.sequences.tokens import booleans, split_batch
 
 DEFAULT = "stdlib"
 """The source of the running Python's standard library: a corpus that every machine has."""
@@ -77,10 +79,8 @@ def open_corpus(
         download: whether a corpus that is known by name may be fetched.
         standard_input: the file that `-` stands for, see `spool_standard_input`.
     """
-    if isinstance(source, (np.ndarray, list, tuple)):
-        return Corpus("tokens", _arrays(source), Reading("ids"))
     if source is not None and not isinstance(source, (str, os.PathLike)):
-        raise InputError(f"A corpus is a path, a name or an array of ids, got {type(source).__name__}: give one of these.")
+        return Corpus("tokens", _arrays(source), Reading("ids"))
     name = DEFAULT if source is None else os.fspath(source)
     before, path = split_name(name)
     tokens = tokens if before in ("", "auto") else before
@@ -125,12 +125,13 @@ def split_name(name: str) -> tuple[str, str]:
 
 
 def _arrays(tokens: Any) -> tuple[np.ndarray, ...]:
-    """Ids in memory: one stream, or one record a row; a list of sequences is one record each."""
-    try:
-        ragged = isinstance(tokens, (list, tuple)) and bool(len(tokens)) and np.ndim(tokens[0]) == 1
-        rows = [np.asarray(row) for row in tokens] if ragged else [np.asarray(tokens)]
-    except ValueError:
-        raise InputError("tokens must be whole numbers in a row, or rows of them.") from None
+    """Ids in memory: one stream, or one record a row. A list or a series of sequences is one record each; padding is left out."""
+    ids, mask = split_batch(tokens, None, "tokens")
+    rows = _records(ids)
+    if mask is not None:
+        rows = _without_padding(rows, [booleans(row, "the attention_mask of tokens") for row in _records(mask)])
+    if any(row.ndim == 0 for row in rows):
+        raise InputError(f"A corpus is a path, a name or an array of ids, got {type(tokens).__name__}: give one of these.")
     if any(row.ndim not in (1, 2) or (row.size and not np.issubdtype(row.dtype, np.integer)) for row in rows):
         raise InputError(f"tokens must be whole numbers, shape (n,) or (records, n), got {rows[0].dtype} of shape {rows[0].shape}.")
     if any(row.size and row.min() < 0 for row in rows):
@@ -140,6 +141,28 @@ def _arrays(tokens: Any) -> tuple[np.ndarray, ...]:
     if not sum(row.size for row in rows):
         raise InputError("There are no tokens: give at least a few windows of them.")
     return tuple(row for row in rows if row.size)
+
+
+def _records(values: Any) -> list[np.ndarray]:
+    """One array of any shape, or one a sequence where their lengths may differ."""
+    if getattr(getattr(values, "dtype", None), "kind", "") == "O":  # a series of lists, or an array of arrays
+        values = list(values)
+    unequal = "tokens must be whole numbers in a row, or rows of them."
+    if isinstance(values, (list, tuple)) and len(values) and hasattr(values[0], "__len__") and not isinstance(values[0], str):
+        rows = [as_numpy(row, "tokens", unequal) for row in values]
+        if all(row.ndim == 1 for row in rows):
+            return rows
+    return [as_numpy(values, "tokens", unequal)]
+
+
+def _without_padding(rows: list[np.ndarray], real: list[np.ndarray]) -> list[np.ndarray]:
+    if [row.shape for row in rows] != [row.shape for row in real]:
+        raise InputError("The attention_mask of tokens has another shape than they have: give one entry a token.")
+    if all(row.all() for row in real):
+        return rows  # a table stays one
+    return [
+        record[shown] for row, mask in zip(rows, real, strict=True) for record, shown in zip(*map(np.atleast_2d, (row, mask)), strict=True)
+    ]
 
 
 def _pieces(array: np.ndarray) -> Iterator[Chunk]:

@@ -28,7 +28,7 @@ from specht.corpus.sketch import CELLS
 from specht.corpus.stream import Blocks, segments
 from specht.corpus.third import ThirdMoments
 from specht.corpus.vocabulary import TypeCounts, Vocabulary
-from specht.errors import InputError, unknown_choice, whole_number
+from specht.errors import InputError, explains_calls, unknown_choice, whole_number
 from specht.memory import available_memory
 
 DEFAULT_VOCAB = 500
@@ -39,6 +39,7 @@ SMALL, MOST_TYPES = 2**20, 2000
 How = Literal["auto", "tables", "sketch", "exact"]
 
 
+@explains_calls
 @dataclasses.dataclass(frozen=True)
 class Settings:
     """What is measured."""

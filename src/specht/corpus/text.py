@@ -23,6 +23,11 @@ from specht.errors import InputError, unknown_choice
 
 __all__ = ["PART_BYTES", "RECORDS", "Part", "Reading", "default_parts", "find_parts", "fingerprint", "read", "spool"]
 
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
 RECORDS = ("auto", "none", "line", "paragraph", "sentence", "file")
 LONGEST_LINE = 2**16
 """Characters after which a line is cut behind white space, or anywhere if it has none."""

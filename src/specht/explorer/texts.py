@@ -47,7 +47,7 @@ def text_report(page: TextPage, text: str, progress: Progress | None = None) -> 
 
 
 def _report(page: TextPage, source: str, shown: str, progress: Progress | None) -> Report:
-    from specht.corpus.measure import count_all, findings
+    from specht.corpus.measuring import count_all, findings
     from specht.corpus.survey import plan_survey, take_census
     from specht.lab.symmetry_config import SymmetryConfig
     from specht.lab.symmetry_results import describe

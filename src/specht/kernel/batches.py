@@ -7,13 +7,12 @@ from typing import Any
 from specht.architecture import Architecture
 from specht.errors import InputError
 from specht.kernel.pairs import Sequences
-from specht.sequences.tokens import check_mask, check_tokens
+from specht.sequences.tokens import check_batch
 
 
 def sequences(arch: Architecture, tokens: Any, mask: Any, name: str) -> Sequences:
     """Checked tokens and mask, with the class symbol filled in."""
-    checked = check_tokens(arch, tokens, name)
-    visible = check_mask(arch, mask, checked, f"the mask of {name}")
+    checked, visible = check_batch(arch, tokens, mask, name)
     if arch.readout == "cls":
         checked = checked.copy()
         checked[:, -1] = arch.vocab

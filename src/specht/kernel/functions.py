@@ -20,7 +20,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from specht.architecture import Architecture, Variances
+from specht.architecture import Architecture
 from specht.errors import InputError, whole_number
 from specht.kernel.batches import both
 from specht.kernel.closed import closed_kernel
@@ -40,7 +40,7 @@ def nngp(
     x: Any,
     y: Any = None,
     *,
-    variances: Variances | None = None,
+    variances: Any = None,
     mask: Any = None,
     mask_y: Any = None,
     heads: SupportsIndex = 4 * HEADS_STEP,
@@ -68,7 +68,7 @@ def ntk(
     x: Any,
     y: Any = None,
     *,
-    variances: Variances | None = None,
+    variances: Any = None,
     mask: Any = None,
     mask_y: Any = None,
     heads: SupportsIndex = 4 * HEADS_STEP,

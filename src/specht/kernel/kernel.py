@@ -57,7 +57,7 @@ class Kernel(Composable):
         self,
         arch: Architecture,
         *,
-        variances: Variances | None = None,
+        variances: Any = None,
         relative_error: float = 0.01,
         heads: SupportsIndex | None = None,
         seed: SupportsIndex = 0,

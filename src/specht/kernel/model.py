@@ -50,7 +50,7 @@ class Model:
         return jnp.broadcast_to(self.positions, (self.arch.columns,))
 
 
-def model_of(arch: Architecture, variances: Variances | None = None) -> Model:
+def model_of(arch: Architecture, variances: Any = None) -> Model:
     """The model of an architecture, with its own variances unless others are given; call it where float64 is enabled."""
     numbers = arch.variances if variances is None else _checked(arch, variances)
     return Model(*(number if isinstance(number, jax.Array) else np.asarray(number, dtype=np.float64) for number in numbers), arch.structure)

@@ -52,7 +52,7 @@ def sampled_kernel(
     return _jackknife(model, x, y, groups, kind=kind)
 
 
-def kernel_of_heads(model: Model, x: Sequences, y: Sequences | None, *, seed: int, chunks: int, kind: Kind) -> Array:
+def kernel_of_heads(model: Model, x: Sequences, y: Sequences | None, *, seed: Array | int, chunks: int, kind: Kind) -> Array:
     """The same kernel in one differentiable piece, without its error: the heads are drawn again where the derivative needs them."""
     same = y is x
 

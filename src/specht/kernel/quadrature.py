@@ -77,7 +77,7 @@ def _coefficients(phi: Callable[[Array], Array], q: Array) -> Float[Array, "term
     nodes, projection = hermite_rule(TERMS)
     positive = q > 0.0
     root = jnp.where(positive, jnp.sqrt(jnp.where(positive, q, 1.0)), 0.0)
-    at_nodes = phi(root[..., None] * jnp.asarray(nodes))
+    at_nodes = phi(root[..., None] * jnp.asarray(nodes).reshape(*[1] * root.ndim, -1))
     return jnp.moveaxis(at_nodes @ jnp.asarray(projection), -1, 0)
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from specht.errors import InputError
+from specht.errors import InputError, explains_calls
 from specht.lab.store import save_bytes
 from specht.lab.version import code_version
 
@@ -21,6 +21,7 @@ _DIGITS = 64
 """Of the checksum, which stands behind the arrays: programs that read archives of arrays do not mind it."""
 
 
+@explains_calls
 @dataclasses.dataclass(eq=False)
 class Checkpoint:
     """Keeps the state of a training in a file, so that the same call of `train` goes on from there, to the bit if it has as many threads.

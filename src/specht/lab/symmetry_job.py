@@ -20,7 +20,7 @@ import numpy as np
 import xarray
 
 from specht.corpus.corpora import Corpus
-from specht.corpus.measure import count_all, findings, null_score, nulls_of, scores
+from specht.corpus.measuring import count_all, findings, null_score, nulls_of, scores
 from specht.corpus.shuffles import Null
 from specht.corpus.survey import Census, Settings, Statistics, Survey, merge_censuses, merge_statistics, plan_survey, take_census
 from specht.corpus.text import Part, fingerprint

@@ -13,7 +13,7 @@ from specht.corpus.exchangeability import Score
 from specht.corpus.harmonics import Harmonics
 from specht.corpus.influence import Influence
 from specht.corpus.isotypic import IsotypicEnergies
-from specht.corpus.measure import Measured, explain
+from specht.corpus.measuring import Measured, explain
 from specht.corpus.survey import Survey
 from specht.corpus.third import ThirdScore
 from specht.corpus.tokenise import choose

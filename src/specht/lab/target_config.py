@@ -75,13 +75,12 @@ class TargetFlags(Config):
 
 def _own_target(name: str, function: Any, source: Source, length: int) -> Target:
     """A user's function as a target; it is tried on a few sequences, which tells how many outputs it has."""
-    import numpy as np
-
+    from specht.arrays import as_numpy
     from specht.sequences.targets import Target
 
     tried = source.sample(0, 4, length)
     try:
-        values = np.asarray(function(tried))
+        values = as_numpy(function(tried), "what it returns")
     except Exception as error:  # a user's function may raise anything
         raise InputError(f"{name} failed on tokens of shape {tried.shape} ({type(error).__name__}: {error}): check the function.") from None
     outputs = values.shape[1] if values.ndim == 2 else 1

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from specht.arrays import as_numpy
 from specht.errors import InputError
 
 _SYMMETRY = 1e-6
@@ -72,10 +73,7 @@ def labels(y: Any, n: int | None = None) -> np.ndarray:
 
 
 def _numbers(name: str, values: Any) -> np.ndarray:
-    try:
-        array = np.asarray(values)
-    except ValueError:
-        raise InputError(f"{name} has rows of unequal length: give a rectangular array of numbers.") from None
+    array = as_numpy(values, name, f"{name} has rows of unequal length: give a rectangular array of numbers.")
     if array.dtype.kind not in "fiub":
         raise InputError(f"{name} has dtype {array.dtype}: give real numbers.")
     return array.astype(np.float64, copy=False)

@@ -21,7 +21,7 @@ from typing import Any, Literal
 import numpy as np
 from scipy.optimize import brentq
 
-from specht.errors import InputError
+from specht.errors import InputError, explains_calls
 from specht.groups.partitions import Partition
 from specht.learning.content import Content, resolve
 from specht.learning.curves import learning_curve
@@ -60,6 +60,7 @@ class Samples:
     """The error, as a share of the target's variance."""
 
 
+@explains_calls
 def sample_complexity(spectrum: Spectrum, ridge: float = 1.0) -> list[Need]:
     """Samples that the leading function of every irrep needs, level by level.
 

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -28,6 +28,7 @@ from specht.learning.support import find_support
 from specht.sequences.law import Source
 from specht.sequences.targets import Target
 from specht.sequences.tasks import Task, order_forgotten
+from specht.sequences.tokens import whole_numbers
 from specht.symmetry.blocks.block import Block
 from specht.symmetry.points import Points, points
 from specht.symmetry.spectrum import Row, Spectrum
@@ -148,14 +149,15 @@ class Content:
             for level, weights in parts.items()
         }
 
-    def components(self, x: np.ndarray, half: int = 0) -> np.ndarray:
-        """The parts of the target in all rows, shape (n, M, outputs)."""
+    def components(self, x: Any, half: int = 0) -> np.ndarray:
+        """The parts of the target in all rows at sequences x, shape (n, M, outputs)."""
+        x = whole_numbers(x)
         values = np.zeros((len(x), len(self.rows), self.outputs))
         for part in self.parts:
             values[:, part.rows] = part.evaluate(x, half)
         return values
 
-    def mean_output(self, x: np.ndarray, learnability: np.ndarray) -> np.ndarray:
+    def mean_output(self, x: Any, learnability: np.ndarray) -> np.ndarray:
         r"""Predicted output $\sum_r \mathcal L_r\, g_r(x)$, averaged over data sets, shape (n, outputs), from learnabilities (M,)."""
         halves = (self.components(x, 0) + self.components(x, 1)) / 2.0
         return np.einsum("nro,r->no", halves, learnability)

@@ -22,7 +22,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from specht.errors import InputError
+from specht.errors import InputError, explains_calls
 from specht.learning.content import SAMPLES, Content, Progress, content
 from specht.learning.renormalised import Learnability, equivalent_kernel, renormalised
 from specht.sequences.tasks import Task
@@ -72,6 +72,7 @@ class Curve:
         return {level: learnt[..., levels == level] @ weights[levels == level] / weights[levels == level].sum() for level in present}
 
 
+@explains_calls
 def learning_curve(
     spectrum: Spectrum,
     task: Task | Content,

@@ -23,7 +23,7 @@ from typing import Any, get_args
 import numpy as np
 
 from specht.architecture import Architecture
-from specht.errors import InputError, unknown_choice, whole_number
+from specht.errors import InputError, explains_calls, unknown_choice, whole_number
 from specht.kernel.forms import Form, Kind, choose_form
 from specht.kernel.kernel import Kernel
 from specht.learning.checks import not_negative
@@ -33,6 +33,18 @@ from specht.learning.tally import MeasuredCurve, Tally, mean_square, overlaps
 from specht.sequences.checks import positive
 from specht.sequences.tasks import Task
 from specht.sequences.tokens import check_tokens
+
+__all__ = [
+    "MeanOutputs",
+    "MeasuredCurve",
+    "learning_curve",
+    "mean_outputs",
+]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
 
 _REFERENCE: dict[Form, int] = {"classes": 4096, "weighted": 4096, "positions": 4096, "tied": 4096, "heads": 1024, "joint": 64}
 """Sequences over which the diagonal of the kernel is averaged, by how dear it is."""
@@ -55,6 +67,7 @@ class MeanOutputs:
     heads: int | None
 
 
+@explains_calls
 def learning_curve(
     arch: Architecture,
     task: Task,
@@ -103,6 +116,7 @@ def learning_curve(
     return tally.curve(sizes, problem.scale, problem.scale_stderr, problem.inference.heads)
 
 
+@explains_calls
 def mean_outputs(
     arch: Architecture,
     task: Task,

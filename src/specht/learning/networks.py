@@ -30,12 +30,12 @@ from specht.learning.gp import Problem, prepare, sample_sizes
 from specht.learning.tally import MeasuredCurve, Tally, mean_square, ratio
 from specht.nn.data import Fixed
 from specht.nn.empirical import tangent_kernel
-from specht.nn.langevin import Sampling, StepSizeWarning, langevin
 from specht.nn.network import Network, Size
 from specht.nn.posterior import Posterior
 from specht.nn.recipe import Recipe
-from specht.nn.train import train
+from specht.nn.sampling import Sampling, StepSizeWarning, langevin
 from specht.nn.trained import Trained
+from specht.nn.training import train
 from specht.sequences.tasks import Task
 from specht.symmetry.progress import Progress, stages
 

@@ -1,1 +1,46 @@
-"""Networks of finite width, sampled and measured: the Monte-Carlo side of every infinite-width claim."""
+"""Networks of finite width: the same architectures as random, trained and sampled networks.
+
+>>> import specht
+>>> specht.nn.Size(width=64, heads=4, head_size=16)
+Size(width=64, heads=4, head_size=16)
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from specht.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from specht.lab.checkpoint import Checkpoint as Checkpoint
+    from specht.nn.data import Fixed as Fixed
+    from specht.nn.data import Fresh as Fresh
+    from specht.nn.empirical import Estimate as Estimate
+    from specht.nn.empirical import empirical_nngp as empirical_nngp
+    from specht.nn.empirical import empirical_ntk as empirical_ntk
+    from specht.nn.empirical import feature_kernel as feature_kernel
+    from specht.nn.empirical import tangent_kernel as tangent_kernel
+    from specht.nn.network import Network as Network
+    from specht.nn.network import Size as Size
+    from specht.nn.posterior import Posterior as Posterior
+    from specht.nn.recipe import Recipe as Recipe
+    from specht.nn.sampling import Sampling as Sampling
+    from specht.nn.sampling import StepSizeWarning as StepSizeWarning
+    from specht.nn.sampling import langevin as langevin
+    from specht.nn.trained import Trained as Trained
+    from specht.nn.training import train as train
+
+__all__, __getattr__, __dir__ = lazy_names(
+    __name__,
+    {
+        "specht.lab.checkpoint": ["Checkpoint"],
+        "specht.nn.data": ["Fixed", "Fresh"],
+        "specht.nn.empirical": ["Estimate", "empirical_nngp", "empirical_ntk", "feature_kernel", "tangent_kernel"],
+        "specht.nn.network": ["Network", "Size"],
+        "specht.nn.posterior": ["Posterior"],
+        "specht.nn.recipe": ["Recipe"],
+        "specht.nn.sampling": ["Sampling", "StepSizeWarning", "langevin"],
+        "specht.nn.trained": ["Trained"],
+        "specht.nn.training": ["train"],
+    },
+)

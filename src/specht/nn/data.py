@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from specht.errors import InputError
+from specht.errors import InputError, explains_calls
 from specht.nn.losses import check_labels
 from specht.nn.network import Network
-from specht.sequences.tokens import check_tokens
+from specht.sequences.tokens import check_tokens, input_array
 
 Draw = Callable[[np.random.Generator, int], tuple[Any, Any]]
 """From a generator and a number n to n inputs (n, ...) and labels (n, columns)."""
@@ -30,7 +30,7 @@ class Fixed:
 
     def checked(self, loss: str, name: str = "data") -> Fixed:
         """The same with a first axis of datasets, in the types that training reads."""
-        x, y = _array(self.x, f"{name}.x"), check_labels(loss, _array(self.y, f"{name}.y"), f"{name}.y")
+        x, y = input_array(self.x, f"{name}.x", _unequal(f"{name}.x")), check_labels(loss, self.y, f"{name}.y")
         y = y[:, None] if y.ndim == 1 else y
         if x.ndim not in (2, 3):
             raise InputError(f"{name}.x must be (n, columns) or (datasets, n, columns), got an array of shape {x.shape}.")
@@ -55,11 +55,12 @@ class Fixed:
         return self.x.shape[1]
 
 
-def _array(values: Any, name: str) -> np.ndarray:
-    try:
-        return np.asarray(values)
-    except ValueError:
-        raise InputError(f"{name} has rows of unequal length: give inputs of one length.") from None
+# Here, and not above the class: the checks of types that tests switch on go on top of its decorators.
+explains_calls(Fixed)
+
+
+def _unequal(name: str) -> str:
+    return f"{name} has rows of unequal length: give inputs of one length."
 
 
 def check_model_inputs(model: Any, x: np.ndarray, name: str) -> None:
@@ -81,6 +82,10 @@ class Fresh:
         if drawn.n != steps * batch:
             raise InputError(f"draw was asked for {steps * batch} samples and gave {drawn.n}: return as many as asked for.")
         return drawn.x[0].reshape(steps, batch, -1), drawn.y[0].reshape(steps, batch, -1)
+
+
+# Here, and not above the class: the checks of types that tests switch on go on top of its decorators.
+explains_calls(Fresh)
 
 
 class Blocks(NamedTuple):

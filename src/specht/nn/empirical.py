@@ -20,9 +20,9 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Float64, Int, Key, PRNGKeyArray
 
 from specht.architecture import Architecture
-from specht.errors import whole_number
+from specht.errors import explains_calls, whole_number
 from specht.nn.network import Network, Size
-from specht.sequences.tokens import check_mask, check_tokens
+from specht.sequences.tokens import check_batch
 
 Progress = Callable[[int, int], None]
 
@@ -46,6 +46,7 @@ class Inputs(NamedTuple):
     keys: Key[Array, " n"] | None
 
 
+@explains_calls
 def empirical_nngp(
     arch: Architecture,
     x: Any,
@@ -74,6 +75,7 @@ def empirical_nngp(
     return _average_over_networks(kernel, arch, size, networks, seed, progress)
 
 
+@explains_calls
 def empirical_ntk(
     arch: Architecture,
     x: Any,
@@ -221,7 +223,6 @@ def _average_over_networks(
 
 def _inputs(arch: Architecture, name: str, tokens: Any, mask: Any, key: PRNGKeyArray | None) -> Inputs:
     """Checked inputs; `name` is x or y, whose stochastic positions differ even where the sequences agree."""
-    checked = check_tokens(arch, tokens, name)
-    real = check_mask(arch, mask, checked, f"the mask of {name}")
+    checked, real = check_batch(arch, tokens, mask, name)
     keys = None if key is None else jax.random.split(jax.random.fold_in(key, ord(name)), len(checked))
     return Inputs(jnp.asarray(checked), jnp.asarray(real), keys)

@@ -15,7 +15,7 @@ from specht.nn.loop import NOT_YET, Spans, State
 
 @runtime_checkable
 class Keeper(Protocol):
-    """Keeps the state of a training that may be killed; `specht.Checkpoint` does so in a file."""
+    """Keeps the state of a training that may be killed; `specht.nn.Checkpoint` does so in a file."""
 
     def load(self, identity: str) -> Mapping[str, np.ndarray] | None:
         """What was kept of the training with this identity, if anything was."""

@@ -20,6 +20,7 @@ import numpy as np
 import optax
 from jaxtyping import Array, Float, Num
 
+from specht.arrays import as_numpy
 from specht.errors import InputError, unknown_choice
 
 Loss = Literal["mse", "hinge", "logistic", "cross-entropy"]
@@ -62,7 +63,7 @@ def check_labels(loss: str, y: Any, name: str = "y") -> np.ndarray:
     """
     if loss not in JUDGEMENTS:
         raise unknown_choice("loss", loss, get_args(Loss))
-    array = np.asarray(y)
+    array = as_numpy(y, name)
     if array.dtype.kind not in "fiub":
         raise InputError(f"{name} has dtype {array.dtype}, but labels are numbers: encode them first.")
     if array.size == 0:

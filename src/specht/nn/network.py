@@ -22,15 +22,17 @@ from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from specht.activations import activation
 from specht.architecture import Architecture
-from specht.errors import InputError, finite_number, unknown_choice, whole_number
+from specht.errors import InputError, explains_calls, finite_number, unknown_choice, whole_number
+from specht.sequences.tokens import check_batch, split_batch
 
 Parametrisation = Literal["ntk", "standard"]
-Tokens: TypeAlias = Int[Array, "n columns"] | Int[np.ndarray, "n columns"]
-Mask: TypeAlias = Bool[Array, "n columns"] | Bool[np.ndarray, "n columns"]
+Tokens: TypeAlias = Int[Array, "n columns"]
+Mask: TypeAlias = Bool[Array, "n columns"]
 
 _LOWEST_FREQUENCY = 1e-4  # sinusoidal and rotary frequencies run geometrically from 1 down to this
 
 
+@explains_calls
 class Size(NamedTuple):
     """How large a finite network is."""
 
@@ -166,6 +168,7 @@ class Network(eqx.Module):
     arch: Architecture = eqx.field(static=True)
 
     @classmethod
+    @explains_calls
     def init(
         cls,
         arch: Architecture,
@@ -213,54 +216,61 @@ class Network(eqx.Module):
             is_leaf=lambda node: isinstance(node, Weight),
         )
 
-    def __call__(self, tokens: Tokens, mask: Mask | None = None, *, key: PRNGKeyArray | None = None) -> Float[Array, "n outputs"]:
+    def __call__(self, tokens: Any, mask: Any = None, *, key: PRNGKeyArray | None = None) -> Float[Array, "n outputs"]:
         """The outputs f(x).
 
         Args:
-            tokens: integers below `vocab`, one sequence a row; with readout "cls" the last column is ignored.
+            tokens: integers below `vocab`, one sequence a row, in any form that `specht.sequences.tokens` takes; with readout "cls" the
+                last column is ignored.
             mask: True at real tokens, False at padding. With readout "last" and "cls" the last column must be real.
             key: draws the signs of stochastic positions, which alone need it.
         """
         return self.readout.contract("ni,io->no", self.hidden(tokens, mask, key=key))
 
-    def hidden(self, tokens: Tokens, mask: Mask | None = None, *, key: PRNGKeyArray | None = None) -> Float[Array, "n width"]:
+    def hidden(self, tokens: Any, mask: Any = None, *, key: PRNGKeyArray | None = None) -> Float[Array, "n width"]:
         """The vector that the readout matrix multiplies."""
+        tokens, real = self._checked(tokens, mask)
         pooled = self.arch.readout == "mean"
-        *_, stream = self._streams(tokens, mask, key, last_queries=self.arch.columns if pooled else 1)
+        *_, stream = self._streams(tokens, real, key, last_queries=self.arch.columns if pooled else 1)
         if self.arch.norm == "pre":
             stream = layer_norm(stream)
         if pooled:
-            real = _real(tokens, mask).astype(stream.dtype)
-            hidden = jnp.einsum("na,nai->ni", real / real.sum(axis=1, keepdims=True), stream)
+            counted = real.astype(stream.dtype)
+            hidden = jnp.einsum("na,nai->ni", counted / counted.sum(axis=1, keepdims=True), stream)
         else:
             hidden = stream[:, -1]
         return hidden if self.extra is None else self.extra.contract("ni,io->no", hidden)
 
-    def streams(
-        self, tokens: Tokens, mask: Mask | None = None, *, key: PRNGKeyArray | None = None
-    ) -> list[Float[Array, "n columns width"]]:
+    def streams(self, tokens: Any, mask: Any = None, *, key: PRNGKeyArray | None = None) -> list[Float[Array, "n columns width"]]:
         """The stream at every position: the embedding, then what each block hands on."""
-        return self._streams(tokens, mask, key, last_queries=self.arch.columns)
+        return self._streams(*self._checked(tokens, mask), key, last_queries=self.arch.columns)
 
-    def attended(
-        self, tokens: Tokens, mask: Mask | None = None, *, key: PRNGKeyArray | None = None
-    ) -> list[Float[Array, "n columns width"]]:
+    def attended(self, tokens: Any, mask: Any = None, *, key: PRNGKeyArray | None = None) -> list[Float[Array, "n columns width"]]:
         """What the attention of each block makes of its stream, at every position, before anything is added to it."""
-        visible, (_, positions) = self._visible(tokens, mask), self._embed(tokens, key)
-        streams = self.streams(tokens, mask, key=key)
+        tokens, real = self._checked(tokens, mask)
+        visible, (_, positions) = self._visible(real), self._embed(tokens, key)
+        streams = self._streams(tokens, real, key, last_queries=self.arch.columns)
         return [block.attended(stream, positions, visible) for block, stream in zip(self.blocks, streams[:-1], strict=True)]
 
-    def _visible(self, tokens: Tokens, mask: Mask | None) -> Bool[Array, "n columns columns"]:
+    def _checked(self, tokens: Any, mask: Any) -> tuple[Tokens, Mask]:
+        """Tokens and which of them are real. Inside a compiled function only their shapes are known: its caller has checked them."""
+        tokens, mask = split_batch(tokens, mask)
+        if not isinstance(tokens, Tracer) and not isinstance(mask, Tracer):
+            checked, real = check_batch(self.arch, tokens, mask)
+            return jnp.asarray(checked), jnp.asarray(real)
+        tokens = jnp.asarray(tokens)
+        if tokens.shape[1:] != (self.arch.columns,):
+            raise InputError(f"x has shape {tokens.shape}, and {self.arch} needs (n, {self.arch.columns}).")
+        return tokens, jnp.ones(tokens.shape, bool) if mask is None else jnp.asarray(mask).astype(bool)
+
+    def _visible(self, real: Mask) -> Bool[Array, "n columns columns"]:
         """Which positions (last axis) each position may read."""
-        columns = self.arch.columns
-        if tokens.shape[1] != columns:
-            raise InputError(f"tokens have {tokens.shape[1]} columns, and {self.arch} needs {columns}.")
-        real = _real(tokens, mask)[:, None, :]  # (n, 1, columns)
+        columns, real = self.arch.columns, real[:, None, :]
         return real & (jnp.tri(columns, dtype=bool)[None] if self.arch.causal else jnp.ones((1, columns, columns), bool))
 
-    def _streams(self, tokens: Tokens, mask: Mask | None, key: PRNGKeyArray | None, last_queries: int) -> list[Float[Array, "n _ width"]]:
+    def _streams(self, tokens: Tokens, real: Mask, key: PRNGKeyArray | None, last_queries: int) -> list[Float[Array, "n _ width"]]:
         """The streams, of which the last holds only the final `last_queries` positions: nothing reads the others."""
-        columns, visible = self.arch.columns, self._visible(tokens, mask)
+        columns, visible = self.arch.columns, self._visible(real)
         stream, positions = self._embed(tokens, key)
         streams = [stream]
         for layer, block in enumerate(self.blocks, start=1):
@@ -272,9 +282,7 @@ class Network(eqx.Module):
         self, tokens: Tokens, key: PRNGKeyArray | None
     ) -> tuple[Float[Array, "n columns width"], Float[Array, "_ columns width"] | None]:
         """The stream that enters the first block, and what every block adds for its queries and keys."""
-        symbols = jnp.asarray(tokens)
-        if self.arch.readout == "cls":
-            symbols = symbols.at[:, -1].set(self.arch.vocab)
+        symbols = tokens.at[:, -1].set(self.arch.vocab) if self.arch.readout == "cls" else tokens
         stream = self.embedding.scale * self.embedding.raw[symbols]  # (n, columns, width)
         positions = self._positions(len(symbols), key)
         if positions is None or not self.arch.values_see_positions:
@@ -330,10 +338,6 @@ def _waves(
     frequencies = _LOWEST_FREQUENCY ** ((np.arange(count) + 0.5) / count)
     angles = positions[:, None] * frequencies[None]
     return jnp.asarray(np.sin(angles), precision), jnp.asarray(np.cos(angles), precision)
-
-
-def _real(tokens: Tokens, mask: Mask | None) -> Bool[Array, "n columns"]:
-    return jnp.ones(tokens.shape, bool) if mask is None else jnp.asarray(mask)
 
 
 def _unchanged(stream: Float[Array, "n positions width"]) -> Float[Array, "n positions width"]:

@@ -10,6 +10,7 @@ import jax
 import numpy as np
 from jaxtyping import Float32, Float64
 
+from specht.arrays import as_numpy
 from specht.errors import InputError
 
 
@@ -63,7 +64,7 @@ class Posterior:
 
         The noise of a mean over few chains would add to it, and is taken out.
         """
-        errors = self.chain_means - np.asarray(y, dtype=np.float64).reshape(self.mean.shape)
+        errors = self.chain_means - as_numpy(y, "y").astype(np.float64).reshape(self.mean.shape)
         value = _unbiased_square(errors)
         left_out = [_unbiased_square(np.delete(errors, chain, axis=0)) for chain in range(len(errors))]
         chains = len(left_out)

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 
-from specht.errors import finite_number, unknown_choice, whole_number
+from specht.errors import explains_calls, finite_number, unknown_choice, whole_number
 from specht.nn.losses import Loss
 
 Optimiser = Literal["sgd", "momentum", "adam", "adamw"]
@@ -110,6 +110,10 @@ class Recipe:
         if not self.warmup:
             return falling(count)
         return optax.join_schedules([optax.linear_schedule(0.0, 1.0, self.warmup), falling], [self.warmup])(count)
+
+
+# Here, and not above the class: the checks of types that tests switch on go on top of its decorators.
+explains_calls(Recipe)
 
 
 def decay_towards(rate: Any, anchor: Any = None) -> optax.GradientTransformation:

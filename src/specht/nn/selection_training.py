@@ -28,8 +28,8 @@ from specht.nn.selection import (
     selection_forward,
     values_cosine,
 )
-from specht.nn.train import train
 from specht.nn.trained import Trained
+from specht.nn.training import train
 from specht.sequences.selection import Selection
 
 _TOGETHER = 512

@@ -14,6 +14,7 @@ import numpy as np
 from specht.errors import InputError
 from specht.nn.data import check_model_inputs, in_blocks
 from specht.nn.loop import NOT_YET, Plan, outputs
+from specht.sequences.tokens import input_array
 
 Start = Callable[[Any], Any]
 """From a random key to a model: a callable tree of arrays, such as a `Network`."""
@@ -75,7 +76,7 @@ class Trained:
         first = eqx.filter(self.first_model(seed), eqx.is_inexact_array)
 
         def function(x: Any) -> np.ndarray:
-            x = np.atleast_2d(np.asarray(x))
+            x = np.atleast_2d(input_array(x))
             if x.size == 0:
                 raise InputError(f"x is empty (shape {x.shape}): give at least one input.")
             check_model_inputs(model, x, "x")

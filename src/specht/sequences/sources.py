@@ -50,6 +50,10 @@ __all__ = [
 ]
 
 
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
 def uniform(vocab: int) -> Exchangeable:
     """Independent tokens, all equally probable.
 

@@ -13,13 +13,14 @@ import functools
 import itertools
 import math
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import optimize
 
 from specht.errors import InputError, unknown_choice, whole_number
 from specht.sequences.targets import Target
+from specht.sequences.tokens import input_array
 
 MOST_BITS = 10
 """Largest number of bits that a function may read: its table has two to the power of it entries."""
@@ -105,8 +106,9 @@ class SparseFunction:
         roots = [float(optimize.brentq(excess, grid[i], grid[i + 1])) for i in places]  # pyright: ignore[reportArgumentType]
         return min(roots, key=lambda p: abs(p - 0.5), default=0.5)
 
-    def values(self, x: np.ndarray) -> np.ndarray:
+    def values(self, x: Any) -> np.ndarray:
         """Labels (n,), 0 or 1, of bits (n, T)."""
+        x = input_array(x)
         weights = 2 ** np.arange(self.support - 1, -1, -1)
         return np.array(self.table, dtype=np.int8)[x[:, : self.support].astype(np.int64) @ weights]
 

@@ -22,13 +22,36 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from specht.errors import InputError, unknown_choice, whole_number
+from specht.arrays import as_numpy
+from specht.errors import InputError, explains_calls, unknown_choice, whole_number
 from specht.sequences.law import Source
-from specht.sequences.tokens import check_sequences
+from specht.sequences.tokens import check_sequences, input_array
+
+__all__ = [
+    "TARGETS",
+    "NextToken",
+    "Setting",
+    "Target",
+    "conjunction",
+    "counts",
+    "disjunction",
+    "labelled",
+    "level",
+    "majority",
+    "next_token",
+    "parity",
+    "target",
+]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
 
 Function = Callable[[np.ndarray], Any]
 
 
+@explains_calls
 @dataclasses.dataclass(frozen=True)
 class Target:
     """A function to be learnt, from tokens (n, columns) to values (n,) or (n, outputs).
@@ -48,10 +71,11 @@ class Target:
     reads: tuple[int, ...] | None = None
     """Positions that the function singles out, being symmetric in all others of the context; found by trying them unless given."""
 
-    def __call__(self, x: np.ndarray) -> np.ndarray:
+    def __call__(self, x: Any) -> np.ndarray:
         """Values without noise, shape (n, outputs), float64."""
+        x = input_array(x)
         try:
-            values = np.asarray(self.function(x))
+            values = as_numpy(self.function(x), f"what target {self.name!r} returns")
             if values.dtype.kind == "c":
                 raise TypeError("they are complex")
             values = values.astype(np.float64)
@@ -173,7 +197,7 @@ def labelled(x: Any, labels: Any, vocab: int) -> Target:
     >>> labelled([[0, 1], [1, 1]], [0.5, 2.0], vocab=2)(np.array([[1, 1]]))
     array([[2.]])
     """
-    x, y = check_sequences(vocab, x), np.asarray(labels, dtype=np.float64)
+    x, y = check_sequences(vocab, x), as_numpy(labels, "labels").astype(np.float64)
     y = y[:, None] if y.ndim == 1 else y
     if len(x) != len(y):
         raise InputError(f"There are {len(x)} sequences and {len(y)} labels: give one label a sequence.")

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from specht.errors import InputError, unknown_choice
+from specht.errors import InputError, explains_calls, unknown_choice
 from specht.sequences.exchangeable import Exchangeable
 from specht.sequences.hmm import HiddenMarkov, MixtureOfHMMs
 from specht.sequences.law import Source
@@ -20,6 +20,7 @@ from specht.sequences.mixtures import default_mixture, generic_mixture, graded_m
 from specht.sequences.targets import Setting, Target, target
 
 
+@explains_calls
 @dataclasses.dataclass(frozen=True)
 class Task:
     """A source, a target, and where the test sequences come from if not from the same source."""

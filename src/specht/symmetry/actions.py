@@ -20,10 +20,12 @@ from typing import Any, get_args
 
 import numpy as np
 
+from specht.arrays import as_numpy
 from specht.errors import InputError, unknown_choice, whole_number
 from specht.groups.irreps import Action
 from specht.groups.permutations import Permutation, check_permutation, transposition
 from specht.kernel.forms import Kind
+from specht.sequences.tokens import input_array
 
 
 @dataclasses.dataclass(frozen=True)
@@ -210,7 +212,7 @@ def gram_matrix(kernel: Any, x: np.ndarray, y: np.ndarray | None = None, *, kind
 
 def _table(name: str, values: Any, length: int) -> np.ndarray:
     """An array with one sequence a row and its positions along the second axis: `length` of them, or one more."""
-    array, length = np.asarray(values), whole_number("length", length, 1)
+    array, length = input_array(values, name), whole_number("length", length, 1)
     if array.ndim < 2:
         raise InputError(f"{name} must have one sequence a row, got an array of shape {array.shape}.")
     if array.shape[1] not in (length, length + 1):
@@ -245,7 +247,7 @@ def _outputs(function: Callable[[np.ndarray], Any], x: np.ndarray, group: Sequen
 
 def _numbers(name: str, values: Any) -> np.ndarray:
     """What a function returned, in its own precision where it has one."""
-    array = np.asarray(values)
+    array = as_numpy(values, f"what {name} returned")
     if array.dtype.kind not in "biuf":
         raise InputError(f"{name} must return real numbers, got an array of dtype {array.dtype}.")
     return array if array.dtype.kind == "f" else array.astype(np.float64)

@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from specht.arrays import as_numpy
 from specht.errors import InputError
 from specht.symmetry.shuffles import Cube, fourier
 
@@ -129,7 +130,7 @@ def _repeat(fixed: Any, times: int) -> Any:
 
 def evaluate(function: Callable[..., Any], x: np.ndarray, fixed: Any = None) -> np.ndarray:
     """Values (n, outputs) of a function, in float64."""
-    values = np.asarray(function(x) if fixed is None else function(x, fixed))
+    values = as_numpy(function(x) if fixed is None else function(x, fixed), "what f returns")
     if values.dtype.kind not in "biuf":
         raise InputError(f"f must return real numbers, got an array of dtype {values.dtype}.")
     if values.ndim not in (1, 2) or len(values) != len(x) or not values.size:

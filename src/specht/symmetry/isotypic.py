@@ -31,6 +31,7 @@ from specht.groups.characters import character, class_size
 from specht.groups.irreps import isotypic_projectors
 from specht.groups.partitions import Partition, partitions
 from specht.groups.permutations import Permutation
+from specht.sequences.tokens import input_array
 from specht.symmetry.actions import action_on, permute_context
 
 _LONGEST = 12
@@ -70,7 +71,8 @@ def isotypic_shares(gram: Any, x: Any, length: int) -> IsotypicShares:
     ({'[3]': 1.0, '[2,1]': 0.0}, 0.0)
     """
     gram = np.asarray(gram, dtype=np.float64)
-    n = len(np.asarray(x))
+    x = input_array(x)
+    n = len(x)
     if gram.shape != (n, n):
         raise InputError(f"The Gram of {n} sequences has {n} rows and columns, got shape {gram.shape}.")
     trace, norm = float(np.trace(gram)), float((gram**2).sum())

@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from specht.errors import InputError, whole_number
+from specht.errors import InputError, explains_calls, whole_number
 from specht.groups.permutations import Permutation, transposition
 from specht.symmetry.actions import Residual, random_permutations
 from specht.symmetry.models import Frame, Readout, open_model
@@ -184,6 +184,7 @@ class Probe:
         return "\n".join([*lines, self.verdict, *self.remarks])
 
 
+@explains_calls
 def probe(
     model: Any,
     vocab: int | None = None,

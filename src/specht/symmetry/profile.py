@@ -27,9 +27,10 @@ from typing import Any, Literal, NamedTuple, get_args
 import numpy as np
 
 from specht.architecture import Readout
-from specht.errors import InputError, unknown_choice, whole_number
+from specht.errors import InputError, explains_calls, unknown_choice, whole_number
 from specht.groups.partitions import Partition
 from specht.sequences.law import Source
+from specht.sequences.tokens import input_array
 from specht.symmetry.cubes import Batch, Sample, sample_cubes
 from specht.symmetry.profile_fit import Bootstrap, Column, WeightFit, columns, top_level
 from specht.symmetry.shuffles import MOST_BLOCKS, Cube, designs, shuffle_factor
@@ -141,6 +142,7 @@ class Profile:
         return "\n".join([*lines, needs + (", under shuffled sequences" if self.shuffled else "")])
 
 
+@explains_calls
 def profile(
     f: Callable[..., Any],
     source: Source | Sampler,
@@ -211,7 +213,7 @@ def _tokens(source: Source, rng: np.random.Generator, n: int, length: int, reado
 
 def _drawn(batch: Any, n: int, length: int) -> Batch:
     x, fixed = batch if isinstance(batch, tuple) and len(batch) == 2 else (batch, None)
-    x = np.asarray(x)
+    x = input_array(x, "what source draws")
     if x.ndim < 2 or len(x) != n or x.shape[1] not in (length, length + 1):
         raise InputError(
             f"source must draw {n} sequences of {length} positions, or one more that stays in place, so an array of shape "

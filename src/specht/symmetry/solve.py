@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal, get_args
 
 from specht.architecture import Architecture
-from specht.errors import InputError, unknown_choice, whole_number
+from specht.errors import InputError, explains_calls, unknown_choice, whole_number
 from specht.kernel.forms import SAMPLED_FORMS, Kind, choose_form
 from specht.sequences.exchangeability import require_exchangeable
 from specht.sequences.law import Source
@@ -29,6 +29,7 @@ SAMPLED_LENGTH = 16
 """Longest context of two tokens for which heads of all overlaps are sampled unless the method says so."""
 
 
+@explains_calls
 def spectrum(
     arch: Architecture,
     source: Source | None = None,

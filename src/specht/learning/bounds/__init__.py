@@ -6,3 +6,32 @@
 - `bumps`: perceptrons behind such heads, which make any function of what they read
 - `networks`: the norms of a given network
 """
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from specht.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from specht.learning.bounds.covering import dense_capacity as dense_capacity
+    from specht.learning.bounds.covering import head_capacity as head_capacity
+    from specht.learning.bounds.covering import stack_capacity as stack_capacity
+    from specht.learning.bounds.generalisation import generalisation_gap as generalisation_gap
+    from specht.learning.bounds.generalisation import samples_until as samples_until
+    from specht.learning.bounds.networks import network_bound as network_bound
+    from specht.learning.bounds.networks import perceptron_bound as perceptron_bound
+    from specht.learning.bounds.networks import transformer_bound as transformer_bound
+    from specht.learning.bounds.norms import DenseNorms as DenseNorms
+    from specht.learning.bounds.norms import HeadNorms as HeadNorms
+    from specht.learning.bounds.norms import LayerNorms as LayerNorms
+
+__all__, __getattr__, __dir__ = lazy_names(
+    __name__,
+    {
+        "specht.learning.bounds.covering": ["dense_capacity", "head_capacity", "stack_capacity"],
+        "specht.learning.bounds.generalisation": ["generalisation_gap", "samples_until"],
+        "specht.learning.bounds.networks": ["network_bound", "perceptron_bound", "transformer_bound"],
+        "specht.learning.bounds.norms": ["DenseNorms", "HeadNorms", "LayerNorms"],
+    },
+)

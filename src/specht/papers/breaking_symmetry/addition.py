@@ -100,7 +100,7 @@ def measure_training(
     import specht
     from specht.nn.data import Fixed, Fresh
     from specht.nn.recipe import Recipe
-    from specht.nn.train import train
+    from specht.nn.training import train
 
     fields: Any = {"positions": positions, "norm": norm, "s_w": 1.0}
     arch = specht.Architecture(
@@ -113,14 +113,14 @@ def measure_training(
         residual=residual,
         **fields,
     )
-    size, deviation = specht.Size(WIDTH, HEADS, WIDTH // HEADS), None if norm == "none" else DEVIATION
+    size, deviation = specht.nn.Size(WIDTH, HEADS, WIDTH // HEADS), None if norm == "none" else DEVIATION
     given: Any = {"parametrisation": "standard", "outputs": BASE * (digits + 1), "deviation": deviation}
     recipe = Recipe(
         steps=steps, learning_rate=RATE, optimiser="adam", batch=BATCH, loss="cross-entropy", schedule="cosine", warmup=int(WARM * steps)
     )
     watched, (x, y) = (draw(digits)(np.random.default_rng([seed, number]), n) for number, n in ((1, WATCHED), (2, tests)))
     found = train(
-        lambda key: specht.Network.init(arch, size, key=key, **given),
+        lambda key: specht.nn.Network.init(arch, size, key=key, **given),
         Fresh(draw(digits)),
         recipe,
         seeds=[seed],

@@ -48,7 +48,7 @@ def measure_similarity(
     states_of = eqx.filter_jit(lambda net, x: (net.streams(x), net.attended(x)))
     with jax.enable_x64(True):
         for number in range(networks):
-            size = specht.Size(WIDTH, HEADS, WIDTH // HEADS)
+            size = specht.nn.Size(WIDTH, HEADS, WIDTH // HEADS)
             net = Network.init(arch, size, key=jax.random.key(seed + number), deviation=deviation).in_double()
             streams, attended = states_of(net, x)
             for kind, states in (("stream", streams), ("attention", attended)):

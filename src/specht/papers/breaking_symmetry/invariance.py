@@ -53,7 +53,7 @@ def measure_invariance(
     middle = LENGTH // 2
     mixed = tuple((*order, *range(middle, LENGTH)) for order in random_permutations(middle, 8, seed))
     changes, scales, shares, swaps, earlier = [], [], [], [], []
-    size = specht.Size(WIDTH, HEADS, WIDTH // HEADS)
+    size = specht.nn.Size(WIDTH, HEADS, WIDTH // HEADS)
     both = eqx.filter_jit(lambda net, x: (net(x), net.streams(x)[-1][:, middle]))  # one program: it costs more than its calls
     with jax.enable_x64(True):
         for number in range(networks):

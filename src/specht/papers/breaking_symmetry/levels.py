@@ -62,7 +62,7 @@ def measure_networks(
     from specht.nn.network import Network
 
     x, arch = all_sequences(length), architecture(attention, positions, causal, depth, length)
-    size, outputs = specht.Size(width, width // 4, 8), 8
+    size, outputs = specht.nn.Size(width, width // 4, 8), 8
     call = eqx.filter_jit(lambda net, x: net(x))
     values = [np.asarray(call(Network.init(arch, size, key=jax.random.key(seed + n), outputs=outputs), x)) for n in range(networks)]
     by_level = (split(np.stack(values, axis=1), x, length) ** 2).sum(axis=(1, 3))
@@ -83,14 +83,14 @@ def measure_trained(
     import specht
     from specht.nn.data import Fixed
     from specht.nn.recipe import Recipe
-    from specht.nn.train import train
+    from specht.nn.training import train
 
     x, arch = all_sequences(length), architecture(attention, positions, causal, depth, length)
     y = even_target(length, seed)
-    size = specht.Size(width, width // 4, 8)
+    size = specht.nn.Size(width, width // 4, 8)
     recipe = Recipe(steps=STEPS, learning_rate=RATE, optimiser="adam", schedule="cosine")
     found = train(
-        lambda key: specht.Network.init(arch, size, key=key, parametrisation="standard"),
+        lambda key: specht.nn.Network.init(arch, size, key=key, parametrisation="standard"),
         Fixed(x, y.astype(np.float32)),
         recipe,
         seeds=[seed + number for number in range(networks)],

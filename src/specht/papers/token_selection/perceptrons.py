@@ -28,7 +28,7 @@ def measure_perceptron(width: int, steps: int, batch: int, seed: int) -> xarray.
     from specht.nn.data import Fresh
     from specht.nn.perceptron import Perceptron
     from specht.nn.recipe import Recipe
-    from specht.nn.train import train
+    from specht.nn.training import train
     from specht.sequences.selection import Selection
 
     task = Selection(LENGTH, SUPPORT, DIMENSION)

@@ -41,7 +41,7 @@ def measure_posterior(
     import warnings
 
     import specht
-    from specht.nn.langevin import StepSizeWarning
+    from specht.nn.sampling import StepSizeWarning
 
     x, y = _sequences()
     rows = np.random.default_rng(dataset + seed).choice(len(x), SAMPLES, replace=False)
@@ -50,16 +50,16 @@ def measure_posterior(
     gram = specht.Kernel(arch).nngp(x)
     noise = RIDGE * float(gram.diagonal().mean())
     mean = gram[:, rows] @ np.linalg.solve(gram[np.ix_(rows, rows)] + noise * np.eye(SAMPLES), y[rows])
-    size = specht.Size(width, heads, HEAD_SIZE)
+    size = specht.nn.Size(width, heads, HEAD_SIZE)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", StepSizeWarning)  # large steps are what is measured
-        found = specht.langevin(
-            lambda key: specht.Network.init(arch, size, key=key),
+        found = specht.nn.langevin(
+            lambda key: specht.nn.Network.init(arch, size, key=key),
             x[rows],
             y[rows],
             x,
             noise=noise,
-            sampling=specht.Sampling(chains=chains, samples=40, burn_in=8.0, duration=duration, curvature_step=step),
+            sampling=specht.nn.Sampling(chains=chains, samples=40, burn_in=8.0, duration=duration, curvature_step=step),
             seed=(1000 * dataset + width + seed) % 2**31,
         )
     (loss, loss_stderr), (distance, distance_stderr) = found.mean_square_error(y), found.mean_square_error(mean)

@@ -33,7 +33,7 @@ def measure_regime(output_scale: float, width: int, n: int, ridge: float, networ
     from specht.learning.regime import kernel_regime
 
     arch = specht.Architecture(vocab=2, length=LENGTH, activation="erf", s_w=0.5)
-    chosen = Networks(size=specht.Size(width, width // 2, 4), output_scale=output_scale, seeds=networks)
+    chosen = Networks(size=specht.nn.Size(width, width // 2, 4), output_scale=output_scale, seeds=networks)
     source = specht.sources.uniform(2)
     task = specht.Task(source, specht.targets.level(1, length=LENGTH, source=source))
     found = kernel_regime(arch, task, n_train=n, ridge=ridge, seed=seed, networks=chosen)
@@ -65,8 +65,8 @@ def measure_level(activation: str, level: int, width: int, datasets: int, chains
     task = specht.Task(source, specht.targets.level(level, length=4, source=source))
     spec = specht.spectrum(arch, source)
     theory = specht.learning_curve(spec, task, [N_LEARNT], LEVEL_RIDGE)
-    sampling = specht.Sampling(chains=chains, samples=30, burn_in=8.0, duration=duration)
-    chosen = Networks(size=specht.Size(width, width // 2, 4), sampling=sampling, output_scale=3.0)
+    sampling = specht.nn.Sampling(chains=chains, samples=30, burn_in=8.0, duration=duration)
+    chosen = Networks(size=specht.nn.Size(width, width // 2, 4), sampling=sampling, output_scale=3.0)
     given: Any = {"ridge": LEVEL_RIDGE, "datasets": datasets, "n_test": 200, "scale": spec.trace, "seed": seed}
     found = networks.learning_curve(arch, task, n_train=[N_LEARNT], networks=chosen, diagnose=False, **given)
     tops = [row.eigenvalue for row in spec.rows if row.irrep.level == level and not row.below_rounding]

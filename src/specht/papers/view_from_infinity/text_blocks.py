@@ -11,7 +11,7 @@ import xarray
 from specht.corpus.corpora import Corpus
 from specht.corpus.harmonics import block_moments, harmonics, kolmogorov_distance
 from specht.corpus.lag_counts import count_pairs
-from specht.corpus.measure import COMPONENTS, KINDS
+from specht.corpus.measuring import COMPONENTS, KINDS
 from specht.corpus.shuffles import Null
 from specht.corpus.survey import Settings, Survey, plan_survey, take_census
 from specht.corpus.vocabulary import TypeCounts, Vocabulary

@@ -6,7 +6,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from specht.corpus.harmonics import Kind, Likeness
-from specht.corpus.measure import KINDS
+from specht.corpus.measuring import KINDS
 from specht.papers import common
 from specht.papers.claims import Result, Results
 from specht.papers.view_from_infinity.texts import TEXT, finished_names, missing_table

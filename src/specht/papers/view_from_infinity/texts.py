@@ -13,7 +13,7 @@ import plotly.graph_objects as go
 import xarray
 
 from specht.corpus.corpora import Corpus
-from specht.corpus.measure import count_all, scores
+from specht.corpus.measuring import count_all, scores
 from specht.corpus.named import DATA, NAMED, locate, named_parts
 from specht.corpus.parts import Part, fingerprint
 from specht.corpus.survey import Settings, plan_survey, take_census

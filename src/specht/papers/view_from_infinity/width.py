@@ -48,8 +48,8 @@ def measure_width(attention: str, activation: str, kind: str, width: int, networ
     kernel = specht.Kernel(arch, heads=heads, seed=seed)
     limit = getattr(kernel, kind)(x)
     known = np.zeros_like(limit) if limit.stderr is None else limit.stderr
-    sample = {"nngp": specht.empirical_nngp, "ntk": specht.empirical_ntk}[kind]
-    found = sample(arch, x, size=specht.Size(width, width // 4, width // 4), networks=networks, seed=seed)
+    sample = {"nngp": specht.nn.empirical_nngp, "ntk": specht.nn.empirical_ntk}[kind]
+    found = sample(arch, x, size=specht.nn.Size(width, width // 4, width // 4), networks=networks, seed=seed)
     norm = float(np.linalg.norm(limit))
     return common.record(
         "width",
@@ -68,7 +68,7 @@ def measure_heads(heads: int, width: int, networks: int, seed: int) -> xarray.Da
     import specht
 
     arch, x = _architecture("softmax", "erf"), _inputs()
-    found = specht.empirical_nngp(arch, x, size=specht.Size(width, heads, HEAD_SIZE), networks=networks, seed=seed)
+    found = specht.nn.empirical_nngp(arch, x, size=specht.nn.Size(width, heads, HEAD_SIZE), networks=networks, seed=seed)
     return common.record("heads", {"fluctuation": np.linalg.norm(found.stderr) * np.sqrt(networks) / np.linalg.norm(found.mean)})
 
 

@@ -39,12 +39,13 @@ import numpy as np
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float, PyTree
 
-from specht.errors import InputError, finite_number, whole_number
+from specht.errors import InputError, explains_calls, finite_number, whole_number
 from specht.nn.data import Fixed, check_model_inputs, in_blocks
 from specht.nn.loop import Forward, call_model
 from specht.nn.losses import check_outputs
 from specht.nn.network import Network
 from specht.nn.posterior import Posterior
+from specht.sequences.tokens import input_array
 
 Progress = Callable[[int, int], None]
 LARGEST_STEP = 0.1
@@ -91,6 +92,11 @@ class Sampling:
             finite_number("momentum", self.momentum, at_least=0.0, below=1.0)
 
 
+# Here, and not above the class: the checks of types that tests switch on go on top of its decorators.
+explains_calls(Sampling)
+
+
+@explains_calls
 def langevin(
     start: Callable[[Any], Any],
     x: Any,
@@ -129,7 +135,7 @@ def langevin(
     data = Fixed(x, y).checked("mse")
     if data.datasets != 1:
         raise InputError(f"x holds {data.datasets} datasets: sample the posterior of one at a time.")
-    inputs = np.asarray(at)
+    inputs = input_array(at, "at")
     if inputs.ndim != 2 or inputs.size == 0 or inputs.shape[1] != data.x.shape[-1]:
         raise InputError(f"at must be inputs with {data.x.shape[-1]} columns, one a row, got an array of shape {inputs.shape}.")
     key = jax.random.key(whole_number("seed", seed, at_least=0, at_most=2**31 - 1))

@@ -20,7 +20,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from specht.errors import InputError, finite_number, whole_number
+from specht.errors import InputError, explains_calls, finite_number, whole_number
 from specht.nn.checks import check_memory, listed
 from specht.nn.data import Blocks, Fixed, Fresh, check_model_inputs, in_blocks
 from specht.nn.ledger import Keeper, Ledger
@@ -40,6 +40,7 @@ _Member: TypeAlias = tuple[int, float, int]
 """Dataset, learning rate and seed of a run."""
 
 
+@explains_calls
 def train(
     start: Start | Any,
     data: Fixed | Fresh | Any,

@@ -21,7 +21,7 @@ from specht.corpus.shuffles import NULLS, Null
 from specht.corpus.survey import How, Settings, Statistics, Survey, plan_survey, take_census
 from specht.corpus.third import ThirdMoments, ThirdScore, third_score
 from specht.corpus.tokenise import choose, spell
-from specht.errors import InputError
+from specht.errors import InputError, explains_calls
 
 Progress = Callable[[int, int], None]
 KINDS: tuple[Kind, ...] = ("raw", "centred", "off-site")
@@ -141,6 +141,7 @@ def nulls_of(corpus: Corpus) -> tuple[Null, ...]:
     return NULLS if has_articles(corpus) else tuple(null for null in NULLS if null != "article")
 
 
+@explains_calls
 def score(
     source: Any = None,
     *,
