@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from specht.learning import gp as gp
     from specht.learning.complexity import sample_complexity as sample_complexity
     from specht.learning.curves import learning_curve as learning_curve
+    from specht.learning.evidence import log_evidence as log_evidence
+    from specht.learning.gaussian_process import GP as GP
     from specht.nn.data import Fixed as Fixed
     from specht.nn.data import Fresh as Fresh
     from specht.nn.empirical import empirical_nngp as empirical_nngp
@@ -53,6 +55,7 @@ _HOMES = {
     "Checkpoint": "specht.lab.checkpoint",
     "Fixed": "specht.nn.data",
     "Fresh": "specht.nn.data",
+    "GP": "specht.learning.gaussian_process",
     "InputError": "specht.errors",
     "Kernel": "specht.kernel.kernel",
     "Network": "specht.nn.network",
@@ -69,6 +72,7 @@ _HOMES = {
     "empirical_ntk": "specht.nn.empirical",
     "langevin": "specht.nn.langevin",
     "learning_curve": "specht.learning.curves",
+    "log_evidence": "specht.learning.evidence",
     "preset": "specht.presets",
     "probe": "specht.symmetry.probe",
     "profile": "specht.symmetry.profile",
@@ -85,6 +89,7 @@ _MODULES = {
 }
 
 __all__ = [
+    "GP",
     "PRESETS",
     "Architecture",
     "Checkpoint",
@@ -108,6 +113,7 @@ __all__ = [
     "gp",
     "langevin",
     "learning_curve",
+    "log_evidence",
     "preset",
     "probe",
     "profile",
