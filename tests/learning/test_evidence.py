@@ -36,8 +36,8 @@ def test_gradients(argument):
 
 def test_composes_with_jit_and_vmap():
     with jax.enable_x64(True):
-        ridges = jnp.linspace(0.1, 2.0, 5)
-        slopes = jax.jit(jax.vmap(jax.grad(lambda ridge: log_evidence(GRAM, Y, ridge))))(ridges)
+        ridges = np.linspace(0.1, 2.0, 5)
+        slopes = jax.jit(jax.vmap(jax.grad(lambda ridge: log_evidence(GRAM, Y, ridge))))(jnp.asarray(ridges))
         step = 1e-5
         values = [(regress(GRAM, Y, r + step).log_marginal_likelihood, regress(GRAM, Y, r - step).log_marginal_likelihood) for r in ridges]
         np.testing.assert_allclose(slopes, [(up - down) / (2 * step) for up, down in values], rtol=1e-6)

@@ -121,7 +121,7 @@ class _Layout:
         self._ends = np.cumsum([len(places) for places in self._places.values()])
         self.names: list[str] = []
         for name, places in self._places.items():
-            self.names += [name] if self._own[name].ndim == 0 else [f"{name}[{place}]" for place in places]
+            self.names += [name] * len(places) if self._own[name].ndim == 0 else [f"{name}[{place}]" for place in places]
         if model.scale not in self.names:
             raise InputError(f"The kernel is zero, because its {model.scale} variance is: give it a positive one.")
         self.names.append(RIDGE)
