@@ -96,9 +96,9 @@ class TestPosterior:
         np.testing.assert_allclose(posterior.predict(NEW, noise=True).variance, posterior.predict(NEW).variance + 0.7)
 
     def test_heads_drawn_jointly(self):
-        deep = specht.Architecture(vocab=3, length=3, attention="softmax", depth=2)
+        deep = specht.Architecture(vocab=3, length=3, attention="softmax", readout="mean")
         kernel = specht.Kernel(deep, heads=256)
-        x, new, y = X[:20, :4], NEW[:, :4], Y[:20]
+        x, new, y = X[:20, :3], NEW[:, :3], Y[:20]
         gram = kernel(np.concatenate([x, new]))
         inverse = np.linalg.inv(gram[:20, :20] + 0.3 * np.eye(20))
         posterior = GP(kernel, ridge=0.3).condition(x, y)

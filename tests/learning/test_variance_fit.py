@@ -25,19 +25,13 @@ def linear(values, same):
     return values["dense"] * values["readout"] * k[:, :, -1, -1] * jnp.sum(k**2, axis=(2, 3))
 
 
-def erf(values, same):
-    inner = linear(values | {"readout": 1.0}, same)
-    scale = 1.0 + 2.0 * jnp.diagonal(inner)
-    return values["readout"] * 2.0 / jnp.pi * jnp.arcsin(2.0 * inner / jnp.sqrt(scale[:, None] * scale[None, :]))
-
-
 def by_token(values, same):
     """The same as `linear` with a variance for each token, and without positions."""
     k = values["tokens"][X][:, None, :, None] * same
     return values["readout"] * k[:, :, -1, -1] * jnp.sum(k**2, axis=(2, 3))
 
 
-def drawn(gram, values, ridge, seed, outputs=2):
+def drawn(gram, values, ridge, seed, outputs=8):
     """Labels from the model."""
     with jax.enable_x64(True):
         covariance = np.asarray(gram(values, SAME)) + ridge * np.eye(80)
@@ -47,7 +41,7 @@ def drawn(gram, values, ridge, seed, outputs=2):
 class TestRecovery:
     @pytest.mark.parametrize("seed", range(3))
     def test_linear_block(self, seed):
-        y = drawn(linear, {"tokens": 1 / 3, "positions": 2.0, "dense": 1.0, "readout": 0.05}, 0.2, seed, outputs=8)
+        y = drawn(linear, {"tokens": 1 / 3, "positions": 2.0, "dense": 1.0, "readout": 0.05}, 0.2, seed)
         fitted = fit_model(Model(linear, OWN, "readout", ORDER, SAME), y, starts=2, seed=seed)
         assert fitted.optimum.names == ("positions", "readout", "ridge")
         assert fitted.held == ("tokens", "dense")
@@ -55,14 +49,6 @@ class TestRecovery:
         z = np.log(fitted.optimum.values / [2.0, 0.05, 0.2]) / fitted.optimum.log_stderr
         assert (np.abs(z) < 4).all()
         assert (fitted.optimum.log_stderr < 0.5).all()
-
-    def test_a_nonlinearity_has_one_more(self):
-        y = drawn(erf, {"tokens": 0.5, "positions": 1.0, "dense": 1.0, "readout": 3.0}, 0.2, 0, outputs=20)
-        fitted = fit_model(Model(erf, OWN, "readout", ORDER, SAME), y, starts=2)
-        assert fitted.optimum.names == ("tokens", "positions", "readout", "ridge")
-        assert fitted.held == ("dense",)
-        z = np.log(fitted.optimum.values / [0.5, 1.0, 3.0, 0.2]) / fitted.optimum.log_stderr
-        assert (np.abs(z) < 4).all()
 
     def test_one_variance_a_token(self):
         truth = np.array([0.1, 1.0, 3.0])
@@ -81,13 +67,6 @@ class TestRecovery:
 
 
 class TestOptimum:
-    def test_two_halves_of_the_starts_agree(self):
-        y = drawn(erf, {"tokens": 0.5, "positions": 1.0, "dense": 1.0, "readout": 3.0}, 0.2, 3, outputs=6)
-        optimum = fit_model(Model(erf, OWN, "readout", ORDER, SAME), y, starts=6).optimum
-        first, second = (optimum.start_values[half][np.argmax(optimum.start_likelihoods[half])] for half in (slice(0, 3), slice(3, 6)))
-        np.testing.assert_allclose(first, second, rtol=0.01)
-        assert optimum.log_likelihood == optimum.start_likelihoods.max()
-
     def test_no_step_to_any_side_is_more_likely(self):
         y = drawn(linear, {"tokens": 1 / 3, "positions": 2.0, "dense": 1.0, "readout": 0.05}, 0.2, 4)
         fitted = fit_model(Model(linear, OWN, "readout", ORDER, SAME), y, starts=2)
@@ -96,7 +75,7 @@ class TestOptimum:
             with jax.enable_x64(True):
                 covariance = np.asarray(linear(values, SAME)) + ridge * np.eye(80)
             _, log_determinant = np.linalg.slogdet(2 * np.pi * covariance)
-            return -0.5 * (np.vdot(y, np.linalg.solve(covariance, y)) + 2 * log_determinant)
+            return -0.5 * (np.vdot(y, np.linalg.solve(covariance, y)) + 8 * log_determinant)
 
         best = likelihood(fitted.values, fitted.ridge)
         assert best == pytest.approx(fitted.optimum.log_likelihood, rel=1e-10)

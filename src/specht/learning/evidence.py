@@ -12,6 +12,8 @@ gradient need one factorisation and one inverse.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import jax
@@ -52,3 +54,24 @@ def _backward(kept: tuple[jax.Array, jax.Array], slope: jax.Array) -> tuple[jax.
 
 
 log_evidence.defvjp(_forward, _backward)
+
+
+@partial(jax.jit, static_argnames=("gram", "unpack"))
+def evidence_and_slope(
+    logarithms: Any, y: Any, data: Any, *, gram: Callable[[dict[str, Any], Any], Any], unpack: Callable[[Any], tuple[dict[str, Any], Any]]
+) -> Any:
+    """Log marginal likelihood and the mean of k(x, x), and then the gradient of the former in the logarithms of parameters.
+
+    Arguments:
+        logarithms: of the parameters (P,).
+        data: arrays that the Gram needs.
+        gram: maps parameters by name and `data` to the Gram.
+        unpack: maps values (P,) to parameters by name, and the ridge.
+    """
+
+    def value(logarithms: jax.Array) -> tuple[jax.Array, jax.Array]:
+        values, ridge = unpack(jnp.exp(logarithms))
+        covariance = gram(values, data)
+        return log_evidence(covariance, y, ridge), jnp.mean(jnp.diagonal(covariance))
+
+    return jax.value_and_grad(value, has_aux=True)(logarithms)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
-from specht.architecture import Architecture
+from specht.architecture import Architecture, Variances
 from specht.errors import InputError, unknown_choice
 from specht.learning.checks import labels
 from specht.learning.fitting import Optimum
@@ -23,8 +23,12 @@ Per = Literal["token", "position"]
 
 SCALE = "scale"
 """The one parameter of a kernel that is not an architecture's."""
+HEADS = 1024
+"""Heads of a sampled kernel that has not been evaluated before."""
 _MATRICES = 8
 """Matrices of the size of the Gram that value and gradient need."""
+_SMALL = 0.3
+"""Standard error of a logarithm up to which an error bar is nearly as long upwards as downwards."""
 _SAME = 0.01
 """Difference of log likelihoods below which two starts have met."""
 
@@ -37,7 +41,11 @@ class FittedParameter(NamedTuple):
     """Standard error of its logarithm: 0.1 means 10 %. Not a number at a bound."""
 
     def __str__(self) -> str:
-        return f"{self.value:.4g} ± {self.value * self.log_stderr:.2g}" if np.isfinite(self.log_stderr) else f"{self.value:.4g}"
+        if not np.isfinite(self.log_stderr):
+            return f"{self.value:.4g}"
+        if self.log_stderr < _SMALL:
+            return f"{self.value:.4g} ± {self.value * self.log_stderr:.2g}"
+        return f"{self.value:.4g}, up to a factor of {np.exp(min(self.log_stderr, 100.0)):.2g}"
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -118,38 +126,47 @@ def _names(per: str | Sequence[str] | None) -> tuple[str, ...]:
 def _of_any_kernel(source: GramSource, inputs: Inputs, per: Any) -> Model:
     if per is not None:
         raise InputError(f"per={per!r} needs an architecture, and {source!r} is none: leave it out, or give an Architecture.")
-    return Model(lambda values, gram: values[SCALE] * gram, {SCALE: 1.0}, SCALE, (SCALE,), source.gram(inputs))
+    return Model(_times_scale, {SCALE: 1.0}, SCALE, (SCALE,), source.gram(inputs))
+
+
+def _times_scale(values: Mapping[str, Any], gram: Any) -> Any:
+    return values[SCALE] * gram
+
+
+@dataclasses.dataclass(frozen=True)
+class _ArchitectureGram:
+    """The Gram of an architecture as a function of its variances and a batch of sequences."""
+
+    structure: Architecture
+    heads: int
+    seed: int
+
+    def __call__(self, values: Mapping[str, Any], batch: Any) -> Any:
+        from specht.kernel.functions import kernel_of_batches
+
+        return kernel_of_batches(self.structure, batch, variances=Variances(**values), heads=self.heads, seed=self.seed)
 
 
 def _of_architecture(source: GramSource, arch: Architecture, inputs: Inputs, per: tuple[str, ...]) -> Model:
-    from specht.architecture import Variances
-    from specht.kernel.functions import nngp
+    from specht.kernel.batches import sequences
 
-    own = source.kernel.variances._asdict()
-    heads = source.kernel.heads_drawn()
-    settings = {"mask": inputs.mask, "seed": source.kernel.seed} | ({} if heads is None else {"heads": heads})
+    own = {name: np.asarray(value, dtype=np.float64) for name, value in source.kernel.variances._asdict().items()}
     order = ("readout", "positions", "tokens", "dense")
     # Of the variances of single symbols none should be the unit of the others, so they come before the size of the kernel.
     if "token" in per:
         own["tokens"], order = np.broadcast_to(own["tokens"], (arch.symbols,)), ("tokens", "positions", "readout", "dense")
     if "position" in per:
         own["positions"], order = np.broadcast_to(own["positions"], (arch.columns,)), ("positions", "tokens", "readout", "dense")
-    own = {name: np.asarray(value, dtype=np.float64) for name, value in own.items()}
-    if not arch.has_positions:
-        own["positions"] = np.zeros(())
-    return Model(lambda values, _: nngp(arch, inputs.x, variances=Variances(**values), **settings), own, "readout", order)
+    gram = _ArchitectureGram(arch.structure, source.kernel.heads_drawn() or HEADS, source.kernel.seed)
+    return Model(gram, own, "readout", order, sequences(arch, inputs.x, inputs.mask, "x"))
 
 
 def _with_variances(source: GramSource, arch: Architecture, fitted: Fitted) -> Any:
     """The kernel of the same structure with the fitted variances."""
-    from specht.architecture import Variances
     from specht.kernel.kernel import Kernel
 
-    old, values = source.kernel, dict(fitted.values)
-    settings = {"relative_error": old.relative_error, "heads": old.heads_drawn(), "seed": old.seed, "memory": old.memory}
-    if not arch.has_positions:
-        values["positions"] = old.variances.positions  # which nobody reads
-    variances = Variances(**values)
+    old, variances = source.kernel, Variances(**fitted.values)
+    settings = {"heads": old.heads_drawn() or HEADS, "seed": old.seed, "memory": old.memory}
     if all(np.ndim(value) == 0 for value in variances):
         return Kernel(arch.with_variances(Variances(*(float(value) for value in variances))), **settings)
     return Kernel(arch, variances=variances, **settings)

@@ -26,7 +26,7 @@ SPAN = 1e4
 """Factor by which a fitted value may differ from the model's own."""
 RIDGES = (1e-6, 1e2)
 """Smallest and largest ridge, in units of the mean squared label."""
-_SCALE_SPAN = 1e12
+_SCALE_SPAN = 1e30
 """The same factor for the size of the kernel, which must make up for what the other parameters do to it."""
 _DEPENDENT = 1e-6
 """Share of a column of slopes that others must leave unexplained for it to count as independent."""
@@ -42,7 +42,7 @@ class Model:
     """A Gram as a function of positive parameters."""
 
     gram: Callable[[Values, Any], Any]
-    """Maps numbers or vectors by name, and `data`, to the Gram (N, N), in JAX."""
+    """Maps numbers or vectors by name, and `data`, to the Gram (N, N), in JAX. One that equals another shares its compilation."""
     own: Values
     """Values to begin with; those that are zero stay zero."""
     scale: str
@@ -51,6 +51,22 @@ class Model:
     """All parameters, the ones to fit first: a later one that adds nothing to those before it is held."""
     data: Any = None
     """Arrays that the Gram needs and that do not change."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Unpack:
+    """A vector of values, NumPy or JAX, as numbers and vectors by name, and the ridge, which is the last."""
+
+    entries: tuple[tuple[str, tuple[int, ...], tuple[int, ...]], ...]
+    """Name, shape and places that are not zero."""
+
+    def __call__(self, vector: Any) -> tuple[dict[str, Any], Any]:
+        parts, start = {}, 0
+        for name, shape, places in self.entries:
+            spread = np.eye(math.prod(shape))[:, list(places)]
+            parts[name] = (spread @ vector[start : start + len(places)]).reshape(shape)
+            start += len(places)
+        return parts, vector[start]
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -107,39 +123,26 @@ def fit_model(
     begin += np.stack([math.log(power / evidence(complete(point)).size) * direction for point in begin])
     names = [layout.names[index] for index in kept]
     optimum = maximise(objective, names, begin, low[kept], high[kept], labels=y.size, progress=progress)
-    values = layout.unpack(np.exp(complete(np.log(optimum.values))))
+    values, ridge = layout.unpack(np.exp(complete(np.log(optimum.values))))
     held = tuple(name for name in layout.names if name not in names)
-    return Fitted(optimum, {name: values[name] for name in model.own}, float(values[RIDGE]), held)
+    return Fitted(optimum, values, float(ridge), held)
 
 
 class _Layout:
     """Parameters by name as one vector of logarithms: those of the model that are not zero, and the ridge at the end."""
 
     def __init__(self, model: Model) -> None:
-        self._own = {name: np.asarray(value, dtype=np.float64) for name, value in model.own.items()}
-        self._places = {name: np.flatnonzero(value) for name, value in self._own.items()}
-        self._ends = np.cumsum([len(places) for places in self._places.values()])
+        own = {name: np.asarray(value, dtype=np.float64) for name, value in model.own.items()}
+        places = {name: tuple(np.flatnonzero(value).tolist()) for name, value in own.items()}
+        self.unpack = Unpack(tuple((name, own[name].shape, places[name]) for name in own))
         self.names: list[str] = []
-        for name, places in self._places.items():
-            self.names += [name] * len(places) if self._own[name].ndim == 0 else [f"{name}[{place}]" for place in places]
+        for name in own:
+            self.names += [name] * len(places[name]) if own[name].ndim == 0 else [f"{name}[{place}]" for place in places[name]]
         if model.scale not in self.names:
             raise InputError(f"The kernel is zero, because its {model.scale} variance is: give it a positive one.")
+        self.own = np.log(np.concatenate([own[name].ravel()[list(places[name])] for name in own]))
         self.names.append(RIDGE)
         self.model, self.scale = model, self.names.index(model.scale)
-
-    @property
-    def own(self) -> np.ndarray:
-        """Logarithms of the model's own values, without the ridge."""
-        return np.log(np.concatenate([self._own[name].ravel()[places] for name, places in self._places.items()]))
-
-    def unpack(self, vector: Any) -> dict[str, Any]:
-        """The vector of values, NumPy or JAX, as numbers and vectors by name."""
-        parts = {}
-        for (name, places), end in zip(self._places.items(), self._ends, strict=True):
-            own = self._own[name]
-            part = vector[end - len(places) : end]
-            parts[name] = (np.eye(max(own.size, 1))[:, places] @ part).reshape(own.shape)
-        return parts | {RIDGE: vector[-1]}
 
     def order(self) -> list[int]:
         """Places in the vector, the ones to fit first."""
@@ -181,20 +184,12 @@ class _Evaluation(NamedTuple):
 def _compiled_evidence(model: Model, layout: _Layout, y: np.ndarray) -> Callable[[np.ndarray], _Evaluation]:
     """Log marginal likelihood and gradient as a function of logarithms, compiled once."""
     import jax
-    import jax.numpy as jnp
 
-    from specht.learning.evidence import log_evidence
-
-    def value(logarithms: jax.Array, targets: jax.Array, data: Any) -> tuple[jax.Array, jax.Array]:
-        values = layout.unpack(jnp.exp(logarithms))
-        gram = model.gram({name: values[name] for name in model.own}, data)
-        return log_evidence(gram, targets, values[RIDGE]), jnp.mean(jnp.diagonal(gram))
-
-    compiled = jax.jit(jax.value_and_grad(value, has_aux=True))
+    from specht.learning.evidence import evidence_and_slope
 
     def evidence(logarithms: np.ndarray) -> _Evaluation:
         with jax.enable_x64(True):
-            (likelihood, size), slope = compiled(logarithms, y, model.data)
+            (likelihood, size), slope = evidence_and_slope(logarithms, y, model.data, gram=model.gram, unpack=layout.unpack)
             return _Evaluation(float(likelihood), np.asarray(slope), float(size))
 
     return evidence
