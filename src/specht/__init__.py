@@ -16,8 +16,13 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from specht import corpus as corpus
     from specht import testing as testing
+    from specht.activations import Activation as Activation
+    from specht.activations import register_activation as register_activation
     from specht.architecture import Architecture as Architecture
+    from specht.architecture import Variances as Variances
     from specht.errors import InputError as InputError
+    from specht.kernel.functions import nngp as nngp
+    from specht.kernel.functions import ntk as ntk
     from specht.kernel.kernel import Kernel as Kernel
     from specht.lab.checkpoint import Checkpoint as Checkpoint
     from specht.learning import gp as gp
@@ -51,6 +56,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {
+    "Activation": "specht.activations",
     "Architecture": "specht.architecture",
     "Checkpoint": "specht.lab.checkpoint",
     "Fixed": "specht.nn.data",
@@ -68,14 +74,18 @@ _HOMES = {
     "Spectrum": "specht.symmetry.spectrum",
     "Target": "specht.sequences.targets",
     "Task": "specht.sequences.tasks",
+    "Variances": "specht.architecture",
     "empirical_nngp": "specht.nn.empirical",
     "empirical_ntk": "specht.nn.empirical",
     "langevin": "specht.nn.langevin",
     "learning_curve": "specht.learning.curves",
     "log_evidence": "specht.learning.evidence",
+    "nngp": "specht.kernel.functions",
+    "ntk": "specht.kernel.functions",
     "preset": "specht.presets",
     "probe": "specht.symmetry.probe",
     "profile": "specht.symmetry.profile",
+    "register_activation": "specht.activations",
     "sample_complexity": "specht.learning.complexity",
     "spectrum": "specht.symmetry.solve",
     "train": "specht.nn.train",
@@ -91,6 +101,7 @@ _MODULES = {
 __all__ = [
     "GP",
     "PRESETS",
+    "Activation",
     "Architecture",
     "Checkpoint",
     "Fixed",
@@ -106,6 +117,7 @@ __all__ = [
     "Spectrum",
     "Target",
     "Task",
+    "Variances",
     "__version__",
     "corpus",
     "empirical_nngp",
@@ -114,9 +126,12 @@ __all__ = [
     "langevin",
     "learning_curve",
     "log_evidence",
+    "nngp",
+    "ntk",
     "preset",
     "probe",
     "profile",
+    "register_activation",
     "sample_complexity",
     "sources",
     "spectrum",

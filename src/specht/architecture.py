@@ -18,15 +18,15 @@ from __future__ import annotations
 import dataclasses
 import math
 import re
-from typing import Any, Literal, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
+from specht.activations import Activation, activation, activation_names
 from specht.errors import InputError, unknown_choice, whole_number
 
 Positions = Literal["learned", "none", "sinusoidal", "stochastic", "rotary"]
 Attention = Literal["linear", "softmax"]
 Scaling = Literal["sqrt", "tied", "untied"]
 Norm = Literal["none", "pre", "post"]
-Activation = Literal["linear", "erf", "relu", "gelu"]
 Readout = Literal["last", "mean", "cls"]
 
 _CHOICES: dict[str, tuple[str, ...]] = {
@@ -34,10 +34,22 @@ _CHOICES: dict[str, tuple[str, ...]] = {
     "attention": get_args(Attention),
     "scaling": get_args(Scaling),
     "norm": get_args(Norm),
-    "activation": get_args(Activation),
     "readout": get_args(Readout),
 }
 _FLAGS = ("causal", "residual", "normalised", "values_see_positions", "extra_linear")
+
+
+class Variances(NamedTuple):
+    """The numbers of an architecture: weight variances, apart from its structure. JAX sees a pytree of float64 leaves."""
+
+    tokens: Any
+    """Of the token embedding: one number, or one for each of `arch.symbols` tokens (V, and the class symbol with readout "cls")."""
+    positions: Any
+    """Of the positional encoding: one number, or one for each of `arch.columns` columns."""
+    dense: Any = 1.0
+    """Of the dense layer."""
+    readout: Any = 1.0
+    """Of the readout."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -78,7 +90,8 @@ class Architecture:
     norm: Norm = "none"
     """Layer norm without gain or bias. pre: before attention, dense layer and readout; post: after attention and dense layer."""
     depth: int = 1
-    activation: Activation = "linear"
+    activation: str = "linear"
+    """Nonlinearity of the dense layer: linear, erf, relu, gelu, tanh, sine, softplus, one that was registered, or module:function."""
     readout: Readout = "last"
     """last: the last column; cls: the last column, holding a class symbol of its own; mean: average over all columns."""
     extra_linear: bool = False
@@ -94,6 +107,8 @@ class Architecture:
         for name, choices in _CHOICES.items():
             if getattr(self, name) not in choices:
                 raise unknown_choice(name, getattr(self, name), choices)
+        name = self.activation.name if isinstance(self.activation, Activation) else self.activation
+        object.__setattr__(self, "activation", activation(str(name)).name)
         for name in _FLAGS:
             if not isinstance(getattr(self, name), bool):
                 raise InputError(f"{name} must be True or False, got {getattr(self, name)!r}.")
@@ -113,6 +128,30 @@ class Architecture:
         return self.vocab + (self.readout == "cls")
 
     @property
+    def has_positions(self) -> bool:
+        """Whether positional encodings are added anywhere; rotary positions turn queries and keys instead."""
+        return self.positions not in ("none", "rotary")
+
+    @property
+    def variances(self) -> Variances:
+        """The numbers of this architecture.
+
+        >>> Architecture(vocab=4, length=16, s_p=0.5).variances
+        Variances(tokens=0.25, positions=0.5, dense=1.0, readout=1.0)
+        """
+        return Variances(self.token_variance, self.s_p, self.s_1, self.s_2)
+
+    @property
+    def structure(self) -> Architecture:
+        """This architecture with unit variances: what JAX compiles for, whatever the numbers are."""
+        return dataclasses.replace(self, s_w=1.0, s_p=1.0, s_1=1.0, s_2=1.0)
+
+    def with_variances(self, variances: Variances) -> Architecture:
+        """This structure with other numbers, one of each kind."""
+        tokens, positions, dense, readout = variances
+        return dataclasses.replace(self, s_w=tokens, s_p=positions, s_1=dense, s_2=readout)
+
+    @property
     def token_variance(self) -> float:
         """`s_w` as a number, also for the type checker."""
         assert self.s_w is not None  # set in __post_init__
@@ -121,7 +160,7 @@ class Architecture:
     @property
     def position_variance(self) -> float:
         """Variance that positions add to what queries and keys read: `s_p`, or 0 where nothing is added."""
-        return 0.0 if self.positions in ("none", "rotary") else self.s_p
+        return self.s_p if self.has_positions else 0.0
 
     def replace(self, **changes: Any) -> Architecture:
         """A copy with some fields changed; `s_w` stays as it is unless `s_w=None` asks for 1/V again."""
@@ -186,7 +225,7 @@ def _read_word(word: str) -> dict[str, Any]:
     """The fields that one word of the notation sets."""
     if word in _FLAG_WORDS:
         return _FLAG_WORDS[word]
-    if word in _CHOICES["activation"]:
+    if word in activation_names() or re.fullmatch(r"[\w.]+:[\w.]+", word):
         return {"activation": word}
     if word in _CHOICES["readout"]:
         return {"readout": word}
@@ -200,7 +239,7 @@ def _read_word(word: str) -> dict[str, Any]:
     if (match := re.fullmatch(r"(\w+)=(.*)", word)) and match[1] in _NUMBERS:
         name, kind = _NUMBERS[match[1]]
         return {name: _number(word, match[2], kind)}
-    known = [*_FLAG_WORDS, *_CHOICES["activation"], *_CHOICES["readout"], "pos=learned(1)", "softmax/sqrt", "norm=pre", "depth=2"]
+    known = [*_FLAG_WORDS, *activation_names(), *_CHOICES["readout"], "pos=learned(1)", "softmax/sqrt", "norm=pre", "depth=2"]
     raise unknown_choice("word of notation", word, known)
 
 

@@ -13,8 +13,10 @@ import pytest
 
 import specht
 from specht.kernel.closed import closed_kernel
+from specht.kernel.echelon import echelon_factor
 from specht.kernel.forms import FORMS, choose_form
-from specht.kernel.joint import echelon_factor, joint_gram
+from specht.kernel.joint import joint_gram
+from specht.kernel.model import model_of
 from specht.kernel.pairs import Sequences
 
 
@@ -51,7 +53,9 @@ def test_four_classes_equal_all_positions(fields, kind):
     y[0] = x[0]
     with jax.enable_x64(True):
         batches = Sequences(jnp.asarray(x), jnp.asarray(padding(arch))), Sequences(jnp.asarray(y), jnp.asarray(padding(arch, n=4)))
-        classes, positions = (np.asarray(closed_kernel(arch, *batches, kind=kind, bookkeeping=b)) for b in ("classes", "positions"))
+        classes, positions = (
+            np.asarray(closed_kernel(model_of(arch), *batches, kind=kind, bookkeeping=b)) for b in ("classes", "positions")
+        )
     np.testing.assert_allclose(classes, positions, rtol=1e-10, atol=1e-12 * np.abs(positions).max())
 
 
@@ -69,12 +73,12 @@ def test_heads_at_the_readout_equal_heads_at_all_positions(fields, kind):
     arch = architecture(attention="softmax", **fields)
     x = tokens(arch, n=4)
     kernel = specht.Kernel(arch, heads=16384, seed=1)
-    value, stderr = getattr(kernel, kind)(x, mask=padding(arch, n=4)), kernel.stderr
+    value = getattr(kernel, kind)(x, mask=padding(arch, n=4))
     with jax.enable_x64(True):
         batch = Sequences(jnp.asarray(x), jnp.asarray(padding(arch, n=4)))
-        joint, joint_stderr = joint_gram(arch, batch, seed=0, heads=4096, kind=kind)
-    assert (np.abs(value - joint) <= 5 * np.hypot(stderr, joint_stderr) + 1e-12).all()
-    assert np.linalg.norm(np.hypot(stderr, joint_stderr)) < 0.05 * np.linalg.norm(joint)
+        joint, joint_stderr = joint_gram(model_of(arch), batch, seed=0, heads=4096, kind=kind)
+    assert (np.abs(value - joint) <= 5 * np.hypot(value.stderr, joint_stderr) + 1e-12).all()
+    assert np.linalg.norm(np.hypot(value.stderr, joint_stderr)) < 0.05 * np.linalg.norm(joint)
 
 
 @pytest.mark.slow
@@ -83,10 +87,10 @@ def test_error_of_joint_heads_is_neither_too_small_nor_too_large():
     x = np.array([[0, 1, 0], [1, 1, 0]])
     seeds = [specht.Kernel(arch, heads=256, seed=seed) for seed in range(30)]
     values = [kernel(x) for kernel in seeds]
-    claimed = np.sqrt(np.mean([kernel.stderr**2 for kernel in seeds], axis=0))
+    claimed = np.sqrt(np.mean([value.stderr**2 for value in values], axis=0))
     np.testing.assert_allclose(np.std(values, axis=0, ddof=1) / claimed, 1.0, atol=5 / np.sqrt(2 * 29))
-    many = specht.Kernel(arch, heads=16384, seed=99)
-    assert (np.abs(np.mean(values, axis=0) - many(x)) <= 5 * np.hypot(claimed / np.sqrt(30), many.stderr)).all()
+    many = specht.Kernel(arch, heads=16384, seed=99)(x)
+    assert (np.abs(np.mean(values, axis=0) - many) <= 5 * np.hypot(claimed / np.sqrt(30), many.stderr)).all()
 
 
 def test_joint_heads_are_judged_by_the_number_drawn():
@@ -94,25 +98,31 @@ def test_joint_heads_are_judged_by_the_number_drawn():
     arch = architecture(attention="softmax", depth=2)
     kernel = specht.Kernel(arch, relative_error=0.008)
     first, second = tokens(arch, n=3), tokens(arch, n=3, seed=4)
-    kernel(first)
-    chosen = kernel.heads
-    kernel(second)
-    assert kernel.heads <= 1.5 * chosen
-    assert np.linalg.norm(kernel.stderr) / np.linalg.norm(kernel(second)) < 1.3 * kernel.relative_error
+    chosen = kernel(first).heads
+    gram = kernel(second)
+    assert gram.heads <= 1.5 * chosen
+    assert np.linalg.norm(gram.stderr) / np.linalg.norm(gram) < 1.3 * kernel.relative_error
 
 
 def test_every_form_is_chosen_where_it_belongs():
     chosen = {
         "classes": [architecture(), architecture(depth=4, norm="pre"), architecture(causal=True), architecture(positions="none")],
         "positions": [architecture(causal=True, depth=2), architecture(positions="sinusoidal"), architecture(scaling="tied", depth=2)],
-        "tied": [architecture(scaling="tied"), architecture(scaling="tied", attention="softmax", causal=True)],
+        "tied": [
+            architecture(scaling="tied"),
+            architecture(scaling="tied", readout="mean"),
+            architecture(scaling="tied", attention="softmax", causal=True),
+        ],
         "heads": [architecture(attention="softmax"), architecture(attention="softmax", positions="sinusoidal")],
         "joint": [architecture(attention="softmax", depth=2), architecture(attention="softmax", readout="mean")],
     }
-    assert set(chosen) == set(FORMS)
+    assert {*chosen, "weighted"} == set(FORMS)
     for form, archs in chosen.items():
         assert [choose_form(arch, "nngp") for arch in archs] == [form] * len(archs)
     assert choose_form(architecture(attention="softmax", positions="sinusoidal"), "ntk") == "joint"
+    of_each = {"weighted": [architecture(activation="relu"), architecture(readout="mean")], "positions": [architecture(depth=2)]}
+    for form, archs in of_each.items():
+        assert [choose_form(arch, "nngp", of_each=True) for arch in archs] == [form] * len(archs)
 
 
 @pytest.mark.parametrize("kind", ["nngp", "ntk"])
@@ -141,17 +151,17 @@ def test_relative_error_sets_the_number_of_heads_and_is_met():
     arch = architecture(attention="softmax")
     x = tokens(arch, n=20)
     rough, fine = specht.Kernel(arch, relative_error=0.02), specht.Kernel(arch, relative_error=0.005)
-    for kernel in (rough, fine):
-        gram = kernel(x)
-        assert np.linalg.norm(kernel.stderr) / np.linalg.norm(gram) <= kernel.relative_error
-    assert fine.heads > 4 * rough.heads
-    reference = specht.Kernel(arch, heads=65536, seed=7)
-    exact = reference(x)
-    assert (np.abs(fine(x) - exact) <= 5 * np.hypot(fine.stderr, reference.stderr)).all()
+    grams = {kernel.relative_error: kernel(x) for kernel in (rough, fine)}
+    for requested, gram in grams.items():
+        assert np.linalg.norm(gram.stderr) / np.linalg.norm(gram) <= requested
+    assert grams[0.005].heads > 4 * grams[0.02].heads
+    reference = specht.Kernel(arch, heads=65536, seed=7)(x)
+    assert (np.abs(grams[0.005] - reference) <= 5 * np.hypot(grams[0.005].stderr, reference.stderr)).all()
     # the standard error is neither too small nor too large: the scatter of many seeds agrees with it
     seeds = [specht.Kernel(arch, heads=256, seed=seed) for seed in range(40)]
-    scatter = np.std([kernel(x[:4]) for kernel in seeds], axis=0, ddof=1)
-    claimed = np.sqrt(np.mean([kernel.stderr**2 for kernel in seeds], axis=0))
+    few = [kernel(x[:4]) for kernel in seeds]
+    scatter = np.std(few, axis=0, ddof=1)
+    claimed = np.sqrt(np.mean([gram.stderr**2 for gram in few], axis=0))
     np.testing.assert_allclose(scatter / claimed, 1.0, atol=5 / np.sqrt(2 * 39))
 
 
@@ -159,9 +169,10 @@ def test_sampled_grams_of_different_batches_share_their_heads():
     kernel = specht.Kernel(architecture(attention="softmax"), heads=256)
     x = tokens(kernel.arch)
     whole = kernel(x)
-    np.testing.assert_allclose(kernel(x[:2], x[2:]), whole[:2, 2:], rtol=1e-12)
-    assert kernel.stderr is not None
-    assert kernel.stderr.shape == (2, 4)
+    part = kernel(x[:2], x[2:])
+    np.testing.assert_allclose(part, whole[:2, 2:], rtol=1e-12)
+    assert part.stderr.shape == (2, 4)
+    assert part.heads == whole.heads == 256
 
 
 @pytest.mark.parametrize("fields", [{"activation": "relu"}, {"positions": "sinusoidal"}, {"attention": "softmax"}], ids=str)

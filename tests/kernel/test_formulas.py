@@ -143,15 +143,14 @@ def test_softmax_kernel_matches_scores_drawn_from_their_covariance():
     a = np.exp(draws) / np.exp(draws).sum(axis=2, keepdims=True)
     jacobian = np.einsum("sib,be->sibe", a, np.eye(4)) - np.einsum("sib,sie->sibe", a, a)
     kernel = specht.Kernel(arch, heads=32768, seed=1)
-    nngp, nngp_error = kernel.nngp(x), kernel.stderr
-    ntk, ntk_error = kernel.ntk(x), kernel.stderr
+    nngp, ntk = kernel.nngp(x), kernel.ntk(x)
     for i in range(3):
         for j in range(3):
             k = pairs[i][j]
             first = np.einsum("sb,bd,sd->s", a[:, i], k, a[:, j])
             path = np.einsum("sbe,bd,ef,sdf->s", jacobian[:, i], k, k, jacobian[:, j], optimize=True)
             tangent = 3 * first + 4 * k[-1, -1] * path + 2 * first  # and the two layers above
-            for samples, value, error in ((first, nngp, nngp_error), (tangent, ntk, ntk_error)):
+            for samples, value, error in ((first, nngp, nngp.stderr), (tangent, ntk, ntk.stderr)):
                 stderr = np.hypot(samples.std() / len(samples) ** 0.5, error[i, j])
                 assert abs(samples.mean() - value[i, j]) < 5 * stderr
 

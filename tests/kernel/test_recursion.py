@@ -158,6 +158,6 @@ def test_sampled_kernel_follows_the_recursion_on_all_points(fields):
         expected = np.mean([each[kind] for each in rounds], axis=0)
         error = np.std([each[kind] for each in rounds], axis=0, ddof=1) / math.sqrt(len(rounds))
         found = getattr(kernel, kind)(x, mask=mask)
-        total = np.hypot(error, kernel.stderr)
+        total = np.hypot(error, found.stderr)
         assert np.linalg.norm(total) < 0.02 * np.linalg.norm(expected)
         assert (np.abs(found - expected) <= 5 * total + 1e-9 * np.abs(expected).max()).all()

@@ -9,8 +9,7 @@ import pytest
 from architectures import CASES, CLOSED, SAMPLED, tokens
 
 import specht
-from specht.kernel import joint
-from specht.kernel import kernel as kernel_module
+from specht.kernel import heads, joint
 from specht.kernel.forms import why_no_features
 from specht.testing import assert_invariant, assert_psd
 
@@ -99,7 +98,8 @@ def moved_pair(case: architectures.Case, kind: str):
     for seed, batch in ((0, x), (1, moved)):
         # one query shows the smallest effects, so it gets the heads to resolve them; several queries cost more a head and show more
         kernel = specht.Kernel(case.arch, heads=16384 if case.arch.depth == 1 and case.arch.readout == "last" else 1024, seed=seed)
-        yield getattr(kernel, kind)(batch), kernel.stderr
+        gram = getattr(kernel, kind)(batch)
+        yield gram, gram.stderr
 
 
 @pytest.mark.parametrize(
@@ -115,7 +115,7 @@ def moved_pair(case: architectures.Case, kind: str):
 )
 def test_compiled_equals_eager(name, kind, monkeypatch):
     monkeypatch.setattr(joint, "GROUPS", 2)  # eager heads are slow
-    monkeypatch.setattr(kernel_module, "HEADS_STEP", 16)
+    monkeypatch.setattr(heads, "HEADS_STEP", 16)
     arch = CASES[name].arch
     x = tokens(arch, n=3)
     kernel = specht.Kernel(arch, heads=16 if name in SAMPLED else None)

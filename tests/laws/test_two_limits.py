@@ -30,7 +30,7 @@ def infinite(name: str, kind: str, x: np.ndarray) -> Limit:
     joint = choose_form(CASES[name].arch, kind) == "joint"
     kernel = specht.Kernel(CASES[name].arch, heads=(2048 if joint else 8192) if name in SAMPLED else None)
     value = getattr(kernel, kind)(x)
-    return Limit(value, np.zeros_like(value) if kernel.stderr is None else kernel.stderr)
+    return Limit(value, np.zeros_like(value) if value.stderr is None else value.stderr)
 
 
 def finite(name: str, kind: str, x: np.ndarray, width: int, networks: int):

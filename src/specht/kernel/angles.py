@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 
+import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 from numpy.polynomial import Chebyshev, Polynomial
@@ -33,6 +34,7 @@ def _arcsine_of_root(u: Float[Array, "..."], root: Float[Array, "..."]) -> Float
     return root * ratio
 
 
+@jax.custom_jvp
 def arcsine(z: Float[Array, "..."]) -> Float[Array, "..."]:
     """arcsin(z) for |z| <= 1, accurate to a few units in the last place."""
     size = jnp.minimum(jnp.abs(z), 1.0)
@@ -42,6 +44,14 @@ def arcsine(z: Float[Array, "..."]) -> Float[Array, "..."]:
     return jnp.sign(z) * jnp.where(small, angle, math.pi / 2 - 2.0 * angle)
 
 
+@arcsine.defjvp
+def _arcsine_slope(primals, tangents):
+    # branches of `where` with a root at zero would turn the derivative into NaN
+    (z,), (change,) = primals, tangents
+    return arcsine(z), change / jnp.sqrt(jnp.maximum(1.0 - z * z, jnp.finfo(z.dtype).tiny))
+
+
+@jax.custom_jvp
 def angle_of_gap(gap: Float[Array, "..."]) -> Float[Array, "..."]:
     r"""$\vartheta = \arccos(1 - \text{gap})$ for a gap $1 - \rho$ between 0 and 2."""
     rho = 1.0 - gap
@@ -49,3 +59,12 @@ def angle_of_gap(gap: Float[Array, "..."]) -> Float[Array, "..."]:
     u = jnp.where(near, gap / 2.0, jnp.where(far, (2.0 - gap) / 2.0, rho * rho))
     angle = _arcsine_of_root(u, jnp.sqrt(u))
     return jnp.where(near, 2.0 * angle, jnp.where(far, math.pi - 2.0 * angle, math.pi / 2 - jnp.sign(rho) * angle))
+
+
+@angle_of_gap.defjvp
+def _angle_slope(primals, tangents):
+    # where the gap closes the slope diverges; a gap that is zero by structure does not move, so zero is its derivative
+    (gap,), (change,) = primals, tangents
+    square = gap * (2.0 - gap)
+    open_ = square > 0.0
+    return angle_of_gap(gap), jnp.where(open_, change / jnp.sqrt(jnp.where(open_, square, 1.0)), 0.0)

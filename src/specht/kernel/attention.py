@@ -19,18 +19,20 @@ from jaxtyping import Array
 
 from specht.architecture import Architecture
 from specht.kernel.layers import Family, Moments, Sides, each
+from specht.kernel.model import Model
 from specht.kernel.pairs import Entries, Sequences
 from specht.kernel.positions import positions_are_trained
 
 
-def with_positions(arch: Architecture, pairs, entries: Entries, *, tangent: bool = False) -> Entries:
+def with_positions(model: Model, pairs, entries: Entries, *, tangent: bool = False) -> Entries:
     """What queries and keys read: the stream, plus the positions where the stream itself does not hold them."""
-    if arch.values_see_positions or (tangent and not positions_are_trained(arch)):
+    arch = model.arch
+    if arch.values_see_positions or not arch.has_positions or (tangent and not positions_are_trained(arch)):
         return entries
-    return each(lambda k, p: k + arch.position_variance * p, entries, pairs.position_entries())
+    return each(lambda k, p: k + p, entries, pairs.position_entries(model.positions))
 
 
-def linear_attention(arch: Architecture, m: Moments, block: int) -> Moments:
+def linear_attention(model: Model, m: Moments, block: int) -> Moments:
     r"""Linear attention: $K^1 = K \sum K V$ and, every factor of the product contributing its own gradient,
 
     $$ \Theta^1 = 4 K^1 + \Theta \sum K V + K \Big(\sum \Theta V + \sum K \Theta^V\Big), $$
@@ -40,31 +42,32 @@ def linear_attention(arch: Architecture, m: Moments, block: int) -> Moments:
 
     def contract(family: Family, first: Entries, second: Entries) -> Array:
         total = family.pairs.total(each(lambda a, b: a * b, first, second))
-        return total / family.pairs.visible_pairs() if arch.normalised else total
+        return total / family.pairs.visible_pairs() if model.arch.normalised else total
 
     def attend(family: Family, _: Sides) -> Family:
-        read = with_positions(arch, family.pairs, family.nngp)
+        read = with_positions(model, family.pairs, family.nngp)
         weight = contract(family, read, family.nngp)
         return Family(family.pairs, each(lambda k: k * weight, read), family.pairs.same(block))
 
     out = m.map(attend, None)
     if m.ntk is None:
         return out
-    read = with_positions(arch, m.cross.pairs, m.cross.nngp)
-    tangent = with_positions(arch, m.cross.pairs, m.ntk, tangent=True)
+    read = with_positions(model, m.cross.pairs, m.cross.nngp)
+    tangent = with_positions(model, m.cross.pairs, m.ntk, tangent=True)
     weight = contract(m.cross, read, m.cross.nngp)
     slope = contract(m.cross, tangent, m.cross.nngp) + contract(m.cross, read, m.ntk)
     ntk = each(lambda k1, k, theta: 4.0 * k1 + theta * weight + k * slope, out.cross.nngp, read, tangent)
     return dataclasses.replace(out, ntk=ntk)
 
 
-def tied_attention(arch: Architecture, m: Moments, block: int) -> Moments:
+def tied_attention(model: Model, m: Moments, block: int) -> Moments:
     r"""Tied queries and keys at $1/d_k$: deterministic weights $A(X) = \Phi(K(X, X))$, $K^1 = A V A'^T$.
 
     The gradient through the scores vanishes like $1/d_k$, so $\Theta^1 = 2 K^1 + A \Theta^V A'^T$.
     """
     left, right = (
-        attention_weights(arch, with_positions(arch, f.pairs, f.nngp)[0], visible_keys(arch, f.pairs.x)) for f in (m.left, m.right)
+        attention_weights(model.arch, with_positions(model, f.pairs, f.nngp)[0], visible_keys(model.arch, f.pairs.x))
+        for f in (m.left, m.right)
     )
 
     def attend(family: Family, first: Array, second: Array) -> Family:

@@ -9,52 +9,51 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array
 
-from specht.architecture import Architecture
 from specht.kernel.attention import linear_attention, tied_attention
 from specht.kernel.forms import Kind
 from specht.kernel.layers import Moments, at_readout, embedding, finish_block, kernel_of, layer_norm, readout
+from specht.kernel.model import Model
 from specht.kernel.pairs import Sequences, class_pairs, class_pairs_with_itself, position_pairs
 from specht.kernel.positions import position_gram, position_mean
 
 Bookkeeping = Literal["classes", "positions"]
 
 
-@partial(jax.jit, static_argnames=("arch", "kind", "bookkeeping", "same"))
-def closed_kernel(
-    arch: Architecture, x: Sequences, y: Sequences | None, *, kind: Kind, bookkeeping: Bookkeeping, same: bool = False
-) -> Array:
+@partial(jax.jit, static_argnames=("kind", "bookkeeping", "same"))
+def closed_kernel(model: Model, x: Sequences, y: Sequences | None, *, kind: Kind, bookkeeping: Bookkeeping, same: bool = False) -> Array:
     """The kernel of every sequence of `x` with every sequence of `y`, or of every sequence with itself (`y=None`).
 
     `same` says that y is x, so that what belongs to one batch is computed once.
     """
-    x, y = jax.tree.map(jnp.asarray, (x, y))  # without compilation they are still NumPy
+    model, x, y = jax.tree.map(jnp.asarray, (model, x, y))  # without compilation they are still NumPy
     y = x if same else y
-    return propagate(arch, embed(arch, x, y, ntk=kind == "ntk", bookkeeping=bookkeeping))
+    return propagate(model, embed(model, x, y, ntk=kind == "ntk", bookkeeping=bookkeeping))
 
 
-def embed(arch: Architecture, x: Sequences, y: Sequences | None, *, ntk: bool, bookkeeping: Bookkeeping) -> Moments:
+def embed(model: Model, x: Sequences, y: Sequences | None, *, ntk: bool, bookkeeping: Bookkeeping) -> Moments:
     """Moments of the embedded tokens of all pairs of two batches, or of each sequence with itself (`y=None`)."""
     if bookkeeping == "classes":
         mean = jnp.zeros((), dtype=jnp.float64)
-        left = class_pairs_with_itself(arch, x)
+        left = class_pairs_with_itself(model, x)
         if y is None:
-            return embedding(arch, left, left, left, mean, ntk=ntk)
-        return embedding(arch, class_pairs(arch, x, y), left, class_pairs_with_itself(arch, y), mean, ntk=ntk)
-    positions = jnp.asarray(position_gram(arch), dtype=jnp.float64)
-    mean = jnp.asarray(position_mean(arch), dtype=jnp.float64)[None, :]
-    left = position_pairs(arch, x, x, positions, outer=False)
+            return embedding(model, left, left, left, mean, ntk=ntk)
+        return embedding(model, class_pairs(model, x, y), left, class_pairs_with_itself(model, y), mean, ntk=ntk)
+    positions = jnp.asarray(position_gram(model.arch), dtype=jnp.float64)
+    mean = jnp.asarray(position_mean(model.arch), dtype=jnp.float64)[None, :]
+    left = position_pairs(model, x, x, positions, outer=False)
     if y is None:
-        return embedding(arch, left, left, left, mean, ntk=ntk)
-    cross = position_pairs(arch, x, y, positions, outer=True)
-    return embedding(arch, cross, left, position_pairs(arch, y, y, positions, outer=False), mean, ntk=ntk)
+        return embedding(model, left, left, left, mean, ntk=ntk)
+    cross = position_pairs(model, x, y, positions, outer=True)
+    return embedding(model, cross, left, position_pairs(model, y, y, positions, outer=False), mean, ntk=ntk)
 
 
-def propagate(arch: Architecture, stream: Moments) -> Array:
+def propagate(model: Model, stream: Moments) -> Array:
     """The kernel, given the moments of the embedded tokens."""
+    arch = model.arch
     attend = tied_attention if arch.scaling == "tied" else linear_attention
     for block in range(arch.depth):
-        attended = attend(arch, layer_norm(stream) if arch.norm == "pre" else stream, block)
+        attended = attend(model, layer_norm(stream) if arch.norm == "pre" else stream, block)
         if block == arch.depth - 1 and arch.readout != "mean":
             stream, attended = at_readout(stream), at_readout(attended)
-        stream = finish_block(arch, stream, attended)
-    return kernel_of(readout(arch, stream))
+        stream = finish_block(model, stream, attended)
+    return kernel_of(readout(model, stream))

@@ -4,7 +4,8 @@ For $(u, v) \sim N(0, \begin{pmatrix} q_x & k \\ k & q_y \end{pmatrix})$ the dua
 
 $$ F(k) = E[\phi(u) \phi(v)], \qquad \dot F(k) = E[\phi'(u) \phi'(v)] = \partial F / \partial k . $$
 
-The neural tangent kernel needs the slope, and layer norm after an activation needs the mean $E[\phi(u)]$.
+The neural tangent kernel needs the slope, and layer norm after an activation needs the mean $E[\phi(u)]$. Activations without a closed
+form here or in their registration go through `quadrature`.
 """
 
 from __future__ import annotations
@@ -12,11 +13,13 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
+import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
-from specht.architecture import Activation
+from specht.activations import activation
 from specht.kernel.angles import angle_of_gap, arcsine
+from specht.kernel.quadrature import quadrature_dual, quadrature_mean
 
 
 class Dual(NamedTuple):
@@ -27,7 +30,7 @@ class Dual(NamedTuple):
 
 
 def dual(
-    activation: Activation,
+    name: str,
     k: Float[Array, "..."],
     q_x: Float[Array, "..."],
     q_y: Float[Array, "..."],
@@ -38,7 +41,10 @@ def dual(
     `same` marks pairs that are one and the same variable. There the correlation is 1 by structure; computed from rounded
     covariances it would miss 1 by 1e-16, and the ReLU slope, whose derivative diverges at 1, by 1e-8.
     """
-    match activation:
+    phi = activation(name)
+    if phi.dual is not None:
+        return Dual(*phi.dual(k, q_x, q_y))
+    match name:
         case "linear":
             return Dual(k, jnp.ones_like(k))
         case "erf":
@@ -47,17 +53,32 @@ def dual(
             return _relu(k, q_x, q_y, same)
         case "gelu":
             return _gelu(k, q_x, q_y)
+        case "sine":
+            return _sine(k, q_x, q_y)
+        case _:
+            return Dual(*quadrature_dual(phi.phi, k, q_x, q_y))
 
 
-def activation_mean(activation: Activation, q: Float[Array, "..."]) -> Float[Array, "..."]:
+def activation_mean(name: str, q: Float[Array, "..."]) -> Float[Array, "..."]:
     r"""$E[\phi(u)]$ for $u \sim N(0, q)$: zero for odd activations, $\sqrt{q/2\pi}$ for ReLU, $q/\sqrt{2\pi(1+q)}$ for GELU."""
-    match activation:
-        case "linear" | "erf":
+    phi = activation(name)
+    if phi.mean is not None:
+        return phi.mean(q)
+    match name:
+        case "linear" | "erf" | "tanh" | "sine":
             return jnp.zeros_like(q)
         case "relu":
-            return jnp.sqrt(q / (2.0 * math.pi))
+            return root(q / (2.0 * math.pi))
         case "gelu":
             return q / jnp.sqrt(2.0 * math.pi * (1.0 + q))
+        case _:
+            return quadrature_mean(phi.phi, q)
+
+
+def root(square: Float[Array, "..."]) -> Float[Array, "..."]:
+    """The square root, with derivative zero at zero, where the true one is infinite and would make NaN of whatever it meets."""
+    positive = square > 0.0
+    return jnp.where(positive, jnp.sqrt(jnp.where(positive, square, 1.0)), 0.0)
 
 
 def _erf(k, q_x, q_y) -> Dual:
@@ -72,13 +93,37 @@ def _relu(k, q_x, q_y, same) -> Dual:
 
     $$ F = \frac{\sqrt{q_x q_y}}{2\pi} (\sin\vartheta + (\pi - \vartheta) \cos\vartheta), \qquad \dot F = \frac{\pi - \vartheta}{2\pi} . $$
     """
-    scale = jnp.sqrt(q_x * q_y)
+    slope = (math.pi - angle_of_gap(_gap(k, q_x, q_y, same))) / (2.0 * math.pi)
+    return Dual(_relu_value(k, q_x, q_y, jnp.asarray(same)), slope)
+
+
+def _gap(k, q_x, q_y, same) -> Array:
+    """1 - correlation; zero where the two are one variable."""
+    scale = root(q_x * q_y)
     rho = jnp.where(scale > 0.0, k / jnp.where(scale > 0.0, scale, 1.0), 0.0)
-    gap = jnp.where(same, 0.0, jnp.clip(1.0 - rho, 0.0, 2.0))
-    angle = angle_of_gap(gap)
-    slope = (math.pi - angle) / (2.0 * math.pi)
-    sine = jnp.sqrt(gap * (2.0 - gap))
-    return Dual(scale * (sine / (2.0 * math.pi) + slope * (1.0 - gap)), slope)
+    return jnp.where(same, 0.0, jnp.clip(1.0 - rho, 0.0, 2.0))
+
+
+@jax.custom_jvp
+def _relu_value(k, q_x, q_y, same) -> Array:
+    gap = _gap(k, q_x, q_y, same)
+    slope = (math.pi - angle_of_gap(gap)) / (2.0 * math.pi)
+    return jnp.sqrt(q_x * q_y) * (jnp.sqrt(gap * (2.0 - gap)) / (2.0 * math.pi) + slope * (1.0 - gap))
+
+
+@_relu_value.defjvp
+def _relu_change(primals, tangents):
+    r"""$\partial_k F = \dot F$ and $\partial_{q_x} F = \frac{\sin\vartheta}{4\pi} \sqrt{q_y/q_x}$: smooth, where the parts of F are not."""
+    k, q_x, q_y, same = primals
+    change, change_x, change_y, _ = tangents
+    gap = _gap(k, q_x, q_y, same)
+    slope = (math.pi - angle_of_gap(gap)) / (2.0 * math.pi)
+    quarter = root(gap * (2.0 - gap)) / (4.0 * math.pi)
+    ratio = root(jnp.where(q_x > 0.0, q_y / jnp.where(q_x > 0.0, q_x, 1.0), 0.0))
+    inverse = jnp.where(ratio > 0.0, 1.0 / jnp.where(ratio > 0.0, ratio, 1.0), 0.0)
+    # one variable: k, q_x and q_y move together, and only their common change counts
+    along = jnp.where(same, 0.25 * (change_x + change_y), slope * change + quarter * (ratio * change_x + inverse * change_y))
+    return _relu_value(k, q_x, q_y, same), along
 
 
 def _gelu(k, q_x, q_y) -> Dual:
@@ -88,10 +133,16 @@ def _gelu(k, q_x, q_y) -> Dual:
     $$ F = k\Big(\frac14 + \frac1{2\pi}\arcsin\frac{k}{\sqrt A}\Big) + \frac{N}{2\pi\sqrt D}, \qquad \dot F = \partial_k F. $$
     """
     product = (1.0 + q_x) * (1.0 + q_y)
-    root = jnp.sqrt(product - k * k)
+    distance = jnp.sqrt(product - k * k)
     curvature = 1.0 / (1.0 + q_x) + 1.0 / (1.0 + q_y) - 1.0
     numerator = q_x * q_y + curvature * k * k
     both_positive = 0.25 + arcsine(k / jnp.sqrt(product)) / (2.0 * math.pi)
-    value = k * both_positive + numerator / (2.0 * math.pi * root)
-    slope = both_positive + k * (1.0 + 2.0 * curvature + numerator / (root * root)) / (2.0 * math.pi * root)
+    value = k * both_positive + numerator / (2.0 * math.pi * distance)
+    slope = both_positive + k * (1.0 + 2.0 * curvature + numerator / (distance * distance)) / (2.0 * math.pi * distance)
     return Dual(value, slope)
+
+
+def _sine(k, q_x, q_y) -> Dual:
+    r"""$F = e^{-(q_x + q_y)/2} \sinh k$, $\dot F = e^{-(q_x + q_y)/2} \cosh k$, written so that large variances do not overflow."""
+    up, down = jnp.exp(k - (q_x + q_y) / 2.0), jnp.exp(-k - (q_x + q_y) / 2.0)
+    return Dual((up - down) / 2.0, (up + down) / 2.0)

@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import Literal
 
 from specht.architecture import Architecture
-from specht.errors import NoLimitError
+from specht.errors import InputError, NoLimitError
 
 Kind = Literal["nngp", "ntk"]
-Form = Literal["classes", "positions", "tied", "heads", "joint"]
+Form = Literal["classes", "weighted", "positions", "tied", "heads", "joint"]
 
 FORMS: dict[Form, str] = {
     "classes": "closed, four classes of position pairs",
+    "weighted": "closed, weighted counts",
     "positions": "closed, position by position",
     "tied": "closed, one deterministic head",
     "heads": "sampled heads as random features",
@@ -25,17 +26,26 @@ MAX_POSITIONS = 2048
 """Largest (sequences x columns) that the form "joint" propagates."""
 
 
-def choose_form(arch: Architecture, kind: Kind) -> Form:
-    """The cheapest form that the architecture's kernel has, or a `NoLimitError` that says why there is none."""
+def choose_form(arch: Architecture, kind: Kind, *, of_each: bool = False) -> Form:
+    """The cheapest form that the architecture's kernel has, or a `NoLimitError` that says why there is none.
+
+    `of_each` says that single tokens or positions have variances of their own, which four classes of position pairs cannot tell apart.
+    """
     refuse_without_limit(arch)
     fixed_positions = arch.positions == "sinusoidal"
     one_query = arch.depth == 1 and arch.readout != "mean"  # the last column sees everything, causal or not
     explicit = one_query and not (fixed_positions and (kind == "ntk" or arch.norm == "pre"))
+    # behind attention everything is linear, so the average over columns may be taken first
+    averages = arch.depth == 1 and arch.readout == "mean" and arch.activation == "linear" and arch.norm == "none" and not fixed_positions
     if arch.scaling == "tied":
-        return "tied" if explicit else "positions"
+        return "tied" if explicit or averages else "positions"
     if arch.attention == "softmax":
         return "heads" if explicit else "joint"
-    return "positions" if fixed_positions or (arch.causal and not one_query) else "classes"
+    if fixed_positions or (arch.causal and not one_query):
+        return "positions"
+    if of_each:
+        return "weighted" if one_query or averages else "positions"
+    return "classes"
 
 
 def why_no_features(arch: Architecture) -> str | None:
@@ -45,6 +55,16 @@ def why_no_features(arch: Architecture) -> str | None:
     if choose_form(arch, "nngp") == "joint":
         return "heads of softmax attention at all positions are drawn for one batch jointly; readout 'last' has them"
     return None
+
+
+def refuse_many_positions(arch: Architecture, sequences: int) -> None:
+    """Raise where heads would have to be drawn for too many positions together."""
+    if sequences * arch.columns > MAX_POSITIONS:
+        raise InputError(
+            f"Softmax attention of this architecture is sampled for all sequences together, up to {MAX_POSITIONS} positions, and "
+            f"{sequences} sequences of {arch.columns} columns have {sequences * arch.columns}: give at most "
+            f"{MAX_POSITIONS // arch.columns} of them, or use one block with readout 'last', scaling='tied', or linear attention."
+        )
 
 
 def refuse_without_limit(arch: Architecture) -> None:

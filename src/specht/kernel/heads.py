@@ -21,10 +21,11 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array
+from jaxtyping import Array, Float
 
-from specht.architecture import Architecture
 from specht.kernel.attention import attention_weights, masked_softmax, visible_keys
+from specht.kernel.dual import root
+from specht.kernel.model import Model
 from specht.kernel.pairs import Sequences
 from specht.kernel.positions import position_gram
 
@@ -36,33 +37,53 @@ HEADS_STEP = GROUPS * CHUNK
 """Numbers of heads are multiples of this."""
 
 
-class Reading(NamedTuple):
-    """Coefficients of the covariance that queries and keys (and values) read: token part and position part."""
+def whole_groups(heads: int) -> int:
+    """The next number of heads that can be drawn."""
+    return math.ceil(heads / HEADS_STEP) * HEADS_STEP
 
-    token: float
-    position: float
-    value_position: float
+
+class Reading(NamedTuple):
+    """How strongly the columns of a batch enter scores and values."""
+
+    token: Float[Array, " symbols"]
+    """Deviation of each token's embedding."""
+    position: Float[Array, " columns"]
+    """Deviation of each column's positional encoding."""
+    inverse: Float[Array, "n columns"] | None
+    """What a norm before attention multiplies the stream by; None without one."""
     factor: np.ndarray | None
     """ell with P = ell ell^T, shape (columns, columns); None for the identity."""
     at_readout: float
     """P at the readout column."""
+    has_positions: bool
+    in_stream: bool
+    """Whether positions are part of the stream, so that the norm divides them and values see them."""
 
     def correlate(self, field: Array, axis: int) -> Array:
         """ell applied along the axis of positions: gives an independent field the covariance P (ell is symmetric)."""
         return field if self.factor is None else jnp.moveaxis(jnp.moveaxis(field, axis, -1) @ jnp.asarray(self.factor), -1, axis)
 
+    def normed(self, tokens: Array, positions: Array, at: slice = slice(None)) -> tuple[Array, Array]:
+        """What the norm makes of the token part and of the position part, (n, ..., columns), at some of the columns."""
+        if self.inverse is None:
+            return tokens, positions
+        inverse = self.inverse[:, at].reshape(len(self.inverse), *[1] * (tokens.ndim - 2), -1)
+        return tokens * inverse, positions * inverse if self.in_stream else positions
 
-def reading(arch: Architecture) -> Reading:
-    """What the first block reads; a norm before it divides by the variance of the stream, the same at every position."""
+
+def reading(model: Model, x: Sequences) -> Reading:
+    """What the first block reads of a batch."""
+    arch, inverse, factor = model.arch, None, None
+    in_stream = arch.has_positions and arch.values_see_positions
+    if arch.norm == "pre":
+        variance = model.by_token[x.symbols] + (model.by_position[None, :] if in_stream else 0.0)
+        inverse = jnp.where(variance > 0.0, 1.0 / root(jnp.where(variance > 0.0, variance, 1.0)), 0.0)
     gram = position_gram(arch)
-    in_stream = arch.position_variance if arch.values_see_positions else 0.0
-    variance = arch.token_variance + in_stream if arch.norm == "pre" else 1.0
-    position = in_stream / variance if arch.values_see_positions else arch.position_variance
-    factor = None
     if arch.positions == "sinusoidal":
         eigenvalues, vectors = np.linalg.eigh(gram)  # singular to rounding, so no Cholesky; the symmetric root does not depend on signs
         factor = (vectors * np.sqrt(np.maximum(eigenvalues, 0.0))) @ vectors.T
-    return Reading(arch.token_variance / variance, position, in_stream / variance, factor, float(gram[-1, -1]))
+    token, position = root(model.by_token), root(model.by_position)
+    return Reading(token, position, inverse, factor, float(gram[-1, -1]), arch.has_positions, in_stream)
 
 
 class HeadFeatures(NamedTuple):
@@ -74,49 +95,68 @@ class HeadFeatures(NamedTuple):
     """The same for the change of the weights when the scores move at random."""
 
 
-def head_features(arch: Architecture, read: Reading, x: Sequences, key: Array, *, ntk: bool) -> HeadFeatures:
+def head_features(model: Model, read: Reading, x: Sequences, key: Array, *, ntk: bool) -> HeadFeatures:
     """Random features of `CHUNK` heads for a batch."""
-    columns, symbols = x.symbols.shape[1], arch.symbols
+    columns, symbols = x.symbols.shape[1], model.arch.symbols
     key_tables, key_field = jax.random.split(key)
-    last = x.symbols[:, -1]
-    t, p = read.token, read.position
     # one draw for all four tables: every call of the generator is compiled anew
     draws = jax.random.normal(key_tables, ((symbols + 1) * (symbols + columns), CHUNK), dtype=jnp.float64)
-    by_row = draws.reshape(symbols + 1, symbols + columns, CHUNK)
-    table_a, table_c = by_row[:-1, :symbols], by_row[-1, :symbols]  # readout symbol, key symbol, head
-    table_b, table_d = read.correlate(by_row[:-1, symbols:], axis=1), read.correlate(by_row[-1, symbols:], axis=0)
-    root = math.sqrt(read.at_readout)
-    by_symbol = (t * table_a + math.sqrt(t * p) * root * table_c[None])[last]  # (n, symbols, head)
-    by_position = (math.sqrt(t * p) * table_b + p * root * table_d[None])[last]  # (n, columns, head)
     hot = x.one_hot(symbols, jnp.float64)
-    scores = jnp.einsum("nbv,nvh->nhb", hot, by_symbol) + by_position.transpose(0, 2, 1)
+    by_symbol, by_position = _scores_by_key(read, x, draws.reshape(symbols + 1, symbols + columns, CHUNK))
+    scores = _sum(read, *read.normed(jnp.einsum("nbv,nvh->nhb", hot, by_symbol), by_position.transpose(0, 2, 1)))
     weights = masked_softmax(scores, x.visible[:, None, :])  # (n, head, columns)
     features = _spread(read, hot, weights)
     if not ntk:
         return HeadFeatures(features, features)
     signs = jax.random.rademacher(key_field, (symbols + columns, CHUNK), dtype=jnp.float64)
-    field = math.sqrt(t) * jnp.einsum("nbv,vh->nhb", hot, signs[:symbols]) + math.sqrt(p) * read.correlate(signs[symbols:], axis=0).T[None]
+    along = (read.position[:, None] * read.correlate(signs[symbols:], axis=0)).T[None]
+    field = _sum(read, *read.normed(jnp.einsum("nbv,vh->nhb", hot, read.token[:, None] * signs[:symbols]), along))
     moved = weights * (field - jnp.sum(weights * field, axis=-1, keepdims=True))
     return HeadFeatures(features, _spread(read, hot, moved))
 
 
+def _scores_by_key(read: Reading, x: Sequences, draws: Array) -> tuple[Array, Array]:
+    """The score of the readout query with each token (n, symbols, head) and each column (n, columns, head), before norms of keys."""
+    symbols, last = len(read.token), x.symbols[:, -1]
+    tokens, positions = read.token[None, :, None], read.position[None, :, None]
+    table_a, table_c = tokens * draws[:-1, :symbols], tokens * draws[-1:, :symbols]  # readout symbol, key symbol, head
+    table_b, table_d = (positions * read.correlate(part[:, symbols:], axis=1) for part in (draws[:-1], draws[-1:]))
+    from_position = read.at_readout**0.5 * read.position[-1] if read.has_positions else jnp.zeros_like(read.position[-1])
+    if read.inverse is None:
+        own = read.token[:, None, None]
+        return (own * table_a + from_position * table_c)[last], (own * table_b + from_position * table_d)[last]
+    own = (read.token[last] * read.inverse[:, -1])[:, None, None]
+    from_position = from_position * (read.inverse[:, -1, None, None] if read.in_stream else jnp.ones((1, 1, 1)))
+    return own * table_a[last] + from_position * table_c, own * table_b[last] + from_position * table_d
+
+
+def _sum(read: Reading, tokens: Array, positions: Array) -> Array:
+    return tokens + positions if read.has_positions else tokens
+
+
 def _spread(read: Reading, hot: Array, weights: Array) -> Array:
     """Features of weights (n, head, columns): their inner product is sum_bd w_b w'_d V_bd for the covariance V that values read."""
-    by_token = math.sqrt(read.token) * jnp.einsum("nbv,nhb->nhv", hot, weights)
-    if read.value_position == 0.0:
+    weights, by_position = read.normed(weights, weights)
+    by_token = read.token[None, None, :] * jnp.einsum("nbv,nhb->nhv", hot, weights)
+    if not read.in_stream:
         return by_token.reshape(len(hot), -1)
-    by_position = math.sqrt(read.value_position) * read.correlate(weights, axis=2)
+    by_position = read.correlate(read.position[None, None, :] * by_position, axis=2)
     return jnp.concatenate([by_token, by_position], axis=2).reshape(len(hot), -1)
 
 
-def tied_features(arch: Architecture, read: Reading, x: Sequences) -> Array:
+def tied_features(model: Model, read: Reading, x: Sequences) -> Array:
     """Features of tied attention at 1/d: the scores are the covariance itself, so one deterministic head is all there is.
 
     What follows it is linear under mean readout, so the weights of all queries are averaged first.
     """
+    arch = model.arch
     queries = slice(None) if arch.readout == "mean" else slice(-1, None)
     same_token = x.symbols[:, queries, None] == x.symbols[:, None, :]
-    scores = read.token * same_token.astype(jnp.float64) + read.position * jnp.asarray(position_gram(arch)[queries])[None]
+    tokens = jnp.where(same_token, model.by_token[x.symbols][:, None, :], 0.0)
+    positions = (read.position[:, None] * read.position[None, :] * jnp.asarray(position_gram(arch)))[None, queries]
+    tokens, positions = read.normed(tokens, positions)  # as keys
+    by_query = read.normed(tokens.transpose(0, 2, 1), positions.transpose(0, 2, 1), queries)
+    scores = _sum(read, *(part.transpose(0, 2, 1) for part in by_query))
     weights = attention_weights(arch, scores, visible_keys(arch, x)[:, queries])
     real = x.visible[:, queries].astype(jnp.float64)
     pooled = jnp.einsum("na,nab->nb", real / jnp.sum(real, axis=1, keepdims=True), weights)

@@ -16,27 +16,28 @@ import itertools
 import math
 from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float
 
-from specht.architecture import Architecture
 from specht.kernel.attention import apply_weights, masked_softmax, visible_keys, with_positions
 from specht.kernel.closed import embed
+from specht.kernel.echelon import BLOCK, echelon_factor
 from specht.kernel.forms import Kind
 from specht.kernel.heads import GROUPS
 from specht.kernel.layers import Family, Moments, at_readout, finish_block, kernel_of, layer_norm, readout
+from specht.kernel.model import Model
 from specht.kernel.pairs import Sequences
 
-_RANK_TOLERANCE = 1e-10
-_RANK_STEP = 64
-"""Factors are filled up with zero columns to multiples of this: few shapes, few compilations."""
+Inputs = tuple[Array, Array | None, Array, Array | None, Array]
+"""What attention takes: factors of what queries and keys read, covariances that values read, and which keys each query sees."""
 
 
 def joint_gram(
-    arch: Architecture, x: Sequences, *, seed: int, heads: int, kind: Kind, progress: Callable[[int, int], None] | None = None
+    model: Model, x: Sequences, *, seed: int, heads: int, kind: Kind, progress: Callable[[int, int], None] | None = None
 ) -> tuple[Float[np.ndarray, "n n"], Float[np.ndarray, "n n"]]:
     """Kernel of all pairs of one batch from `heads` heads a block, and its standard error.
 
@@ -44,70 +45,90 @@ def joint_gram(
     therefore comes from one propagation with all heads, whose bias is a fraction O(1/sqrt(heads)) of its error, and the error from the
     scatter of `GROUPS` further, independent propagations that share as many heads between them.
     """
-    share, first = heads // GROUPS, _embedded(arch, x, kind)
+    first = _embedded(model, x, kind)
     ticks = itertools.count(1)
 
     def tick() -> None:
         if progress is not None:
-            progress(next(ticks), 2 * GROUPS * arch.depth)
+            progress(next(ticks), 2 * GROUPS * model.arch.depth)
 
     def propagate(draw: int, batches: int) -> np.ndarray:
-        key = jax.random.fold_in(jax.random.key(seed), draw)
-        value = np.asarray(_propagate(arch, first, key, batches, jnp.asarray(share), tick))
+        value = np.asarray(_propagate(model, first, _draw(seed, draw), batches, jnp.asarray(heads // GROUPS), tick))
         return (value + value.T) / 2.0  # products need not round (i, j) and (j, i) alike
 
     spread = np.std([propagate(group, batches=1) for group in range(GROUPS)], axis=0, ddof=1)
     return propagate(GROUPS, batches=GROUPS), spread / math.sqrt(GROUPS)
 
 
-@partial(jax.jit, static_argnames=("arch", "kind"))
-def _embedded(arch: Architecture, x: Sequences, kind: Kind) -> tuple[Moments, Array]:
+def joint_kernel(model: Model, x: Sequences, *, seed: int, heads: int, kind: Kind) -> Array:
+    """The same kernel in one differentiable piece, without its error."""
+    value = _propagate(model, _embedded(model, x, kind), _draw(seed, GROUPS), GROUPS, heads // GROUPS)
+    return (value + value.T) / 2.0
+
+
+def _draw(seed: int, number: int) -> Array:
+    return jax.random.fold_in(jax.random.key(seed), number)
+
+
+@partial(jax.jit, static_argnames="kind")
+def _embedded(model: Model, x: Sequences, kind: Kind) -> tuple[Moments, Array]:
     """The stream before the first block, and which keys each query sees."""
-    return embed(arch, x, x, ntk=kind == "ntk", bookkeeping="positions"), visible_keys(arch, x)
+    model, x = jax.tree.map(jnp.asarray, (model, x))
+    return embed(model, x, x, ntk=kind == "ntk", bookkeeping="positions"), visible_keys(model.arch, x)
 
 
 def _propagate(
-    arch: Architecture, embedded: tuple[Moments, Array], key: Array, batches: int, heads: Array, tick: Callable[[], None]
+    model: Model, embedded: tuple[Moments, Array], key: Array, batches: int, heads: Array | int, tick: Callable[[], None] | None = None
 ) -> Array:
-    """The kernel when every block averages over `batches` times `heads` heads."""
+    """The kernel when every block averages over `batches` times `heads` heads; with a tick batch by batch, otherwise in one piece."""
     stream, visible = embedded
-    for block in range(arch.depth):
-        inputs, total = _attention_inputs(arch, stream), None
-        for batch in range(batches):
-            average = _average(*inputs, visible, jax.random.fold_in(jax.random.fold_in(key, block), batch), heads)
-            total = jax.block_until_ready(average if total is None else jax.tree.map(jnp.add, total, average))
-            tick()
-        attended, ntk = jax.tree.map(lambda part: part / batches, total)
-        stream = _finish(arch, stream, attended, ntk, block)
+    for block in range(model.arch.depth):
+        inputs, of_block = (*_attention_inputs(model, stream), visible), jax.random.fold_in(key, block)
+        if tick is None:
+            attended, ntk = _average(inputs, partial(_key_of_head, of_block, heads), batches * heads)
+        else:
+            total = None
+            for batch in range(batches):
+                average = jax.block_until_ready(_batch_average(inputs, jax.random.fold_in(of_block, batch), heads))
+                total = average if total is None else jax.tree.map(jnp.add, total, average)
+                tick()
+            attended, ntk = jax.tree.map(lambda part: part / batches, total)
+        stream = _finish(model, stream, attended, ntk, block)
     return kernel_of(stream)
 
 
-def _attention_inputs(arch: Architecture, stream: Moments) -> tuple[Array, Array | None, Array, Array | None]:
+def _key_of_head(key: Array, heads: int, number: Array) -> Array:
+    """The key of a head when heads of all batches are numbered in one row."""
+    return jax.random.fold_in(jax.random.fold_in(key, number // heads), number % heads)
+
+
+def _attention_inputs(model: Model, stream: Moments) -> tuple[Array, Array | None, Array, Array | None]:
     """Factors of what queries and keys read (and of its tangent kernel), covariance that values read (and its tangent kernel)."""
-    read, tangent, value, tangent_value = _covariances(arch, stream)
+    read, tangent, value, tangent_value = _covariances(model, stream)
     shape = value.shape  # (n, columns, n, columns)
 
     def factor(covariance: Array) -> Array:
         rows = shape[0] * shape[1]
-        return jnp.asarray(echelon_factor(np.asarray(covariance).reshape(rows, rows)).reshape(*shape[:2], -1))
+        return echelon_factor(covariance.reshape(rows, rows)).reshape(*shape[:2], -1)
 
     return factor(read), None if tangent is None else factor(tangent), value, tangent_value
 
 
-@partial(jax.jit, static_argnames=("arch",))
-def _covariances(arch: Architecture, stream: Moments) -> tuple[Array, Array | None, Array, Array | None]:
-    m = layer_norm(stream) if arch.norm == "pre" else stream
+@jax.jit
+def _covariances(model: Model, stream: Moments) -> tuple[Array, Array | None, Array, Array | None]:
+    m = layer_norm(stream) if model.arch.norm == "pre" else stream
     pairs, rows = m.cross.pairs, m.cross.pairs.x.symbols.shape
     full = partial(jnp.broadcast_to, shape=(*rows, *rows))
-    read, value = full(with_positions(arch, pairs, m.cross.nngp)[0]), full(m.cross.nngp[0])
+    read, value = full(with_positions(model, pairs, m.cross.nngp)[0]), full(m.cross.nngp[0])
     if m.ntk is None:
         return read, None, value, None
-    return read, full(with_positions(arch, pairs, m.ntk, tangent=True)[0]), value, full(m.ntk[0])
+    return read, full(with_positions(model, pairs, m.ntk, tangent=True)[0]), value, full(m.ntk[0])
 
 
-@partial(jax.jit, static_argnames=("arch", "block"))
-def _finish(arch: Architecture, stream: Moments, attended: Array, ntk: Array | None, block: int) -> Moments:
+@partial(jax.jit, static_argnames="block")
+def _finish(model: Model, stream: Moments, attended: Array, ntk: Array | None, block: int) -> Moments:
     """The block after its attention, and the readout after the last block."""
+    model = jax.tree.map(jnp.asarray, model)
     own = (jnp.einsum("nanb->nab", attended),)
 
     def attended_family(family: Family, nngp: tuple[Array]) -> Family:
@@ -116,76 +137,70 @@ def _finish(arch: Architecture, stream: Moments, attended: Array, ntk: Array | N
     cross, left, right = (attended_family(f, k) for f, k in ((stream.cross, (attended,)), (stream.left, own), (stream.right, own)))
     zeros = jnp.zeros_like(stream.means[0]), jnp.zeros_like(stream.means[1])
     out = Moments(cross, left, right, None if ntk is None else (ntk,), zeros)
-    last = block == arch.depth - 1
-    if last and arch.readout != "mean":
+    last = block == model.arch.depth - 1
+    if last and model.arch.readout != "mean":
         stream, out = at_readout(stream), at_readout(out)
-    stream = finish_block(arch, stream, out)
-    return readout(arch, stream) if last else stream
+    stream = finish_block(model, stream, out)
+    return readout(model, stream) if last else stream
 
 
-def _average(read, tangent, value, tangent_value, visible: Array, key: Array, heads: Array) -> tuple[Array, Array | None]:
+@jax.jit
+def _batch_average(inputs: Inputs, key: Array, heads: Array) -> tuple[Array, Array | None]:
+    return _average(inputs, partial(jax.random.fold_in, key), heads)
+
+
+def _average(inputs: Inputs, key_of: Callable[[Array], Array], heads: Array | int) -> tuple[Array, Array | None]:
     """Attended covariance, and attended tangent kernel where it is wanted, of `heads` drawn heads."""
-    if tangent is None:
-        return _average_nngp(read, value, visible, key, heads), None
-    attended, inputs = _average_ntk(read, tangent, value, tangent_value, visible, key, heads)
-    return attended, 2.0 * attended + inputs
+    read, tangent, value, tangent_value, visible = inputs
+    if tangent is None or tangent_value is None:
+        return _mean_over_heads(lambda head: _nngp_of_head(read, value, visible, key_of(head)), heads, jnp.zeros_like(value)), None
+
+    def one_head(head: Array) -> tuple[Array, Array]:
+        return _ntk_of_head(read, tangent, value, tangent_value, visible, key_of(head))
+
+    attended, through = _mean_over_heads(one_head, heads, (jnp.zeros_like(value), jnp.zeros_like(value)))
+    return attended, 2.0 * attended + through
 
 
-@jax.jit
-def _average_nngp(read: Array, value: Array, visible: Bool[Array, "n columns columns"], key: Array, heads: Array) -> Array:
-    def add_head(head, total):
-        weights = masked_softmax(_bilinear(jax.random.fold_in(key, head), read, read), visible)
-        return total + apply_weights(weights, value, weights)
-
-    return jax.lax.fori_loop(0, heads, add_head, jnp.zeros_like(value)) / heads.astype(jnp.float64)
+def _nngp_of_head(read: Array, value: Array, visible: Bool[Array, "n columns columns"], key: Array) -> Array:
+    weights = masked_softmax(_bilinear(key, read, read), visible)
+    return apply_weights(weights, value, weights)
 
 
-@jax.jit
-def _average_ntk(
-    read, tangent, value, tangent_value, visible: Bool[Array, "n columns columns"], key: Array, heads: Array
-) -> tuple[Array, Array]:
+def _ntk_of_head(read, tangent, value, tangent_value, visible: Bool[Array, "n columns columns"], key: Array) -> tuple[Array, Array]:
     """A V A^T, and A Theta A^T plus the path through the scores."""
+    keys = jax.random.split(key, 4)
+    weights = masked_softmax(_bilinear(keys[0], read, read), visible)
+    field = jnp.sqrt(2.0) * _bilinear(keys[1], read, read) + _bilinear(keys[2], tangent, read) + _bilinear(keys[3], read, tangent)
+    moved = weights * (field - jnp.sum(weights * field, axis=-1, keepdims=True))
+    through = apply_weights(weights, tangent_value, weights) + apply_weights(moved, value, moved)
+    return apply_weights(weights, value, weights), through
 
-    def add_head(head, totals):
-        keys = jax.random.split(jax.random.fold_in(key, head), 4)
-        weights = masked_softmax(_bilinear(keys[0], read, read), visible)
-        field = jnp.sqrt(2.0) * _bilinear(keys[1], read, read) + _bilinear(keys[2], tangent, read) + _bilinear(keys[3], read, tangent)
-        moved = weights * (field - jnp.sum(weights * field, axis=-1, keepdims=True))
-        through = apply_weights(weights, tangent_value, weights) + apply_weights(moved, value, moved)
-        return totals[0] + apply_weights(weights, value, weights), totals[1] + through
 
-    zeros = jnp.zeros_like(value)
-    first, second = jax.lax.fori_loop(0, heads, add_head, (zeros, zeros))
-    return first / heads.astype(jnp.float64), second / heads.astype(jnp.float64)
+def _mean_over_heads(one_head: Callable[[Array], Any], heads: Array | int, zeros: Any) -> Any:
+    """Average over heads: a loop of any length where their number is traced, one with a derivative where it is known."""
+
+    def add(total, head):
+        return jax.tree.map(jnp.add, total, one_head(head)), None
+
+    if isinstance(heads, int):
+        total, _ = jax.lax.scan(jax.checkpoint(add), zeros, jnp.arange(heads))
+        return jax.tree.map(lambda part: part / heads, total)
+    total = jax.lax.fori_loop(0, heads, lambda head, total: add(total, head)[0], zeros)
+    return jax.tree.map(lambda part: part / heads.astype(jnp.float64), total)
 
 
 def _bilinear(key: Array, left: Array, right: Array) -> Array:
     """phi_a^T M psi_b inside every sequence for one normal matrix M: (n, columns, columns)."""
-    matrix = jax.random.normal(key, (left.shape[2], right.shape[2]), dtype=jnp.float64)
+    matrix = _normal_matrix(key, left.shape[2], right.shape[2])
     return jnp.einsum("nad,nbd->nab", jnp.einsum("nac,cd->nad", left, matrix), right)
 
 
-def echelon_factor(covariance: Float[np.ndarray, "rows rows"]) -> Float[np.ndarray, "rows rank"]:
-    r"""$\varphi$ with $K = \varphi\varphi^T$, one column for each row that is not a combination of earlier ones.
-
-    A Cholesky factorisation in the given order that skips dependent rows: unlike eigenvectors or pivoting, it does not depend on how
-    ties round.
-    """
-    rows = len(covariance)
-    buffer = np.zeros((rows, min(rows, 64)))
-    residual = np.diag(covariance).copy()
-    threshold = _RANK_TOLERANCE * max(float(residual.max(initial=0.0)), 1e-300)
-    rank = 0
-    for row in range(rows):
-        if residual[row] <= threshold:
-            continue
-        if rank == buffer.shape[1]:
-            buffer = np.concatenate([buffer, np.zeros_like(buffer)], axis=1)[:, :rows]
-        factor = buffer[:, :rank]
-        column = (covariance[:, row] - factor @ factor[row]) / np.sqrt(residual[row])
-        column[:row] = 0.0  # rows already explained
-        buffer[:, rank] = column
-        residual = residual - column**2
-        rank += 1
-    padded = math.ceil(rank / _RANK_STEP) * _RANK_STEP
-    return np.pad(buffer[:, :rank], ((0, 0), (0, padded - rank)))
+def _normal_matrix(key: Array, rows: int, columns: int) -> Array:
+    """Normal numbers block by block, so that factors with more columns of zeros give the same scores."""
+    down, across = rows // BLOCK, columns // BLOCK
+    keys = [key if i == j == 0 else jax.random.fold_in(key, 1024 * i + j) for i in range(down) for j in range(across)]
+    if len(keys) == 1:
+        return jax.random.normal(key, (BLOCK, BLOCK), dtype=jnp.float64)
+    blocks = jax.vmap(lambda one: jax.random.normal(one, (BLOCK, BLOCK), dtype=jnp.float64))(jnp.stack(keys))
+    return blocks.reshape(down, across, BLOCK, BLOCK).transpose(0, 2, 1, 3).reshape(rows, columns)

@@ -1,10 +1,8 @@
-"""Architecture -> Kernel: the object that evaluates the covariance of the infinitely wide network."""
+"""Architecture -> Kernel: the object that evaluates the covariance of the infinitely wide network at any size."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterator
-from functools import partial
+from collections.abc import Iterator
 from typing import Any, SupportsIndex, get_args
 
 import jax
@@ -12,26 +10,36 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
-from specht.architecture import Architecture
+from specht.architecture import Architecture, Variances
 from specht.errors import InputError, unknown_choice, whole_number
-from specht.kernel.closed import closed_kernel
+from specht.kernel.batches import both, sequences, take
+from specht.kernel.combination import Composable
+from specht.kernel.evaluation import diagonal_rows, heads_wanted, in_parts, relative_error, tile_plan, tile_program
 from specht.kernel.features import explicit_features
-from specht.kernel.forms import FORMS, MAX_POSITIONS, Form, Kind, choose_form, refuse_without_limit, why_no_features
-from specht.kernel.gram import Plan, Progress, Tick, gram
-from specht.kernel.heads import CHUNK, GROUPS, HEADS_STEP
+from specht.kernel.forms import (
+    FORMS,
+    MAX_POSITIONS,
+    SAMPLED_FORMS,
+    Form,
+    Kind,
+    choose_form,
+    refuse_many_positions,
+    refuse_without_limit,
+    why_no_features,
+)
+from specht.kernel.gram import Gram
+from specht.kernel.heads import HEADS_STEP, whole_groups
 from specht.kernel.joint import joint_gram
 from specht.kernel.memory import check_memory
-from specht.kernel.one_block import sampled_kernel, tied_kernel
+from specht.kernel.model import model_of
 from specht.kernel.pairs import Sequences
-from specht.sequences.tokens import check_mask, check_tokens
+from specht.kernel.tiles import Progress, gram
 
-_MARGIN = 1.3
-"""More heads than the pilot asks for: its sequences are few, and its error is itself an estimate."""
 _PILOT_ROWS = 48
 """Sequences of the pilot run that judges how many heads a relative error needs."""
 
 
-class Kernel:
+class Kernel(Composable):
     r"""Covariance of the infinitely wide network: `kernel.nngp` at initialisation, `kernel.ntk` under gradient descent.
 
     >>> kernel = Kernel(Architecture(vocab=2, length=3))
@@ -39,13 +47,15 @@ class Kernel:
     >>> kernel(x).round(4).tolist()
     [[15.0, 6.0], [6.0, 15.0]]
 
+    A call returns a `Gram`: a NumPy array with `stderr`, the standard error of every entry (None where the kernel is exact), and `heads`.
     Softmax attention at scaling 1/sqrt(d) is sampled: `heads` heads, or as many as `relative_error` (Frobenius norm) asks for, judged
-    on a pilot run. The same seed draws the same heads in every call, so Grams of different batches fit together; `stderr` then holds
-    the standard error of every entry of the last Gram, and `heads` how many were drawn. Where `form` says position by position, heads
-    are drawn for one batch jointly instead, so evaluate training and test sequences in one call.
+    on a pilot run of the first call. The same seed draws the same heads in every call, so Grams of different batches fit together. Where
+    `form` says position by position, heads are drawn for one batch jointly instead, so evaluate training and test sequences in one call.
+    Kernels add and multiply, with each other, with numbers and with any function of two batches: `2 * kernel + other`.
 
     Arguments:
         arch: the network.
+        variances: `Variances` in place of the architecture's own; tokens and positions may have one each.
         relative_error: requested standard error of a sampled Gram, relative to its norm.
         heads: number of sampled heads, instead of `relative_error`; rounded up to a multiple of 256.
         seed: of the sampled heads.
@@ -57,6 +67,7 @@ class Kernel:
         self,
         arch: Architecture,
         *,
+        variances: Variances | None = None,
         relative_error: float = 0.01,
         heads: SupportsIndex | None = None,
         seed: SupportsIndex = 0,
@@ -69,24 +80,28 @@ class Kernel:
         self.arch, self.relative_error, self.progress = arch, relative_error, progress
         self.seed = whole_number("seed", seed, at_least=0, at_most=2**31 - 1)
         self.memory = whole_number("memory (bytes of working space)", memory, at_least=2**20)
-        self.heads: int | None = None
-        self.stderr: np.ndarray | None = None
-        self._heads_given = None if heads is None else _whole_groups(whole_number("heads", heads, at_least=1))
+        self._model = model_of(arch, variances)
+        self._heads_given = None if heads is None else whole_groups(whole_number("heads", heads, at_least=1))
         self._heads_chosen: dict[Kind, int] = {}
 
     def __repr__(self) -> str:
         return f"Kernel({self.arch}; {self.form})"
 
-    def __call__(self, x: Any, y: Any = None, *, mask: Any = None, mask_y: Any = None) -> Float[np.ndarray, "n m"]:
+    def __call__(self, x: Any, y: Any = None, *, mask: Any = None, mask_y: Any = None) -> Gram:
         """The NNGP kernel: see `nngp`."""
         return self.nngp(x, y, mask=mask, mask_y=mask_y)
 
     @property
     def form(self) -> str:
         """How the NNGP of this architecture is computed, in words."""
-        return FORMS[choose_form(self.arch, "nngp")]
+        return FORMS[self._form("nngp")]
 
-    def nngp(self, x: Any, y: Any = None, *, mask: Any = None, mask_y: Any = None) -> Float[np.ndarray, "n m"]:
+    @property
+    def variances(self) -> Variances:
+        """The variances that this kernel is evaluated at."""
+        return Variances(self._model.tokens, self._model.positions, self._model.dense, self._model.readout)
+
+    def nngp(self, x: Any, y: Any = None, *, mask: Any = None, mask_y: Any = None) -> Gram:
         """Covariance E[f(x) f(y)] of the network at initialisation.
 
         Arguments:
@@ -97,27 +112,29 @@ class Kernel:
         Returns:
             float64 array (n, m).
         """
-        return self._gram(x, y, mask, mask_y, "nngp")
+        return self._evaluate(*both(self.arch, x, y, mask, mask_y), "nngp")
 
-    def ntk(self, x: Any, y: Any = None, *, mask: Any = None, mask_y: Any = None) -> Float[np.ndarray, "n m"]:
+    def ntk(self, x: Any, y: Any = None, *, mask: Any = None, mask_y: Any = None) -> Gram:
         """Tangent kernel: inner product of the gradients of f(x) and f(y), arguments as for `nngp`."""
-        return self._gram(x, y, mask, mask_y, "ntk")
+        return self._evaluate(*both(self.arch, x, y, mask, mask_y), "ntk")
 
-    def diagonal(self, x: Any, *, kind: Kind | str = "nngp", mask: Any = None) -> Float[np.ndarray, " n"]:
-        """k(x, x) of every sequence, without the Gram; `stderr` then has one entry a sequence."""
+    def diagonal(self, x: Any, *, kind: Kind | str = "nngp", mask: Any = None) -> Gram:
+        """k(x, x) of every sequence, without the Gram; its `stderr` has one entry a sequence."""
         kind = _checked(kind)
-        batch, form = self._sequences(x, mask, "x"), choose_form(self.arch, kind)
+        batch, form = sequences(self.arch, x, mask, "x"), self._form(kind)
         if form == "joint":
+
+            def joint_diagonal(part: Sequences) -> tuple[np.ndarray, np.ndarray]:
+                gram = self._joint(part, None, kind)
+                return np.diagonal(gram), np.diagonal(_stderr(gram))
+
             step = max(1, MAX_POSITIONS // self.arch.columns // 4)
-            parts = (self._joint(_rows(batch, slice(i, i + step)), None, kind) for i in range(0, len(batch.symbols), step))
-            value, self.stderr = (np.concatenate([np.diagonal(part) for part in both]) for both in zip(*parts, strict=True))
-            return value
+            return Gram.of(*in_parts(batch, step, joint_diagonal), heads=self._heads_chosen[kind])
+        heads = self._number_of_heads(kind, batch) if form == "heads" else None
         with jax.enable_x64(True):
-            tile, step = self._tile(form, kind, batch), self._diagonal_rows(form)
-            results = [tile(_placed(_rows(batch, slice(i, i + step))), None, _silent) for i in range(0, len(batch.symbols), step)]
-        value, *stderr = (np.concatenate(parts) for parts in zip(*results, strict=True))
-        self.stderr = stderr[0] if stderr else None
-        return value
+            tile = tile_program(self._model, form, kind, seed=self.seed, heads=heads or 0)
+            value, *stderr = in_parts(batch, diagonal_rows(self._model, form, self.memory), lambda part: tile(_placed(part), None, _silent))
+        return Gram.of(value, stderr[0] if stderr else None, heads)
 
     def features(self, x: Any, *, mask: Any = None) -> Float[np.ndarray, "n features"]:
         """Explicit features with `features(x) @ features(y).T == nngp(x, y)`, where they are finite.
@@ -128,135 +145,84 @@ class Kernel:
         reason = why_no_features(self.arch)
         if reason is not None:
             raise InputError(f"{self.arch} has no explicit features: {reason}.")
-        batch = self._sequences(x, mask, "x")
-        heads = self._number_of_heads("nngp", batch) if choose_form(self.arch, "nngp") == "heads" else 0
+        batch = sequences(self.arch, x, mask, "x")
+        heads = self._number_of_heads("nngp", batch) if self._form("nngp") == "heads" else 0
         with jax.enable_x64(True):
-            return explicit_features(self.arch, _placed(batch), seed=self.seed, heads=heads)
+            return explicit_features(self._model, _placed(batch), seed=self.seed, heads=heads)
 
     def tiles(
         self, x: Any, y: Any = None, *, rows: SupportsIndex, kind: Kind | str = "nngp", mask: Any = None, mask_y: Any = None
-    ) -> Iterator[tuple[slice, Float[np.ndarray, "rows m"]]]:
+    ) -> Iterator[tuple[slice, Gram]]:
         """The Gram as blocks of rows, for one that does not fit in memory: yields (slice of rows, block)."""
-        left, right = self._both(x, y, mask, mask_y)
+        left, right = both(self.arch, x, y, mask, mask_y)
         kind, rows = _checked(kind), whole_number("rows", rows, at_least=1)
-        if choose_form(self.arch, kind) == "joint":
+        if self._form(kind) == "joint":
             raise InputError(
                 "Heads of a deep softmax stack are drawn for one batch jointly, so its Gram has no tiles: evaluate it in one call."
             )
         for start in range(0, len(left.symbols), rows):
             at = slice(start, min(start + rows, len(left.symbols)))
-            yield at, self._evaluate(_rows(left, at), left if right is None else right, kind)
+            yield at, self._evaluate(take(left, at), left if right is None else right, kind)
 
-    def _gram(self, x: Any, y: Any, mask: Any, mask_y: Any, kind: Kind) -> np.ndarray:
-        return self._evaluate(*self._both(x, y, mask, mask_y), kind)
+    def heads_drawn(self, kind: Kind | str = "nngp") -> int | None:
+        """Heads that Grams of this kernel are drawn with; None where it is exact, or before the first of them has decided."""
+        kind = _checked(kind)
+        return (self._heads_given if self._form(kind) in SAMPLED_FORMS else None) or self._heads_chosen.get(kind)
 
-    def _both(self, x: Any, y: Any, mask: Any, mask_y: Any) -> tuple[Sequences, Sequences | None]:
-        if y is None and mask_y is not None:
-            raise InputError("mask_y belongs to y, and no y was given: leave it out.")
-        return self._sequences(x, mask, "x"), None if y is None else self._sequences(y, mask_y, "y")
+    def _form(self, kind: Kind) -> Form:
+        return choose_form(self.arch, kind, of_each=self._model.of_each)
 
-    def _evaluate(self, left: Sequences, right: Sequences | None, kind: Kind) -> np.ndarray:
-        form = choose_form(self.arch, kind)
+    def _evaluate(self, left: Sequences, right: Sequences | None, kind: Kind) -> Gram:
+        form = self._form(kind)
         if form == "joint":
-            value, self.stderr = self._joint(left, right, kind)
-            return value
+            return self._joint(left, right, kind)
         in_features = "" if why_no_features(self.arch) else ", or solve in feature space with kernel.features(x)"
         advice = "take it in blocks with kernel.tiles(x, y, rows={rows})" + in_features
         check_memory(len(left.symbols), len((right or left).symbols), 2 if form == "heads" else 1, advice)
-        undecided = form == "heads" and self._heads_given is None and kind not in self._heads_chosen
-        value, *stderr = self._tiled(form, kind, left, right)
-        if undecided and self._relative_error(value, stderr[0]) > self.relative_error:  # the pilot was too hopeful
-            self._heads_chosen[kind] = self._heads_wanted(value, stderr[0], drawn=self._heads_chosen[kind])
-            value, *stderr = self._tiled(form, kind, left, right)
-        self.stderr = stderr[0] if stderr else None
+        if form != "heads":
+            return self._tiled(form, kind, left, right, heads=None)
+        undecided = self._heads_given is None and kind not in self._heads_chosen
+        value = self._tiled(form, kind, left, right, heads=self._number_of_heads(kind, left))
+        if undecided and relative_error(value, _stderr(value)) > self.relative_error:  # the pilot was too hopeful
+            self._heads_chosen[kind] = self._heads_wanted(value)
+            value = self._tiled(form, kind, left, right, heads=self._heads_chosen[kind])
         return value
 
-    def _tiled(self, form: Form, kind: Kind, left: Sequences, right: Sequences | None) -> tuple[np.ndarray, ...]:
+    def _tiled(self, form: Form, kind: Kind, left: Sequences, right: Sequences | None, heads: int | None) -> Gram:
         with jax.enable_x64(True):
-            return gram(self._tile(form, kind, left), left, right, self._plan(form), self.progress)
+            tile = tile_program(self._model, form, kind, seed=self.seed, heads=heads or 0)
+            value, *stderr = gram(tile, left, right, tile_plan(self._model, form, self.memory), self.progress)
+        return Gram.of(value, stderr[0] if stderr else None, heads)
 
-    def _tile(self, form: Form, kind: Kind, pilot: Sequences) -> Callable[..., tuple[Any, ...]]:
-        """The function that evaluates one tile, or the diagonal when its second batch is None."""
-        arch = self.arch
-        if form == "heads":
-            chunks = self._number_of_heads(kind, pilot) // HEADS_STEP
-            return lambda x, y, tick: sampled_kernel(arch, x, y, seed=self.seed, chunks=chunks, kind=kind, tick=tick)
-
-        def tile(x: Sequences, y: Sequences | None, tick: Tick) -> tuple[Any, ...]:
-            if form == "tied":
-                value = tied_kernel(arch, x, y, kind=kind)
-            else:
-                value = closed_kernel(arch, x, None if y is x else y, kind=kind, bookkeeping=form, same=y is x)
-            jax.block_until_ready(value)
-            tick()
-            return (value,)
-
-        return tile
-
-    def _plan(self, form: Form) -> Plan:
-        """Square tiles whose working arrays stay within `memory`."""
-        columns, symbols = self.arch.columns, self.arch.symbols
-        if form == "positions":
-            return Plan(rows=max(1, int(math.sqrt(self.memory / (6 * 8 * columns**2)))))
-        row = columns * symbols * (4 if form == "classes" else 8) + (CHUNK * (columns + symbols) * 8 * 3 if form == "heads" else 0)
-        planes = 3 * GROUPS if form == "heads" else 6
-        rows = max(16, min(512, int(self.memory / (2 * row)), int(math.sqrt(self.memory / (8 * planes)))))
-        return Plan(rows, outputs=2, steps=GROUPS) if form == "heads" else Plan(rows)
-
-    def _diagonal_rows(self, form: Form) -> int:
-        """Sequences whose entries with themselves stay within `memory`."""
-        columns, symbols = self.arch.columns, self.arch.symbols
-        entries = 6 * columns**2 if form == "positions" else columns * symbols + (3 * CHUNK * (columns + symbols) if form == "heads" else 0)
-        return max(1, self.memory // (8 * entries))
-
-    def _joint(self, left: Sequences, right: Sequences | None, kind: Kind) -> tuple[np.ndarray, np.ndarray]:
+    def _joint(self, left: Sequences, right: Sequences | None, kind: Kind) -> Gram:
         n = len(left.symbols)
-        both = left if right is None else Sequences(*(np.concatenate(parts) for parts in zip(left, right, strict=True)))
-        positions = both.symbols.size
-        if positions > MAX_POSITIONS:
-            raise InputError(
-                f"Softmax attention of this architecture is sampled for all sequences together, up to {MAX_POSITIONS} positions, and "
-                f"{len(both.symbols)} sequences of {self.arch.columns} columns have {positions}: give at most "
-                f"{MAX_POSITIONS // self.arch.columns} of them, or use one block with readout 'last', scaling='tied', or linear attention."
-            )
-        with jax.enable_x64(True):
-            draw = partial(joint_gram, self.arch, _placed(both), seed=self.seed, kind=kind, progress=self.progress)
-            self.heads = self._heads_given or self._heads_chosen.get(kind, HEADS_STEP)
-            value, stderr = draw(heads=self.heads)
-            wanted = self._heads_wanted(value, stderr, drawn=self.heads)
-            if self._heads_given is None and wanted > self.heads:
-                self.heads = wanted
-                value, stderr = draw(heads=self.heads)
-        self._heads_chosen[kind] = self.heads
+        batch = left if right is None else Sequences(*(np.concatenate(parts) for parts in zip(left, right, strict=True)))
+        refuse_many_positions(self.arch, len(batch.symbols))
         columns = slice(0, n) if right is None else slice(n, None)
-        return value[:n, columns], stderr[:n, columns]
+
+        def draw(heads: int) -> Gram:
+            with jax.enable_x64(True):
+                value, stderr = joint_gram(self._model, _placed(batch), seed=self.seed, heads=heads, kind=kind, progress=self.progress)
+            return Gram.of(value, stderr, heads)
+
+        value = draw(self._heads_given or self._heads_chosen.get(kind, HEADS_STEP))
+        if self._heads_given is None and self._heads_wanted(value) > (value.heads or 0):
+            value = draw(self._heads_wanted(value))
+        assert value.heads is not None
+        self._heads_chosen[kind] = value.heads
+        return Gram.of(value[:n, columns], _stderr(value)[:n, columns], value.heads)
 
     def _number_of_heads(self, kind: Kind, batch: Sequences) -> int:
         """Heads to draw: as given, or from the error of a pilot run; decided once, so that later Grams share the same heads."""
-        self.heads = self._heads_given or self._heads_chosen.get(kind)
-        if self.heads is None:
-            pilot = Kernel(self.arch, heads=HEADS_STEP, seed=self.seed)
-            value = pilot._evaluate(_rows(batch, slice(_PILOT_ROWS)), None, kind)
-            assert pilot.stderr is not None
-            self.heads = self._heads_wanted(value, pilot.stderr, drawn=HEADS_STEP)
-        self._heads_chosen[kind] = self.heads
-        return self.heads
+        heads = self._heads_given or self._heads_chosen.get(kind)
+        if heads is None:
+            heads = self._heads_wanted(self._tiled("heads", kind, take(batch, slice(_PILOT_ROWS)), None, heads=HEADS_STEP))
+        self._heads_chosen[kind] = heads
+        return heads
 
-    def _heads_wanted(self, value: np.ndarray, stderr: np.ndarray, *, drawn: int) -> int:
-        """Heads that meet the relative error, given what `drawn` heads reach: errors fall as the root of their number."""
-        excess = self._relative_error(value, stderr) / self.relative_error
-        return _whole_groups(math.ceil(drawn * max(1.0, _MARGIN * excess**2)))
-
-    def _relative_error(self, value: np.ndarray, stderr: np.ndarray) -> float:
-        return float(np.linalg.norm(stderr) / max(np.linalg.norm(value), 1e-300))
-
-    def _sequences(self, tokens: Any, mask: Any, name: str) -> Sequences:
-        checked = check_tokens(self.arch, tokens, name)
-        visible = check_mask(self.arch, mask, checked, f"the mask of {name}")
-        if self.arch.readout == "cls":
-            checked = checked.copy()
-            checked[:, -1] = self.arch.vocab
-        return Sequences(checked, visible)
+    def _heads_wanted(self, value: Gram) -> int:
+        assert value.heads is not None
+        return heads_wanted(value, _stderr(value), drawn=value.heads, target=self.relative_error)
 
 
 def _checked(kind: str) -> Kind:
@@ -265,8 +231,9 @@ def _checked(kind: str) -> Kind:
     raise unknown_choice("kernel", kind, get_args(Kind))
 
 
-def _rows(batch: Sequences, at: slice) -> Sequences:
-    return Sequences(*(part[at] for part in batch))
+def _stderr(value: Gram) -> np.ndarray:
+    assert value.stderr is not None
+    return value.stderr
 
 
 def _placed(batch: Sequences) -> Sequences:
@@ -275,7 +242,3 @@ def _placed(batch: Sequences) -> Sequences:
 
 def _silent() -> None:
     """A tick that nobody hears."""
-
-
-def _whole_groups(heads: int) -> int:
-    return math.ceil(heads / HEADS_STEP) * HEADS_STEP

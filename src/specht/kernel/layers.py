@@ -15,8 +15,8 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array
 
-from specht.architecture import Architecture
-from specht.kernel.dual import activation_mean, dual
+from specht.kernel.dual import activation_mean, dual, root
+from specht.kernel.model import Model
 from specht.kernel.pairs import Entries, Flags, PointPairs
 from specht.kernel.positions import positions_are_trained
 
@@ -82,23 +82,28 @@ def each(function: Callable[..., Array], *entries: Entries | Flags) -> Entries:
     return tuple(function(*parts) for parts in zip(*entries, strict=True))
 
 
-def embedding(arch: Architecture, cross: Any, left: Any, right: Any, mean: Array, *, ntk: bool) -> Moments:
+def embedding(model: Model, cross: Any, left: Any, right: Any, mean: Array, *, ntk: bool) -> Moments:
     r"""Moments of the embedded tokens, $K_{ab} = s_w [x_a = y_b] + s_p P_{ab}$; only trained parts enter the tangent kernel.
 
     `mean` is the mean encoding at each position, in units of $\sqrt{s_p}$.
     """
-    in_stream = arch.position_variance if arch.values_see_positions else 0.0
+    arch = model.arch
+    in_stream = arch.has_positions and arch.values_see_positions
 
-    def covariance(pairs: Any, s_p: float) -> Entries:
-        return each(lambda token, position: arch.token_variance * token + s_p * position, pairs.token_entries(), pairs.position_entries())
+    def covariance(pairs: Any, positions: bool) -> Entries:
+        tokens = pairs.token_entries(model.tokens)
+        return each(lambda token, position: token + position, tokens, pairs.position_entries(model.positions)) if positions else tokens
 
     def family(pairs: Any) -> Family:
         return Family(pairs, covariance(pairs, in_stream), pairs.same(0))
 
     def means(own: Family) -> Array:
-        return jnp.broadcast_to(in_stream**0.5 * mean, own.pairs.diagonal(own.nngp).shape)
+        shape = own.pairs.diagonal(own.nngp).shape
+        deviation = root(model.positions)
+        spread = (deviation[None, :] if deviation.ndim else deviation) * mean
+        return jnp.broadcast_to(spread, shape) if in_stream else jnp.zeros(shape, dtype=jnp.float64)
 
-    tangent = covariance(cross, in_stream if positions_are_trained(arch) else 0.0) if ntk else None
+    tangent = covariance(cross, in_stream and positions_are_trained(arch)) if ntk else None
     own_left, own_right = family(left), family(right)
     return Moments(family(cross), own_left, own_right, tangent, (means(own_left), means(own_right)))
 
@@ -121,13 +126,13 @@ def layer_norm(m: Moments) -> Moments:
     return m.map(normed, None if m.ntk is None else each(lambda theta: theta * factor, m.ntk))
 
 
-def dense(arch: Architecture, m: Moments) -> Moments:
+def dense(model: Model, m: Moments) -> Moments:
     r"""A dense layer and its activation, $\Lambda = s_1 K$: $K \to F(\Lambda)$, $\Theta \to \dot F(\Lambda)(s_1 \Theta + \Lambda)$."""
-    s_1 = arch.s_1
+    s_1, activation = model.dense, model.arch.activation
 
     def duals(family: Family, sides: Sides):
         q_x, q_y = s_1 * sides.q_x, s_1 * sides.q_y
-        return [dual(arch.activation, s_1 * k, q_x, q_y, same) for k, same in zip(family.nngp, family.same, strict=True)]
+        return [dual(activation, s_1 * k, q_x, q_y, same) for k, same in zip(family.nngp, family.same, strict=True)]
 
     def activated(family: Family, sides: Sides) -> Family:
         return family.with_nngp(tuple(entry.value for entry in duals(family, sides)))
@@ -137,10 +142,10 @@ def dense(arch: Architecture, m: Moments) -> Moments:
         slopes = tuple(entry.slope for entry in duals(*m.with_sides()[0]))
         ntk = each(lambda slope, theta, k: slope * s_1 * (theta + k), slopes, m.ntk, m.cross.nngp)
     q_left, q_right = m.variances()
-    return m.map(activated, ntk, (activation_mean(arch.activation, s_1 * q_left), activation_mean(arch.activation, s_1 * q_right)))
+    return m.map(activated, ntk, (activation_mean(activation, s_1 * q_left), activation_mean(activation, s_1 * q_right)))
 
 
-def linear(m: Moments, variance: float = 1.0) -> Moments:
+def linear(m: Moments, variance: Array | float = 1.0) -> Moments:
     r"""A linear layer with weights of its own: $K \to s K$, $\Theta \to s (\Theta + K)$, mean zero."""
     ntk = None if m.ntk is None else each(lambda theta, k: variance * (theta + k), m.ntk, m.cross.nngp)
     return m.map(lambda family, _: family.with_nngp(each(lambda k: variance * k, family.nngp)), ntk)
@@ -182,21 +187,23 @@ def pool(m: Moments) -> Moments:
     return m.map(pooled, None if m.ntk is None else (m.cross.pairs.average(m.ntk),), zeros)
 
 
-def finish_block(arch: Architecture, stream: Moments, attended: Moments) -> Moments:
+def finish_block(model: Model, stream: Moments, attended: Moments) -> Moments:
     """What follows attention in a block: residual sum, norms, dense layer."""
+    arch = model.arch
     out = add(stream, attended) if arch.residual else attended
     out = layer_norm(out) if arch.norm == "post" else out
-    hidden = dense(arch, layer_norm(out) if arch.norm == "pre" else out)
+    hidden = dense(model, layer_norm(out) if arch.norm == "pre" else out)
     out = add(out, linear(hidden)) if arch.residual else hidden
     return layer_norm(out) if arch.norm == "post" else out
 
 
-def readout(arch: Architecture, m: Moments) -> Moments:
-    """What follows the last block: norm, pooling, the extra layer, the readout weights."""
+def readout(model: Model, m: Moments, *, pooled: bool = False) -> Moments:
+    """What follows the last block: norm, pooling unless it was done before, the extra layer, the readout weights."""
+    arch = model.arch
     m = layer_norm(m) if arch.norm == "pre" else m
-    m = pool(m) if arch.readout == "mean" else m
+    m = pool(m) if arch.readout == "mean" and not pooled else m
     m = linear(m) if arch.extra_linear else m
-    return linear(m, arch.s_2)
+    return linear(m, model.readout)
 
 
 def kernel_of(m: Moments) -> Array:

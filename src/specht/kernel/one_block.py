@@ -1,8 +1,11 @@
-"""The kernel of one attention block whose readout is one column: only that query matters, whatever comes after it."""
+"""The kernel of one attention block whose output is needed in one place: at the readout column, or averaged over all of them.
+
+Only what attention makes of the readout query matters, whatever comes after it. Under mean readout that is so where everything behind
+attention is linear; then averaging comes first.
+"""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from functools import partial
 from typing import NamedTuple
@@ -11,16 +14,19 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Int
 
-from specht.architecture import Architecture
+from specht.kernel.dual import root
 from specht.kernel.forms import Kind
-from specht.kernel.heads import CHUNK, GROUPS, head_features, reading, tied_features
+from specht.kernel.heads import CHUNK, GROUPS, Reading, head_features, reading, tied_features
 from specht.kernel.layers import Family, Moments, finish_block, kernel_of, readout
+from specht.kernel.model import Model
 from specht.kernel.pairs import PointPairs, Sequences
-from specht.kernel.positions import position_mean
+from specht.kernel.positions import position_gram, position_mean
+from specht.kernel.products import outer, rows
+from specht.kernel.weighted import attention_sum
 
 
 class Attended(NamedTuple):
-    """Attention output at the readout column: covariances between the batches and of each sequence with itself."""
+    """Attention output at the readout: covariances between the batches and of each sequence with itself."""
 
     cross: Array
     left: Array
@@ -30,7 +36,7 @@ class Attended(NamedTuple):
 
 
 def sampled_kernel(
-    arch: Architecture, x: Sequences, y: Sequences | None, *, seed: int, chunks: int, kind: Kind, tick: Callable[[], None] | None = None
+    model: Model, x: Sequences, y: Sequences | None, *, seed: int, chunks: int, kind: Kind, tick: Callable[[], None] | None = None
 ) -> tuple[Array, Array]:
     """Kernel of all pairs from `GROUPS * chunks * CHUNK` heads, and its standard error by the jackknife over groups.
 
@@ -39,98 +45,163 @@ def sampled_kernel(
     """
     groups = []
     for group in range(GROUPS):
-        groups.append(_attended(arch, x, y, jnp.asarray([seed, group, chunks]), ntk=kind == "ntk", same=y is x))
+        groups.append(_attended(model, x, y, jnp.asarray([seed, group, chunks]), ntk=kind == "ntk", same=y is x))
         if tick is not None:
             jax.block_until_ready(groups[-1])
             tick()
-    return _jackknife(arch, x, y, groups, kind=kind)
+    return _jackknife(model, x, y, groups, kind=kind)
 
 
-@partial(jax.jit, static_argnames=("arch", "kind"))
-def _jackknife(arch: Architecture, x: Sequences, y: Sequences | None, groups: list[Attended], *, kind: Kind) -> tuple[Array, Array]:
+def kernel_of_heads(model: Model, x: Sequences, y: Sequences | None, *, seed: int | Array, chunks: int, kind: Kind) -> Array:
+    """The same kernel in one differentiable piece, without its error: the heads are drawn again where the derivative needs them."""
+    same = y is x
+
+    @jax.checkpoint
+    def attended(model: Model, chunk: Array) -> Attended:
+        return _chunk(model, x, y, seed, chunk // chunks, chunk % chunks, ntk=kind == "ntk", same=same)
+
+    def add_chunk(total: Attended, chunk: Array) -> tuple[Attended, None]:
+        return jax.tree.map(jnp.add, total, attended(model, chunk)), None
+
+    total, _ = jax.lax.scan(add_chunk, _nothing(x, y), jnp.arange(GROUPS * chunks))
+    mean = jax.tree.map(lambda part: part / (GROUPS * chunks * CHUNK), total)
+    return _after_attention(model, x, y, mean, kind=kind)
+
+
+@partial(jax.jit, static_argnames="kind")
+def _jackknife(model: Model, x: Sequences, y: Sequences | None, groups: list[Attended], *, kind: Kind) -> tuple[Array, Array]:
     """Value from the mean of all groups; its standard error from leaving one out, since what follows attention is not linear."""
-    x, y = jax.tree.map(jnp.asarray, (x, y))
+    model, x, y = jax.tree.map(jnp.asarray, (model, x, y))
     stacked = jax.tree.map(lambda *parts: jnp.stack(parts), *groups)
     total = jax.tree.map(lambda part: jnp.sum(part, axis=0), stacked)
-    value = _after_attention(arch, x, y, jax.tree.map(lambda whole: whole / GROUPS, total), kind=kind)
+    value = _after_attention(model, x, y, jax.tree.map(lambda whole: whole / GROUPS, total), kind=kind)
 
     def add_squared_change(group: Array | int, spread: Array) -> Array:
         rest = jax.tree.map(lambda whole, parts: (whole - parts[group]) / (GROUPS - 1), total, stacked)
-        return spread + (_after_attention(arch, x, y, rest, kind=kind) - value) ** 2
+        return spread + (_after_attention(model, x, y, rest, kind=kind) - value) ** 2
 
     spread = jax.lax.fori_loop(0, GROUPS, add_squared_change, jnp.zeros_like(value))
     return value, jnp.sqrt(spread * (GROUPS - 1) / GROUPS)
 
 
-@partial(jax.jit, static_argnames=("arch", "kind"))
-def tied_kernel(arch: Architecture, x: Sequences, y: Sequences | None, *, kind: Kind) -> Array:
-    """Kernel of tied attention, in closed form; `y=None` gives the diagonal."""
-    x, y = jax.tree.map(jnp.asarray, (x, y))
-    read = reading(arch)
-    left = tied_features(arch, read, x)
-    right = left if y is None else tied_features(arch, read, y)
-    cross = _rows(left, right) if y is None else _outer(left, right)
-    attended = Attended(cross, _rows(left, left), _rows(right, right), jnp.zeros_like(cross))
-    return _after_attention(arch, x, y, attended, kind=kind)
+@partial(jax.jit, static_argnames=("kind", "same"))
+def tied_kernel(model: Model, x: Sequences, y: Sequences | None, *, kind: Kind, same: bool = False) -> Array:
+    """Kernel of tied attention, in closed form; `y=None` gives the diagonal, and `same` says that y is x."""
+    model, x, y = jax.tree.map(jnp.asarray, (model, x, y))
+    y = x if same else y
+    left = tied_features(model, reading(model, x), x)
+    right = left if y is None or same else tied_features(model, reading(model, y), y)
+    cross = rows(left, right) if y is None else outer(left, right)
+    return _after_attention(model, x, y, Attended(cross, rows(left, left), rows(right, right), jnp.zeros_like(cross)), kind=kind)
 
 
-@partial(jax.jit, static_argnames=("arch", "ntk", "same"))
-def _attended(arch: Architecture, x: Sequences, y: Sequences | None, draw: Int[Array, "3"], *, ntk: bool, same: bool) -> Attended:
+@partial(jax.jit, static_argnames=("kind", "same"))
+def weighted_kernel(model: Model, x: Sequences, y: Sequences | None, *, kind: Kind, same: bool = False) -> Array:
+    """Kernel of linear attention by weighted counts; `y=None` gives the diagonal, and `same` says that y is x."""
+    model, x, y = jax.tree.map(jnp.asarray, (model, x, y))
+    y = x if same else y
+    read_x = reading(model, x)
+    read_y = read_x if y is None or same else reading(model, y)
+    own_x = attention_sum(model, x, None, (read_x, read_x))
+    own_y = own_x if y is None or same else attention_sum(model, y, None, (read_y, read_y))
+    weight = own_x if y is None else attention_sum(model, x, y, (read_x, read_y))
+    own_left = own_x * _read_at_readout(model, x, None, (read_x, read_x))
+    own_right = own_y * _read_at_readout(model, x if y is None else y, None, (read_y, read_y))
+    attended = Attended(weight * _read_at_readout(model, x, y, (read_x, read_y)), own_left, own_right, weight)
+    return _after_attention(model, x, y, attended, kind=kind)
+
+
+@partial(jax.jit, static_argnames=("ntk", "same"))
+def _attended(model: Model, x: Sequences, y: Sequences | None, draw: Int[Array, "3"], *, ntk: bool, same: bool) -> Attended:
     """Average over the heads of one group; `draw` is (seed, group, chunks of heads), and `same` says that y is x."""
-    x, y = jax.tree.map(jnp.asarray, (x, y))  # without compilation they are still NumPy
+    model, x, y = jax.tree.map(jnp.asarray, (model, x, y))  # without compilation they are still NumPy
     seed, group, chunks = draw
-    read = reading(arch)
-    n, m = len(x.symbols), len(x.symbols if y is None else y.symbols)
-    shape = (n,) if y is None else (n, m)
-    product = _rows if y is None else _outer
-    zero = Attended(*(jnp.zeros(s, dtype=jnp.float64) for s in (shape, (n,), (m,), shape)))
 
     def add_chunk(index: Array | int, total: Attended) -> Attended:
-        key = jax.random.fold_in(jax.random.fold_in(jax.random.key(seed), group), index)
-        left = head_features(arch, read, x, key, ntk=ntk)
-        right = left if y is None or same else head_features(arch, read, y, key, ntk=ntk)
-        path = product(left.moved, right.moved) if ntk else jnp.zeros_like(total.score_path)
-        chunk = (product(left.weights, right.weights), _rows(left.weights, left.weights), _rows(right.weights, right.weights), path)
-        return Attended(*(old + part for old, part in zip(total, chunk, strict=True)))
+        return jax.tree.map(jnp.add, total, _chunk(model, x, y, seed, group, index, ntk=ntk, same=same))
 
-    total = jax.lax.fori_loop(0, chunks, add_chunk, zero)
+    total = jax.lax.fori_loop(0, chunks, add_chunk, _nothing(x, y))
     return jax.tree.map(lambda part: part / (chunks * CHUNK).astype(jnp.float64), total)
 
 
-def _after_attention(arch: Architecture, x: Sequences, y: Sequences | None, attended: Attended, *, kind: Kind) -> Array:
-    r"""The rest of the network at the readout column, with $\Theta^1 = 3 K^1 + 4 K_{cc} \cdot$ score path (positions trained or absent)."""
-    read = reading(arch)
-    agrees = x.symbols[:, -1:] == y.symbols[None, :, -1] if y is not None else jnp.ones(len(x.symbols), dtype=bool)
-    pairs = PointPairs(True if y is None else _coincide(arch, x, y), outer=y is not None)
+def _chunk(model: Model, x: Sequences, y: Sequences | None, seed, group, index, *, ntk: bool, same: bool) -> Attended:
+    """The sum over `CHUNK` heads, which seed, group and index name."""
+    key = jax.random.fold_in(jax.random.fold_in(jax.random.key(seed), group), index)
+    left = head_features(model, reading(model, x), x, key, ntk=ntk)
+    right = left if y is None or same else head_features(model, reading(model, y), y, key, ntk=ntk)
+    product = rows if y is None else outer
+    cross = product(left.weights, right.weights)
+    path = product(left.moved, right.moved) if ntk else jnp.zeros_like(cross)
+    return Attended(cross, rows(left.weights, left.weights), rows(right.weights, right.weights), path)
+
+
+def _nothing(x: Sequences, y: Sequences | None) -> Attended:
+    n, m = len(x.symbols), len(x.symbols if y is None else y.symbols)
+    shape = (n,) if y is None else (n, m)
+    return Attended(*(jnp.zeros(s, dtype=jnp.float64) for s in (shape, (n,), (m,), shape)))
+
+
+def _after_attention(model: Model, x: Sequences, y: Sequences | None, attended: Attended, *, kind: Kind) -> Array:
+    r"""The rest of the network at the readout, with $\Theta^1 = 3 K^1 + 4 K_{cc} \cdot$ score path (positions trained or absent)."""
+    arch = model.arch
+    pairs = PointPairs(True if y is None else _coincide(model, x, y), outer=y is not None)
     own = PointPairs(True, outer=False)
+    other = x if y is None else y
 
-    def moments(cross: Array, left: Array, right: Array, ntk: Array, mean: float) -> Moments:
+    def moments(cross: Array, left: Array, right: Array, ntk: Array, mean: Array) -> Moments:
         families = Family(pairs, (cross,), pairs.same(0)), Family(own, (left,), own.same(0)), Family(own, (right,), own.same(0))
-        return Moments(*families, (ntk,) if kind == "ntk" else None, (jnp.full_like(left, mean), jnp.full_like(right, mean)))
+        means = jnp.broadcast_to(mean, left.shape), jnp.broadcast_to(mean, right.shape)
+        return Moments(*families, (ntk,) if kind == "ntk" else None, means)
 
-    s_p = arch.position_variance * read.at_readout if arch.values_see_positions else 0.0
-    mean = float(position_mean(arch)[-1]) * math.sqrt(arch.position_variance) if arch.values_see_positions else 0.0
-    stream_k = arch.token_variance * agrees.astype(jnp.float64) + s_p
-    left, right = (jnp.full_like(side, arch.token_variance + s_p) for side in (attended.left, attended.right))
-    stream = moments(stream_k, left, right, stream_k, mean)
-    read_k = read.token * agrees.astype(jnp.float64) + read.position * read.at_readout
-    tangent = 3.0 * attended.cross + 4.0 * read_k * attended.score_path
-    return kernel_of(readout(arch, finish_block(arch, stream, moments(attended.cross, attended.left, attended.right, tangent, 0.0))))
+    zero, mean = jnp.zeros((), dtype=jnp.float64), float(position_mean(arch)[-1]) if arch.values_see_positions else 0.0
+    stream_k = _at_readout(model, x, y, positions=arch.values_see_positions)
+    left, right = (_at_readout(model, batch, None, positions=arch.values_see_positions) for batch in (x, other))
+    stream = moments(stream_k, left, right, stream_k, mean * root(model.by_position[-1]))
+    tangent = 3.0 * attended.cross
+    if kind == "ntk":
+        reads = reading(model, x), reading(model, other)
+        tangent = tangent + 4.0 * _read_at_readout(model, x, y, reads) * attended.score_path
+    after = finish_block(model, stream, moments(attended.cross, attended.left, attended.right, tangent, zero))
+    return kernel_of(readout(model, after, pooled=True))
 
 
-def _coincide(arch: Architecture, x: Sequences, y: Sequences) -> Array:
+def _at_readout(model: Model, x: Sequences, y: Sequences | None, *, positions: bool) -> Array:
+    """Covariance of the embedding at the readout column, or averaged over all pairs of columns under mean readout."""
+    arch, other, product = model.arch, x if y is None else y, rows if y is None else outer
+    positions = positions and arch.has_positions
+    if arch.readout == "mean":
+        share_x, share_y = (batch.visible.astype(jnp.float64) / batch.sizes()[:, None] for batch in (x, other))
+        tally_x, tally_y = (
+            jnp.einsum("nav,na->nv", batch.one_hot(arch.symbols, jnp.float64), share) for batch, share in ((x, share_x), (other, share_y))
+        )
+        total = product(model.by_token[None, :] * tally_x, tally_y)
+        return total + product(model.by_position[None, :] * share_x, share_y) if positions else total
+    at_column = float(position_gram(arch)[-1, -1]) * model.by_position[-1] if positions else jnp.zeros((), dtype=jnp.float64)
+    last, variance = x.symbols[:, -1], model.by_token[x.symbols[:, -1]]
+    if y is None:
+        return variance + at_column
+    return jnp.where(last[:, None] == y.symbols[None, :, -1], variance[:, None], 0.0) + at_column
+
+
+def _read_at_readout(model: Model, x: Sequences, y: Sequences | None, reads: tuple[Reading, Reading]) -> Array:
+    """Covariance at the readout of what queries read: the stream after its norm, with positions."""
+    if reads[0].inverse is None:
+        return _at_readout(model, x, y, positions=True)
+    product = rows if y is None else outer
+    factor = product(*(read.inverse[:, -1:] for read in reads if read.inverse is not None))
+    if reads[0].in_stream:
+        return factor * _at_readout(model, x, y, positions=True)
+    tokens = _at_readout(model, x, y, positions=False)
+    return factor * tokens + (_at_readout(model, x, y, positions=True) - tokens)
+
+
+def _coincide(model: Model, x: Sequences, y: Sequences) -> Array:
     """Pairs of sequences that the network cannot tell apart."""
-    if arch.position_variance > 0.0:
-        return jnp.all((x.symbols[:, None] == y.symbols[None]) & (x.visible[:, None] == y.visible[None]), axis=2)
-    tally_x, tally_y = (jnp.sum(s.one_hot(arch.symbols, jnp.float64), axis=1) for s in (x, y))
+    tally_x, tally_y = (jnp.sum(s.one_hot(model.arch.symbols, jnp.float64), axis=1) for s in (x, y))
     squares_x, squares_y = jnp.sum(tally_x**2, axis=1), jnp.sum(tally_y**2, axis=1)
-    same_tally = squares_x[:, None] + squares_y[None, :] == 2.0 * _outer(tally_x, tally_y)
-    return same_tally & (x.symbols[:, -1:] == y.symbols[None, :, -1])
-
-
-def _outer(left: Array, right: Array) -> Array:
-    return jnp.matmul(left, right.T, precision=jax.lax.Precision.HIGHEST)
-
-
-def _rows(left: Array, right: Array) -> Array:
-    return jnp.sum(left * right, axis=1)
+    same_tally = squares_x[:, None] + squares_y[None, :] == 2.0 * outer(tally_x, tally_y)
+    same_tally = same_tally if model.arch.readout == "mean" else same_tally & (x.symbols[:, -1:] == y.symbols[None, :, -1])
+    if not model.arch.has_positions:
+        return same_tally
+    identical = x.fingerprint()[:, None] == y.fingerprint()[None, :]
+    return jnp.where(model.positions_matter, identical, same_tally)

@@ -19,9 +19,10 @@ from typing import Any, NamedTuple, Protocol
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float
+from jaxtyping import Array, Float, UInt
 
-from specht.architecture import Architecture
+from specht.kernel.dual import root
+from specht.kernel.model import Model
 
 
 def static() -> Any:
@@ -45,6 +46,14 @@ class Sequences(NamedTuple):
         """Number of real tokens of each sequence."""
         return jnp.sum(self.visible, axis=1, dtype=jnp.float64)
 
+    def fingerprint(self) -> UInt[Array, " n"]:
+        """A 64-bit number for each sequence with its padding: equal for equal ones, and for others with probability 2^-64."""
+        columns = self.symbols.shape[1]
+        code = jnp.where(self.visible, self.symbols.astype(jnp.uint64) + 1, 0) * columns + jnp.arange(columns, dtype=jnp.uint64)[None, :]
+        for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB), (31, 0x9E3779B97F4A7C15)):  # mixes every bit
+            code = (code ^ (code >> shift)) * jnp.uint64(factor)
+        return jnp.sum(code ^ (code >> 29), axis=1, dtype=jnp.uint64)
+
     def one_hot(self, symbols: int, dtype) -> Float[Array, "n columns symbols"]:
         hot = self.symbols[:, :, None] == jnp.arange(symbols, dtype=self.symbols.dtype)[None, None, :]
         return (hot & self.visible[:, :, None]).astype(dtype)
@@ -53,12 +62,12 @@ class Sequences(NamedTuple):
 class Pairs(Protocol):
     """What the layers ask of a bookkeeping of position pairs."""
 
-    def token_entries(self) -> Entries:
-        """1 where the two positions hold the same token."""
+    def token_entries(self, variance: Array) -> Entries:
+        """Covariance of the token embeddings: their variance where the two positions hold the same token."""
         ...
 
-    def position_entries(self) -> Entries:
-        """Covariance of the positional encodings, in units of s_p."""
+    def position_entries(self, variance: Array) -> Entries:
+        """Covariance of the positional encodings."""
         ...
 
     def same(self, block: int) -> Flags:
@@ -124,11 +133,13 @@ class ClassPairs:
     def has_positions(self) -> bool:
         return len(self.counts) == 4
 
-    def token_entries(self) -> Entries:
-        return _constants((1.0, 0.0, 1.0, 0.0) if self.has_positions else (1.0, 0.0))
+    def token_entries(self, variance: Array) -> Entries:
+        zero = jnp.zeros_like(variance)
+        return (variance, zero, variance, zero) if self.has_positions else (variance, zero)
 
-    def position_entries(self) -> Entries:
-        return _constants((1.0, 1.0, 0.0, 0.0) if self.has_positions else (0.0, 0.0))
+    def position_entries(self, variance: Array) -> Entries:
+        zero = jnp.zeros_like(variance)
+        return (variance, variance, zero, zero) if self.has_positions else (zero, zero)
 
     def same(self, block: int) -> Flags:
         return (self.coincide,) + (False,) * (len(self.counts) - 1)
@@ -152,34 +163,35 @@ class ClassPairs:
         return (jnp.broadcast_to(jnp.where(self.readout_agrees, entries[0], entries[1]), self.sizes.shape),)
 
 
-def class_pairs(arch: Architecture, x: Sequences, y: Sequences) -> ClassPairs:
+def class_pairs(model: Model, x: Sequences, y: Sequences) -> ClassPairs:
     """Classes of position pairs of all pairs of sequences, counted by two matrix products of one-hot tokens."""
-    exact = _count_dtype(x)
-    hot_x, hot_y = x.one_hot(arch.symbols, exact), y.one_hot(arch.symbols, exact)
+    exact, symbols = _count_dtype(x), model.arch.symbols
+    hot_x, hot_y = x.one_hot(symbols, exact), y.one_hot(symbols, exact)
     tally_x, tally_y = jnp.sum(hot_x, axis=1), jnp.sum(hot_y, axis=1)
     sizes = x.sizes()[:, None] * y.sizes()[None, :]
     same_token = _product(tally_x, tally_y)
     agrees = x.symbols[:, -1:] == y.symbols[None, :, -1]
-    if arch.position_variance == 0.0:
-        squares_x, squares_y = jnp.sum(tally_x**2, axis=1), jnp.sum(tally_y**2, axis=1)
-        coincide = squares_x[:, None].astype(jnp.float64) + squares_y[None, :].astype(jnp.float64) == 2.0 * same_token
-        return ClassPairs((same_token, sizes - same_token), sizes, coincide, agrees, outer=True)
+    squares_x, squares_y = jnp.sum(tally_x**2, axis=1), jnp.sum(tally_y**2, axis=1)
+    same_tally = squares_x[:, None].astype(jnp.float64) + squares_y[None, :].astype(jnp.float64) == 2.0 * same_token
+    if not model.arch.has_positions:
+        return ClassPairs((same_token, sizes - same_token), sizes, same_tally, agrees, outer=True)
     matches = _product(hot_x.reshape(len(hot_x), -1), hot_y.reshape(len(hot_y), -1))
     overlap = _product(x.visible.astype(exact), y.visible.astype(exact))
     counts = (matches, overlap - matches, same_token - matches, sizes - overlap - same_token + matches)
-    coincide = (matches == x.sizes()[:, None]) & (matches == y.sizes()[None, :])
+    identical = (matches == x.sizes()[:, None]) & (matches == y.sizes()[None, :])
+    coincide = jnp.where(model.positions_matter, identical, same_tally)
     return ClassPairs(counts, sizes, coincide, agrees, outer=True)
 
 
-def class_pairs_with_itself(arch: Architecture, x: Sequences) -> ClassPairs:
+def class_pairs_with_itself(model: Model, x: Sequences) -> ClassPairs:
     """Classes of position pairs inside each sequence."""
     size = x.sizes()
-    tally = jnp.sum(x.one_hot(arch.symbols, _count_dtype(x)), axis=1)
+    tally = jnp.sum(x.one_hot(model.arch.symbols, _count_dtype(x)), axis=1)
     same_token = jnp.sum(tally**2, axis=1).astype(jnp.float64)
-    if arch.position_variance == 0.0:
-        counts = (same_token, size**2 - same_token)
-    else:
+    if model.arch.has_positions:
         counts = (size, jnp.zeros_like(size), same_token - size, size**2 - same_token)
+    else:
+        counts = (same_token, size**2 - same_token)
     return ClassPairs(counts, size**2, True, True, outer=False)
 
 
@@ -191,31 +203,54 @@ class PositionPairs:
     x: Sequences
     y: Sequences
     positions: Float[Array, "columns columns"]
+    """Covariance of positional encodings of unit variance."""
+    positions_matter: Array
     symbols: int = static()
     causal: bool = static()
     has_positions: bool = static()
     outer: bool = static()
 
-    def token_entries(self) -> Entries:
+    def token_entries(self, variance: Array) -> Entries:
         left, right = self.expand(self.x.symbols, self.y.symbols)
-        return ((left == right).astype(jnp.float64),)
+        own = self.expand(variance[self.x.symbols], self.y.symbols)[0] if variance.ndim else variance
+        return (jnp.where(left == right, own, 0.0),)
 
-    def position_entries(self) -> Entries:
-        return (self.positions[None, :, None, :] if self.outer else self.positions[None, :, :],)
+    def position_entries(self, variance: Array) -> Entries:
+        if variance.ndim:
+            deviation = root(variance)
+            covariance = self.positions * deviation[:, None] * deviation[None, :]
+        else:
+            covariance = variance * self.positions
+        return (covariance[None, :, None, :] if self.outer else covariance[None, :, :],)
 
     def same(self, block: int) -> Flags:
+        if self.causal and block > 0:  # a second causal block sees the order of the first
+            return (self._same_columns(),)
+        if not self.has_positions:
+            return (self._same_multisets(),)
+        shape = jnp.broadcast_shapes(*(side.shape for side in self.expand(self.x.symbols, self.y.symbols)))
+        flags = jax.lax.cond(
+            self.positions_matter,
+            lambda: jnp.broadcast_to(self._same_columns(), shape),
+            lambda: jnp.broadcast_to(self._same_multisets(), shape),
+        )
+        return (flags,)
+
+    def _same_multisets(self) -> Array:
+        """Without positions attention sees the token that asks and the multiset of visible ones."""
         left, right = self.expand(self.x.symbols, self.y.symbols)
-        if not self.has_positions and (not self.causal or block == 0):
-            # what attention sees is the multiset of visible tokens; a second causal block sees the order of the first
-            return ((left == right) & self._same_tally(),)
+        return (left == right) & self._same_tally()
+
+    def _same_columns(self) -> Array:
+        """With positions only equal columns of sequences that are equal up to there are one variable."""
         column = jnp.arange(self.positions.shape[0])
         same_column = column[:, None] == column[None, :]
         if not self.outer:
-            return (jnp.broadcast_to(same_column[None], (len(self.x.symbols), *same_column.shape)),)
+            return jnp.broadcast_to(same_column[None], (len(self.x.symbols), *same_column.shape))
         agree = (self.x.symbols[:, None] == self.y.symbols[None]) & (self.x.visible[:, None] == self.y.visible[None])  # (n, m, columns)
         differences = jnp.cumsum(~agree, axis=2)
         seen = differences if self.causal else differences[:, :, -1:]
-        return (same_column[None, :, None, :] & (seen == 0).transpose(0, 2, 1)[:, :, :, None],)
+        return same_column[None, :, None, :] & (seen == 0).transpose(0, 2, 1)[:, :, :, None]
 
     def _same_tally(self) -> Array:
         """Whether two queries see the same number of each token."""
@@ -259,19 +294,15 @@ class PositionPairs:
         return (entries[0][:, -1, :, -1] if self.outer else entries[0][:, -1, -1],)
 
 
-def position_pairs(arch: Architecture, x: Sequences, y: Sequences, positions: Array, *, outer: bool) -> PositionPairs:
+def position_pairs(model: Model, x: Sequences, y: Sequences, positions: Array, *, outer: bool) -> PositionPairs:
     """Every pair of positions of two batches, or of each sequence with itself (`outer=False`, y is x)."""
-    has_positions = arch.position_variance > 0.0
-    return PositionPairs(x, y, positions, arch.symbols, arch.causal, has_positions, outer)
+    arch = model.arch
+    return PositionPairs(x, y, positions, model.positions_matter, arch.symbols, arch.causal, arch.has_positions, outer)
 
 
 def _count_dtype(x: Sequences):
     """float32 is exact on counts below 2^24, the square of 4096 columns, and twice as fast."""
     return jnp.float32 if x.symbols.shape[1] < 4096 else jnp.float64
-
-
-def _constants(values: tuple[float, ...]) -> Entries:
-    return tuple(jnp.asarray(value, dtype=jnp.float64) for value in values)
 
 
 def _product(left: Array, right: Array) -> Float[Array, "n m"]:

@@ -22,6 +22,7 @@ from specht.errors import InputError
 from specht.kernel.closed import propagate
 from specht.kernel.forms import Kind, choose_form
 from specht.kernel.layers import embedding
+from specht.kernel.model import Model, model_of
 from specht.kernel.pairs import ClassPairs
 
 _CHUNK = 2**17
@@ -74,27 +75,30 @@ def kernel_of_counts(arch: Architecture, counts: PairCounts, kind: Kind) -> Floa
     total = math.prod(shape)
     size = min(_CHUNK, 1 << max(0, total - 1).bit_length())  # few shapes, few compilations
     values = np.empty(total)
+    model = model_of(arch)
     with jax.enable_x64(True):
         for start in range(0, total, size):
             parts = [part[start : start + size] for part in flat]
             missing = size - len(parts[0])
             padded = [np.concatenate([part, np.repeat(part[:1], missing)]) if missing else part for part in parts]
-            values[start : start + size] = np.asarray(_evaluate(arch, *padded, kind=kind))[: len(parts[0])]
+            values[start : start + size] = np.asarray(_evaluate(model, *padded, kind=kind))[: len(parts[0])]
     return values.reshape(shape)
 
 
-@partial(jax.jit, static_argnames=("arch", "kind"))
-def _evaluate(arch: Architecture, matches, same_token, own_left, own_right, agree: Array, *, kind: Kind) -> Float[Array, " pairs"]:
+@partial(jax.jit, static_argnames="kind")
+def _evaluate(model: Model, matches, same_token, own_left, own_right, agree: Array, *, kind: Kind) -> Float[Array, " pairs"]:
+    arch = model.arch
     columns = jnp.full(matches.shape, arch.columns, dtype=jnp.float64)
     matches, same_token, own_left, own_right = (part.astype(jnp.float64) for part in (matches, same_token, own_left, own_right))
-    coincide = matches == columns if arch.position_variance > 0.0 else own_left + own_right == 2.0 * same_token
+    same_tally = own_left + own_right == 2.0 * same_token
+    coincide = jnp.where(model.positions_matter, matches == columns, same_tally) if arch.has_positions else same_tally
 
     def pairs(matches: Array, same_token: Array, coincide: Array | bool, agree: Array | bool) -> ClassPairs:
-        if arch.position_variance == 0.0:
-            classes = same_token, columns**2 - same_token
-        else:
+        if arch.has_positions:
             classes = matches, columns - matches, same_token - matches, columns**2 - columns - same_token + matches
+        else:
+            classes = same_token, columns**2 - same_token
         return ClassPairs(classes, columns**2, coincide, agree, outer=False)
 
     families = pairs(matches, same_token, coincide, agree), pairs(columns, own_left, True, True), pairs(columns, own_right, True, True)
-    return propagate(arch, embedding(arch, *families, jnp.zeros((), dtype=jnp.float64), ntk=kind == "ntk"))
+    return propagate(model, embedding(model, *families, jnp.zeros((), dtype=jnp.float64), ntk=kind == "ntk"))

@@ -13,7 +13,8 @@ from typing import Annotated, Any, Literal, Self
 from cyclopts import Group, Parameter
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from specht.architecture import Activation, Architecture, Attention, Norm, Positions, Readout, Scaling
+from specht.architecture import Architecture, Attention, Norm, Positions, Readout, Scaling
+from specht.callables import digest_of_code
 from specht.errors import InputError
 from specht.kernel.forms import SAMPLED_FORMS, Form, Kind, choose_form
 from specht.presets import preset
@@ -79,8 +80,8 @@ class ArchitectureFlags(Config):
     """Scores over sqrt(d), over d with tied queries and keys, or over d untied."""
     normalised: bool | None = None
     """Divide linear attention by the number of visible positions."""
-    activation: Activation | None = None
-    """Nonlinearity of the dense layer."""
+    activation: str | None = None
+    """Nonlinearity of the dense layer: linear, erf, relu, gelu, tanh, sine, softplus, or a function of your own, module:function."""
     depth: int | None = None
     """Number of blocks."""
     causal: bool | None = None
@@ -122,7 +123,8 @@ class ArchitectureFlags(Config):
         return base.replace(**changes)
 
     def identity(self) -> dict[str, Any]:
-        return {"architecture": str(self.architecture())}
+        arch = self.architecture()
+        return {"architecture": str(arch)} | ({"activation code": digest_of_code(arch.activation)} if ":" in arch.activation else {})
 
 
 def _with_sizes(notation: str) -> str:

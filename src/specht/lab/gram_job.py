@@ -143,7 +143,7 @@ def run_gram(config: KernelConfig, progress: Callable[[int, int], None] | None =
         gram = getattr(kernel, kind)(tokens)
         cpu, wall = cpu + time.process_time() - cpu_start, wall + time.perf_counter() - wall_start
         block = gram[:EIGENVALUE_ROWS, :EIGENVALUE_ROWS]
-        kernels[kind] = Evaluation(FORMS[forms[kind]], gram, kernel.stderr, kernel.heads, np.linalg.eigvalsh(block)[::-1])
+        kernels[kind] = Evaluation(FORMS[forms[kind]], gram, gram.stderr, gram.heads, np.linalg.eigvalsh(block)[::-1])
     return GramRun(architecture, tokens, kernels, cpu, wall, peak_memory())
 
 

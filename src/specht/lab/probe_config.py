@@ -8,8 +8,8 @@ from cyclopts import Group, Parameter
 from pydantic import Field
 
 from specht.architecture import Architecture
+from specht.callables import digest_of_code, load_callable
 from specht.errors import InputError, unknown_choice
-from specht.lab.callables import digest_of_code, load_callable
 from specht.lab.config import Config
 from specht.presets import PRESETS, preset
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from cyclopts import Group, Parameter
 from pydantic import Field
 
+from specht.callables import digest_of_code, load_callable
 from specht.errors import InputError
-from specht.lab.callables import digest_of_code, load_callable
 from specht.lab.config import Config
 from specht.lab.source_config import SourceFlags
 from specht.lab.target_config import SUPPORTED, TOKENED

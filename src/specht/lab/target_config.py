@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Self
 
 from pydantic import Field, model_validator
 
+from specht.callables import digest_of_code, load_callable
 from specht.errors import InputError, unknown_choice
-from specht.lab.callables import digest_of_code, load_callable
 from specht.lab.config import Config
 
 if TYPE_CHECKING:

@@ -34,7 +34,7 @@ from specht.sequences.checks import positive
 from specht.sequences.tasks import Task
 from specht.sequences.tokens import check_tokens
 
-_REFERENCE: dict[Form, int] = {"classes": 4096, "positions": 4096, "tied": 4096, "heads": 1024, "joint": 64}
+_REFERENCE: dict[Form, int] = {"classes": 4096, "weighted": 4096, "positions": 4096, "tied": 4096, "heads": 1024, "joint": 64}
 """Sequences over which the diagonal of the kernel is averaged, by how dear it is."""
 _FEW = 64
 """Sequences whose features are counted."""
@@ -100,7 +100,7 @@ def learning_curve(
         problem.infer(i, sizes, fresh, tally)
         if progress is not None:
             progress(i + 1, datasets)
-    return tally.curve(sizes, problem.scale, problem.scale_stderr, problem.inference.kernel.heads)
+    return tally.curve(sizes, problem.scale, problem.scale_stderr, problem.inference.heads)
 
 
 def mean_outputs(
@@ -135,7 +135,7 @@ def mean_outputs(
         if progress is not None:
             progress(i + 1, datasets)
     stderr = np.sqrt(scatter / (datasets - 1) / datasets)
-    heads = problem.inference.kernel.heads
+    heads = problem.inference.heads
     return MeanOutputs(np.array(sizes), mean, stderr, datasets, problem.scale, problem.scale_stderr, heads)
 
 

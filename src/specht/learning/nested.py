@@ -44,6 +44,11 @@ class NestedInference:
     features: int | None
     """Number of explicit features of the kernel, where it has them."""
 
+    @property
+    def heads(self) -> int | None:
+        """Heads that the kernel was sampled with; None where it is exact."""
+        return self.kernel.heads_drawn(self.kind)
+
     def posteriors(self, x: np.ndarray, y: np.ndarray, sizes: Sequence[int], batches: Sequence[np.ndarray]) -> Posteriors:
         """Posteriors given the first n of the samples, n in `sizes`, at batches of new sequences."""
         x, y = x[: max(sizes)], y[: max(sizes)]

@@ -259,7 +259,7 @@ class _Comparison:
         quotient, stderr = ratio(self.found.test, self.exact.test)
         return NetworkCurve(
             curve=self.found.curve(self.sizes, self.problem.scale),
-            exact=self.exact.curve(self.sizes, self.problem.scale, self.problem.scale_stderr, self.problem.inference.kernel.heads),
+            exact=self.exact.curve(self.sizes, self.problem.scale, self.problem.scale_stderr, self.problem.inference.heads),
             excess=quotient - 1.0,
             excess_stderr=stderr,
             method=method,

@@ -20,6 +20,7 @@ import numpy as np
 from jax.core import Tracer
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
+from specht.activations import activation
 from specht.architecture import Architecture
 from specht.errors import InputError, finite_number, unknown_choice, whole_number
 
@@ -27,12 +28,6 @@ Parametrisation = Literal["ntk", "standard"]
 Tokens: TypeAlias = Int[Array, "n columns"] | Int[np.ndarray, "n columns"]
 Mask: TypeAlias = Bool[Array, "n columns"] | Bool[np.ndarray, "n columns"]
 
-_ACTIVATIONS = {
-    "linear": lambda u: u,
-    "erf": jax.scipy.special.erf,
-    "relu": jax.nn.relu,
-    "gelu": lambda u: jax.nn.gelu(u, approximate=False),
-}
 _LOWEST_FREQUENCY = 1e-4  # sinusoidal and rotary frequencies run geometrically from 1 down to this
 
 
@@ -117,7 +112,7 @@ class Block(eqx.Module):
         after = layer_norm if self.arch.norm == "post" else _unchanged
         attended = self.attend(before(stream), positions, visible, first_query)
         attended = after(stream[:, first_query:] + attended if self.arch.residual else attended)
-        hidden = _ACTIVATIONS[self.arch.activation](self.dense.contract("nai,io->nao", before(attended)))
+        hidden = activation(self.arch.activation).phi(self.dense.contract("nai,io->nao", before(attended)))
         return after(hidden if self.branch is None else attended + self.branch.contract("nai,io->nao", hidden))
 
     @property

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from specht.activations import activation
 from specht.architecture import Architecture
 from specht.report.html import Step
 
@@ -58,14 +59,9 @@ def _attention(architecture: Architecture) -> Step:
 
 
 def _dense(architecture: Architecture) -> Step:
-    maps = {
-        "linear": "F = Λ_{xy}",
-        "erf": "F = (2/π) arcsin( 2Λ_{xy} / √((1 + 2Λ_{xx})(1 + 2Λ_{yy})) )",
-        "relu": "F = √(Λ_{xx} Λ_{yy}) (sin ϑ + (π − ϑ) cos ϑ) / 2π,   cos ϑ = Λ_{xy} / √(Λ_{xx} Λ_{yy})",
-        "gelu": "F = E[ φ(u) φ(v) ],   (u, v) ~ N(0, Λ),   φ(u) = u (1 + erf(u/√2)) / 2",
-    }
+    phi = activation(architecture.activation)
     where = "averaged over all pairs of positions" if architecture.readout == "mean" else "at the last position"
     return Step(
         f"The dense layer maps this covariance through its activation, and the readout takes it {where}:",
-        ["Λ = s_1 K¹", maps[architecture.activation], "k = s_2 F"],
+        ["Λ = s_1 K¹", phi.formula or f"F = E[ φ(u) φ(v) ],   (u, v) ~ N(0, Λ),   φ = {phi.name}", "k = s_2 F"],
     )

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from specht.activations import activation
 from specht.errors import InputError
 from specht.learning.bounds.covering import dense_capacity, head_capacity, stack_capacity
 from specht.learning.bounds.generalisation import Risk, generalisation_gap, samples_until
@@ -23,8 +24,6 @@ if TYPE_CHECKING:
     from specht.nn.network import Network
     from specht.nn.sparse import BitTransformer
 
-_SLOPES = {"linear": 1.0, "relu": 1.0, "erf": 2 / math.sqrt(math.pi), "gelu": 1.13}
-"""Largest slopes of activations."""
 LOGISTIC = Risk(outputs=1.0, lipschitz=math.sqrt(2.0), loss=math.log1p(math.exp(2.0)))
 """Cross-entropy of two logits that are clipped to [-1, 1] each: the loss is at most log(1 + e²) = 2.13."""
 
@@ -60,7 +59,9 @@ def network_bound(network: Network) -> Bound:
     arch, blocks = network.arch, network.blocks
     if arch.attention != "softmax":
         raise InputError(f"Bounds are those of softmax attention, and this network has {arch.attention} attention.")
-    slope, readout = _SLOPES[arch.activation], spectral(_full(network.readout))
+    slope, readout = activation(arch.activation).steepest, spectral(_full(network.readout))
+    if slope is None:
+        raise InputError(f"Bounds need the largest slope of activation {arch.activation!r}: register it with steepest=.")
     width = _full(network.embedding).shape[1]
     scale = math.sqrt(width) if arch.norm != "none" else 1.0
     if len(blocks) == 1 and not arch.residual:

@@ -45,7 +45,7 @@ def measure_kernel(attention: str, positions: str, causal: bool, depth: int, len
     x = all_sequences(length)
     kernel = specht.Kernel(architecture(attention, positions, causal, depth, length), heads=heads, seed=seed)
     gram = kernel.nngp(x)
-    noise = 0.0 if kernel.stderr is None else float(kernel.stderr.max() / np.abs(gram).max())
+    noise = 0.0 if gram.stderr is None else float(gram.stderr.max() / np.abs(gram).max())
     found = isotypic_shares(gram, x, length)
     rows = {row.tobytes(): number for number, row in enumerate(x)}
 

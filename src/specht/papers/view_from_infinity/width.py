@@ -47,7 +47,7 @@ def measure_width(attention: str, activation: str, kind: str, width: int, networ
     arch, x = _architecture(attention, activation), _inputs()
     kernel = specht.Kernel(arch, heads=heads, seed=seed)
     limit = getattr(kernel, kind)(x)
-    known = np.zeros_like(limit) if kernel.stderr is None else kernel.stderr
+    known = np.zeros_like(limit) if limit.stderr is None else limit.stderr
     sample = {"nngp": specht.empirical_nngp, "ntk": specht.empirical_ntk}[kind]
     found = sample(arch, x, size=specht.Size(width, width // 4, width // 4), networks=networks, seed=seed)
     norm = float(np.linalg.norm(limit))

@@ -35,7 +35,7 @@ def is_linear_model(arch: Architecture, kind: Kind) -> bool:
     plain = arch.depth == 1 and arch.norm == "none" and not arch.residual and arch.readout != "mean"
     linear = arch.attention == "linear" and arch.scaling == "sqrt" and arch.activation == "linear"
     # In the tangent kernel, positions that values do not see count differently in the two sums.
-    same_in_ntk = arch.values_see_positions or arch.position_variance == 0.0
+    same_in_ntk = arch.values_see_positions or not arch.has_positions
     return plain and linear and arch.positions in ("learned", "none") and (kind == "nngp" or same_in_ntk)
 
 

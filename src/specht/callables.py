@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import importlib
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -13,8 +13,8 @@ from typing import Any
 from specht.errors import InputError
 
 
-def load_callable(name: str) -> Callable[..., Any]:
-    """The function behind `module:function`, where the module may lie in the current folder.
+def load_callable(name: str, allow: type | None = None) -> Any:
+    """The function behind `module:function`, where the module may lie in the current folder; `allow` names a class that will do, too.
 
     >>> load_callable("math:sqrt")(4.0)
     2.0
@@ -24,17 +24,17 @@ def load_callable(name: str) -> Callable[..., Any]:
         raise InputError(f"{name!r} names no function: write module:function, for example mytask:target for the file mytask.py.")
     with _current_folder_first():
         try:
-            found: Any = importlib.import_module(module_name)
+            value: Any = importlib.import_module(module_name)
         except (Exception, SystemExit) as error:  # a user's module may raise anything while it loads, and a script may end
             words = " ".join(f"{type(error).__name__}: {error}".split())  # on one line
             raise InputError(f"Module {module_name!r} cannot be imported ({words}): check its name.") from None
     for part in path.split("."):
-        if not hasattr(found, part):
+        if not hasattr(value, part):
             raise InputError(f"Module {module_name!r} has no {path!r}: check the name after the colon.")
-        found = getattr(found, part)
-    if not callable(found):
-        raise InputError(f"{name!r} is a {type(found).__name__} and no function: name one that takes tokens.")
-    return found
+        value = getattr(value, part)
+    if not callable(value) and not (allow is not None and isinstance(value, allow)):
+        raise InputError(f"{name!r} is a {type(value).__name__} and no function: name one that takes tokens.")
+    return value
 
 
 def digest_of_code(name: str) -> str:

@@ -1,0 +1,104 @@
+"""Kernels that add and multiply: with each other, with numbers, and with any function of two batches of sequences."""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import Callable
+from typing import Any, Literal
+
+import numpy as np
+
+from specht.errors import InputError
+from specht.kernel.gram import Gram
+
+GramFunction = Callable[..., Any]
+"""Maps tokens (n, columns) and, if there are any, tokens (m, columns) to a matrix (n, m)."""
+
+
+class Composable:
+    """What can be added and multiplied: sums and products of kernels are kernels."""
+
+    def __add__(self, other: Any) -> Combination:
+        return _combined("+", self, other)
+
+    def __radd__(self, other: Any) -> Combination:
+        return _combined("+", other, self)
+
+    def __mul__(self, other: Any) -> Combination:
+        return _combined("*", self, other)
+
+    def __rmul__(self, other: Any) -> Combination:
+        return _combined("*", other, self)
+
+
+class Combination(Composable):
+    """The sum or the product of two kernels, functions or numbers.
+
+    >>> from specht import Architecture, Kernel
+    >>> twice = 2 * Kernel(Architecture(vocab=2, length=3)) + 1
+    >>> twice([[0, 1, 1, 0], [1, 0, 0, 1]]).tolist()
+    [[31.0, 13.0], [13.0, 31.0]]
+    """
+
+    def __init__(self, operation: Literal["+", "*"], left: Any, right: Any) -> None:
+        self.operation, self.left, self.right = operation, left, right
+
+    def __repr__(self) -> str:
+        return f"({self.left!r} {self.operation} {self.right!r})"
+
+    def __call__(self, x: Any, y: Any = None, **masks: Any) -> Gram:
+        return self._join(*(_evaluate(part, x, y, masks) for part in (self.left, self.right)))
+
+    def diagonal(self, x: Any, *, mask: Any = None) -> Gram:
+        """k(x, x) of every sequence."""
+        return self._join(*(_diagonal(part, x, mask) for part in (self.left, self.right)))
+
+    def _join(self, left: Any, right: Any) -> Gram:
+        """Errors add up at the worst: parts with one seed share their heads."""
+        errors = [getattr(part, "stderr", None) for part in (left, right)]
+        heads = max((getattr(part, "heads", None) or 0 for part in (left, right)), default=0) or None
+        plain = [np.asarray(part) for part in (left, right)]
+        value = plain[0] + plain[1] if self.operation == "+" else plain[0] * plain[1]
+        if errors[0] is None and errors[1] is None:
+            return Gram.of(value, None, None)
+        first, second = (0.0 if error is None else error for error in errors)
+        stderr = first + second if self.operation == "+" else np.abs(plain[1]) * first + np.abs(plain[0]) * second
+        return Gram.of(value, np.broadcast_to(stderr, value.shape).copy(), heads)
+
+
+def _combined(operation: Literal["+", "*"], left: Any, right: Any) -> Combination:
+    for part in (left, right):
+        if isinstance(part, numbers.Real):
+            if not 0.0 <= float(part) < float("inf"):
+                raise InputError(f"A kernel takes finite factors and offsets of at least 0, got {part!r}: others make no covariance.")
+        elif not callable(part):
+            raise InputError(f"A kernel is added to and multiplied by kernels, functions of two batches, or numbers, got {part!r}.")
+    return Combination(operation, left, right)
+
+
+def _evaluate(part: Any, x: Any, y: Any, masks: dict[str, Any]) -> Any:
+    if isinstance(part, numbers.Real):
+        return np.float64(part)
+    return evaluate_gram(part, x, y, **masks)
+
+
+def _diagonal(part: Any, x: Any, mask: Any) -> Any:
+    if isinstance(part, numbers.Real):
+        return np.float64(part)
+    masks = {} if mask is None else {"mask": mask}
+    if hasattr(part, "diagonal"):
+        return part.diagonal(x, **masks)
+    return np.diagonal(evaluate_gram(part, x, None, **masks))
+
+
+def evaluate_gram(function: GramFunction, x: Any, y: Any = None, **masks: Any) -> Any:
+    """A Gram from a kernel or from anybody's function, checked for its shape and for numbers that are not finite."""
+    known = {name: mask for name, mask in masks.items() if mask is not None}
+    gram = function(x, **known) if y is None else function(x, y, **known)
+    n, m = np.shape(x)[0] if not isinstance(x, dict) else np.shape(gram)[0], np.shape(x if y is None else y)[0]
+    name = getattr(function, "__name__", type(function).__name__)
+    if np.shape(gram) != (n, m):
+        raise InputError(f"Gram function {name} returned shape {np.shape(gram)} for {n} and {m} sequences: return one of ({n}, {m}).")
+    if not np.isfinite(np.asarray(gram)).all():
+        raise InputError(f"Gram function {name} returned numbers that are not finite: return finite covariances.")
+    return gram if isinstance(gram, Gram) else np.asarray(gram, dtype=np.float64)

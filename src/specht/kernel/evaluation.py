@@ -1,0 +1,83 @@
+"""How a Gram of any size is evaluated: which program a tile runs, how large tiles are, how many heads are drawn."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import numpy as np
+
+from specht.kernel.batches import take
+from specht.kernel.closed import closed_kernel
+from specht.kernel.forms import Form, Kind
+from specht.kernel.heads import CHUNK, GROUPS, HEADS_STEP, whole_groups
+from specht.kernel.model import Model
+from specht.kernel.one_block import sampled_kernel, tied_kernel, weighted_kernel
+from specht.kernel.pairs import Sequences
+from specht.kernel.tiles import Plan, Tick, Tile
+
+_MARGIN = 1.3
+"""More heads than the pilot asks for: its sequences are few, and its error is itself an estimate."""
+
+
+def tile_program(model: Model, form: Form, kind: Kind, *, seed: int, heads: int) -> Tile:
+    """The function that evaluates one tile, or the diagonal when its second batch is None."""
+    if form == "heads":
+        chunks = heads // HEADS_STEP
+        return lambda x, y, tick: sampled_kernel(model, x, y, seed=seed, chunks=chunks, kind=kind, tick=tick)
+
+    def tile(x: Sequences, y: Sequences | None, tick: Tick) -> tuple[Any, ...]:
+        value = jax.block_until_ready(_closed(model, form, kind, x, y))
+        tick()
+        return (value,)
+
+    return tile
+
+
+def _closed(model: Model, form: Form, kind: Kind, x: Sequences, y: Sequences | None) -> Any:
+    same = y is x
+    right = None if same else y  # what belongs to one batch is computed once
+    if form == "tied":
+        return tied_kernel(model, x, right, kind=kind, same=same)
+    if form == "weighted":
+        return weighted_kernel(model, x, right, kind=kind, same=same)
+    return closed_kernel(model, x, right, kind=kind, bookkeeping="classes" if form == "classes" else "positions", same=same)
+
+
+def tile_plan(model: Model, form: Form, memory: int) -> Plan:
+    """Square tiles whose working arrays stay within `memory` bytes."""
+    columns, symbols = model.arch.columns, model.arch.symbols
+    if form == "positions":
+        return Plan(rows=max(1, int(math.sqrt(memory / (6 * 8 * columns**2)))))
+    row = columns * symbols * (4 if form == "classes" else 8) + (CHUNK * (columns + symbols) * 8 * 3 if form == "heads" else 0)
+    row += 3 * 8 * columns**2 if form == "tied" and model.arch.readout == "mean" else 0
+    planes = 3 * GROUPS if form == "heads" else 6
+    rows = max(16, min(512, int(memory / (2 * row)), int(math.sqrt(memory / (8 * planes)))))
+    return Plan(rows, outputs=2, steps=GROUPS) if form == "heads" else Plan(rows)
+
+
+def diagonal_rows(model: Model, form: Form, memory: int) -> int:
+    """Sequences whose entries with themselves stay within `memory` bytes."""
+    columns, symbols = model.arch.columns, model.arch.symbols
+    whole = form == "positions" or (form == "tied" and model.arch.readout == "mean")
+    entries = 6 * columns**2 if whole else columns * symbols + (3 * CHUNK * (columns + symbols) if form == "heads" else 0)
+    return max(1, memory // (8 * entries))
+
+
+def relative_error(value: np.ndarray, stderr: np.ndarray) -> float:
+    """Standard error of a Gram relative to its norm."""
+    return float(np.linalg.norm(stderr) / max(np.linalg.norm(value), 1e-300))
+
+
+def heads_wanted(value: np.ndarray, stderr: np.ndarray, *, drawn: int, target: float) -> int:
+    """Heads that meet the target, given what `drawn` heads reach: errors fall as the root of their number."""
+    excess = relative_error(value, stderr) / target
+    return whole_groups(math.ceil(drawn * max(1.0, _MARGIN * excess**2)))
+
+
+def in_parts(batch: Sequences, step: int, evaluate: Callable[[Sequences], tuple[Any, ...]]) -> list[np.ndarray]:
+    """Outputs of a function of single sequences, evaluated on `step` of them at a time."""
+    parts = [evaluate(take(batch, slice(start, start + step))) for start in range(0, len(batch.symbols), step)]
+    return [np.concatenate(output) for output in zip(*parts, strict=True)]
