@@ -7,7 +7,7 @@
 [[15.0, 6.0], [6.0, 15.0]]
 >>> with jax.enable_x64(True):
 ...     float(jax.grad(lambda s_p: nngp(arch, x, variances=Variances(0.5, s_p))[0, 1])(1.0))
-10.0
+14.0
 """
 
 from __future__ import annotations

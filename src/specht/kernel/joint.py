@@ -60,13 +60,13 @@ def joint_gram(
     return propagate(GROUPS, batches=GROUPS), spread / math.sqrt(GROUPS)
 
 
-def joint_kernel(model: Model, x: Sequences, *, seed: int, heads: int, kind: Kind) -> Array:
+def joint_kernel(model: Model, x: Sequences, *, seed: int | Array, heads: int, kind: Kind) -> Array:
     """The same kernel in one differentiable piece, without its error."""
     value = _propagate(model, _embedded(model, x, kind), _draw(seed, GROUPS), GROUPS, heads // GROUPS)
     return (value + value.T) / 2.0
 
 
-def _draw(seed: int, number: int) -> Array:
+def _draw(seed: int | Array, number: int) -> Array:
     return jax.random.fold_in(jax.random.key(seed), number)
 
 

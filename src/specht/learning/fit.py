@@ -27,9 +27,11 @@ from specht.architecture import Architecture, Variances
 from specht.errors import InputError
 from specht.learning.fitting import maximise
 
+_potrf, _potri = linalg.get_lapack_funcs(("potrf", "potri"), dtype=np.float64)
+
 RATIO, GAIN, RIDGE = "ratio", "gain", "ridge"
 BOUNDS = {RATIO: (1e-3, 1e3), GAIN: (0.03, 100.0), RIDGE: (1e-6, 1e4)}
-"""Smallest and largest value of what is fitted; the ridge is in units of E[k]."""
+"""Smallest and largest value of what is fitted. The ridge is in units of E[k]; the gain of an activation is that at a ratio of 1."""
 STARTS: dict[str, tuple[float, ...]] = {RATIO: (1.0, 0.1, 10.0), GAIN: (3.0, 0.5, 1.0)}
 """Where the searches start, one after the other."""
 _SOME = slice(0, 64)
@@ -86,7 +88,8 @@ def fit_ridge(gram: np.ndarray, labels: np.ndarray) -> tuple[float, float, float
         return 0.5 * (n * outputs * (math.log(size) + 1.0 + math.log(2.0 * math.pi)) + outputs * float(np.log(shifted).sum()))
 
     # The likelihood may have several maxima in the ridge, so a coarse look comes before the search.
-    points = np.linspace(*np.log(BOUNDS[RIDGE]), 47)
+    low, high = BOUNDS[RIDGE]
+    points = np.linspace(math.log(low), math.log(high), 47)
     best = int(np.argmin([negative(point) for point in points]))
     around = (points[max(best - 1, 0)], points[min(best + 1, len(points) - 1)])
     optimum = optimize.minimize_scalar(negative, bounds=around, method="bounded", options={"xatol": 1e-4})
@@ -110,13 +113,13 @@ def profile_likelihood(gram: np.ndarray, slopes: np.ndarray, labels: np.ndarray,
     n, outputs = labels.shape
     matrix = gram.T.copy(order="F")
     matrix.reshape(-1, order="F")[:: n + 1] += ridge
-    factor, stopped = linalg.lapack.dpotrf(matrix, lower=1, clean=0, overwrite_a=1)
+    factor, stopped = _potrf(matrix, lower=1, clean=0, overwrite_a=1)
     if stopped:
         return math.nan, np.full(len(slopes) + 1, math.nan), math.nan
     log_determinant = 2.0 * float(np.log(factor.diagonal()).sum())
     weights = linalg.cho_solve((factor, True), labels, check_finite=False)
     size = float(np.vdot(labels, weights)) / (n * outputs)
-    inverse, _ = linalg.lapack.dpotri(factor, lower=1, overwrite_c=1)
+    inverse, _ = _potri(factor, lower=1, overwrite_c=1)
     lower = np.tril(inverse, -1)
     of_gram = 0.5 * (weights @ weights.T / size - outputs * (lower + lower.T + np.diag(inverse.diagonal())))
     value = -0.5 * (n * outputs * (math.log(2.0 * math.pi * size) + 1.0) + outputs * log_determinant)
