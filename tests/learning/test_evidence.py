@@ -27,11 +27,11 @@ def test_value_is_that_of_regression():
         assert float(log_evidence(GRAM, Y, 0.3)) == pytest.approx(regress(GRAM, Y, 0.3).log_marginal_likelihood, rel=1e-12)
 
 
-@pytest.mark.parametrize("argument", [0, 1, 2], ids=["gram", "labels", "ridge"])
-def test_gradients(argument):
+def test_gradients_in_gram_labels_and_ridge():
     with jax.enable_x64(True):
-        ours, theirs = (jax.grad(function, argnums=argument)(jnp.asarray(GRAM), jnp.asarray(Y), 0.3) for function in (log_evidence, plain))
-        np.testing.assert_allclose(ours, theirs, rtol=1e-9, atol=1e-9)
+        ours, theirs = (jax.jit(jax.grad(function, argnums=(0, 1, 2)))(GRAM, Y, 0.3) for function in (log_evidence, plain))
+        for one, other in zip(ours, theirs, strict=True):
+            np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-9)
 
 
 def test_composes_with_jit_and_vmap():

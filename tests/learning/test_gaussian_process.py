@@ -28,7 +28,6 @@ def counts_kernel(x, y=None):
 KERNELS = {
     "erf": ERF,
     "linear": LINEAR,
-    "kernel": specht.Kernel(ERF),
     "ntk": specht.Kernel(ERF).ntk,
     "function": counts_kernel,
 }
@@ -44,7 +43,7 @@ def by_inverse(kernel, x, y, new, ridge):
 
 
 class TestPosterior:
-    @pytest.mark.parametrize("method", ["auto", "cholesky", "iterative"])
+    @pytest.mark.parametrize("method", ["auto", "iterative"])
     @pytest.mark.parametrize("kernel", KERNELS.values(), ids=KERNELS)
     def test_every_kernel_and_method_against_the_inverse(self, kernel, method):
         gram = specht.Kernel(kernel) if isinstance(kernel, specht.Architecture) else kernel

@@ -20,7 +20,7 @@ LINEAR = specht.Architecture(vocab=3, length=6)
 FORMS = {
     "linear": LINEAR,
     "erf": LINEAR.replace(activation="erf"),
-    "relu, mean": LINEAR.replace(activation="relu", readout="mean", length=7),
+    "mean": LINEAR.replace(readout="mean", length=7),
     "tied": LINEAR.replace(attention="softmax", scaling="tied"),
     "heads": LINEAR.replace(attention="softmax"),
     "no positions": LINEAR.replace(positions="none"),
@@ -100,10 +100,9 @@ class TestRecovery:
 
 
 class TestResult:
-    @pytest.mark.parametrize("name", ["tied", "heads"])
-    def test_the_fitted_process_has_the_likelihood_of_the_fit(self, name):
-        x = X[:40]
-        kernel = specht.Kernel(FORMS[name], heads=256)
+    def test_the_fitted_process_has_the_heads_of_the_fit(self):
+        x = X[:30]
+        kernel = specht.Kernel(FORMS["heads"], heads=256)
         y, noise = drawn(kernel, x, 0.1, 0)
         fitted = GP(kernel).fit(x, y, starts=1)
         assert fitted.gp.condition(x, y).log_marginal_likelihood == pytest.approx(fitted.log_marginal_likelihood, rel=1e-8)
