@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from specht.learning import gp as gp
     from specht.learning.complexity import sample_complexity as sample_complexity
     from specht.learning.curves import learning_curve as learning_curve
+    from specht.learning.evidence import log_evidence as log_evidence
+    from specht.learning.gaussian_process import GP as GP
     from specht.presets import PRESETS as PRESETS
     from specht.presets import preset as preset
     from specht.sequences import sources as sources
@@ -55,6 +57,8 @@ __all__, __getattr__, __dir__ = lazy_names(
         "specht.kernel.kernel": ["Kernel"],
         "specht.learning.complexity": ["sample_complexity"],
         "specht.learning.curves": ["learning_curve"],
+        "specht.learning.evidence": ["log_evidence"],
+        "specht.learning.gaussian_process": ["GP"],
         "specht.presets": ["PRESETS", "preset"],
         "specht.sequences.targets": ["Target"],
         "specht.sequences.tasks": ["Task"],

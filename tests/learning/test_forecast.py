@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 
 import numpy as np
@@ -12,7 +13,7 @@ from specht.architecture import Architecture
 from specht.errors import InputError
 from specht.learning.contenders import CONTENDERS, contenders
 from specht.learning.extrapolate import EmpiricalSpectrum, Trust
-from specht.learning.fit import fit_architecture, fit_ridge, normalised_gram
+from specht.learning.fit import Shape, fit_architecture, fit_ridge, normalised_gram, profile_likelihood
 from specht.learning.forecast import Settings, band, calibrate, forecast_table, measured_sizes
 from specht.learning.power_law import extrapolate_power_law, fit_power_law, interval_score
 from specht.learning.regression import regress
@@ -141,21 +142,62 @@ def test_ridge_and_size_are_those_of_the_likelihood():
         assert exact(signal * size, math.log(ridge) + shift) < likelihood
 
 
-def test_fit_takes_the_best_of_its_grid():
-    rng = np.random.default_rng(8)
+def small_table(seed: int = 8) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
     x = rng.integers(3, size=(90, 5))
-    y = ((x[:, 1] == 0) * 1.0 + 0.3 * rng.normal(size=90))[:, None]
-    y -= y.mean()
-    arch, mask = Architecture(vocab=3, length=4, normalised=True), np.ones(x.shape, bool)
-    fit = fit_architecture(arch, x, mask, y, ratios=(0.1, 1.0, 10.0))
-    tried = {}
-    for ratio in (0.1, 1.0, 10.0):
-        shaped = arch.replace(s_w=1 / (1 + ratio), s_p=ratio / (1 + ratio))
-        tried[ratio] = fit_ridge(normalised_gram(shaped, x, mask), y)
-    best = max(tried, key=lambda ratio: tried[ratio][2])
-    assert fit.ratio == best
-    assert (fit.ridge, fit.signal, fit.log_likelihood) == tried[best]
-    assert fit.gain is None
+    y = ((x[:, 1] == 0) * 1.0 + (x[:, 2] == x[:, 3]) + 0.3 * rng.normal(size=90))[:, None]
+    return x, np.arange(5)[None, :] >= rng.integers(0, 3, 90)[:, None], y - y.mean()
+
+
+@pytest.mark.parametrize("name", ["positions", "mean", "erf", "softmax"])
+def test_fit_is_at_least_as_likely_as_every_point_of_a_grid(name):
+    x, mask, y = small_table()
+    arch = contenders([name], 3, 5)[name]
+    shape = Shape.of(arch)
+    fit = fit_architecture(arch, x, mask, y)
+    unit = 0.3  # about the input variance of the activation
+    values = itertools.product(*[{"ratio": (0.03, 0.3, 1.0, 3.0, 30.0), "gain": (0.3, 1.0, 3.0, 10.0)}[name] for name in shape.names])
+    grid = [fit_ridge(normalised_gram(shape.apply(point, unit), x, mask), y)[2] for point in values]
+    assert fit.log_likelihood >= max(grid) - 1e-6
+    # What it states is what its architecture has.
+    ridge, signal, likelihood = fit_ridge(normalised_gram(fit.arch, x, mask), y)
+    assert likelihood == pytest.approx(fit.log_likelihood, abs=1e-6)
+    if "ridge" not in fit.at_edge:
+        assert (ridge, signal) == (pytest.approx(fit.ridge, rel=0.01), pytest.approx(fit.signal, rel=0.01))
+    if fit.ratio is not None:
+        assert fit.arch.s_p / fit.arch.token_variance == pytest.approx(fit.ratio, rel=1e-9)
+    assert (fit.gain is None) == (name in ("positions", "mean"))
+
+
+def test_profile_likelihood_and_its_slopes():
+    x, y = gaussian_rows(np.random.default_rng(7), 60)
+    gram, other = x @ x.T, x[:, :3] @ x[:, :3].T
+
+    def at(share: float, log_ridge: float) -> tuple[float, np.ndarray, float]:
+        return profile_likelihood(gram + share * other, other[None], y, math.exp(log_ridge))
+
+    value, slope, size = at(0.5, 0.1)
+    ridge = math.exp(0.1)
+    assert value == pytest.approx(regress(size * (gram + 0.5 * other), y, size * ridge).log_marginal_likelihood, rel=1e-10)
+    for factor in (0.99, 1.01):
+        assert regress(factor * size * (gram + 0.5 * other), y, factor * size * ridge).log_marginal_likelihood < value
+    step = 1e-5
+    differences = [
+        (at(0.5 + step, 0.1)[0] - at(0.5 - step, 0.1)[0]) / (2 * step),
+        (at(0.5, 0.1 + step)[0] - at(0.5, 0.1 - step)[0]) / (2 * step),
+    ]
+    np.testing.assert_allclose(slope, differences, rtol=1e-6)
+    assert math.isnan(profile_likelihood(-gram, other[None], y, 1e-6)[0])
+
+
+def test_fit_says_where_it_stopped():
+    x = np.random.default_rng(3).integers(3, size=(80, 5))
+    noise = np.random.default_rng(4).normal(size=(80, 1))
+    fit = fit_architecture(contenders(["bag"], 3, 5)["bag"], x, np.ones(x.shape, bool), noise - noise.mean())
+    exact = fit_architecture(contenders(["positions"], 3, 5)["positions"], x, np.ones(x.shape, bool), (x[:, :1] - x[:, :1].mean()) * 1.0)
+    assert fit.at_edge == ("ridge",)
+    assert fit.ratio is fit.gain is None
+    assert "ridge" in exact.at_edge
 
 
 def test_normalised_gram_has_unit_trace_and_an_offset():

@@ -7,7 +7,7 @@
 [[15.0, 6.0], [6.0, 15.0]]
 >>> with jax.enable_x64(True):
 ...     float(jax.grad(lambda s_p: nngp(arch, x, variances=Variances(0.5, s_p))[0, 1])(1.0))
-10.0
+14.0
 """
 
 from __future__ import annotations
@@ -81,16 +81,32 @@ def ntk(
 def _evaluate(kind: Kind, arch: Architecture, x, y, variances, mask, mask_y, heads: SupportsIndex, seed: SupportsIndex) -> Array:
     if not isinstance(arch, Architecture):
         raise InputError(f"arch must be an Architecture, got {arch!r}: write specht.Architecture(...) or Architecture.parse(...).")
-    left, right = both(arch, x, y, mask, mask_y)
+    return kernel_of_batches(arch, *both(arch, x, y, mask, mask_y), variances=variances, kind=kind, heads=heads, seed=seed)
+
+
+def kernel_of_batches(
+    arch: Architecture,
+    x: Sequences,
+    y: Sequences | None = None,
+    *,
+    variances: Variances | None = None,
+    kind: Kind = "nngp",
+    heads: SupportsIndex = 4 * HEADS_STEP,
+    seed: SupportsIndex = 0,
+) -> Float[Array, "n m"]:
+    """The kernel of batches that are checked already (`specht.kernel.batches`), which may be traced like the variances.
+
+    As an argument of a compiled function a batch is no constant of it, so that all batches of one shape share a compilation.
+    """
     seed = whole_number("seed", seed, at_least=0, at_most=2**31 - 1)
     chunks = whole_groups(whole_number("heads", heads, at_least=1)) // HEADS_STEP
     with jax.enable_x64(True):
         model = model_of(arch, variances)
         form = choose_form(arch, kind, of_each=model.of_each)
         if form == "joint":
-            refuse_many_positions(arch, len(left.symbols) + (0 if right is None else len(right.symbols)))
-        value = _compiled(model, left, right, jnp.asarray(seed), kind=kind, form=form, chunks=chunks)
-        return (value + value.T) / 2.0 if right is None else value  # a matrix product need not round (i, j) and (j, i) alike
+            refuse_many_positions(arch, len(x.symbols) + (0 if y is None else len(y.symbols)))
+        value = _compiled(model, x, y, jnp.asarray(seed), kind=kind, form=form, chunks=chunks)
+        return (value + value.T) / 2.0 if y is None else value  # a matrix product need not round (i, j) and (j, i) alike
 
 
 @partial(jax.jit, static_argnames=("kind", "form", "chunks"))

@@ -16,7 +16,17 @@ from specht.kernel.batches import both, sequences, take
 from specht.kernel.combination import Composable
 from specht.kernel.evaluation import diagonal_rows, heads_wanted, in_parts, relative_error, tile_plan, tile_program
 from specht.kernel.features import explicit_features
-from specht.kernel.forms import FORMS, MAX_POSITIONS, Form, Kind, choose_form, refuse_many_positions, refuse_without_limit, why_no_features
+from specht.kernel.forms import (
+    FORMS,
+    MAX_POSITIONS,
+    SAMPLED_FORMS,
+    Form,
+    Kind,
+    choose_form,
+    refuse_many_positions,
+    refuse_without_limit,
+    why_no_features,
+)
 from specht.kernel.gram import Gram
 from specht.kernel.heads import HEADS_STEP, whole_groups
 from specht.kernel.joint import joint_gram
@@ -156,7 +166,8 @@ class Kernel(Composable):
 
     def heads_drawn(self, kind: Kind | str = "nngp") -> int | None:
         """Heads that Grams of this kernel are drawn with; None where it is exact, or before the first of them has decided."""
-        return self._heads_chosen.get(_checked(kind))
+        kind = _checked(kind)
+        return (self._heads_given if self._form(kind) in SAMPLED_FORMS else None) or self._heads_chosen.get(kind)
 
     def _form(self, kind: Kind) -> Form:
         return choose_form(self.arch, kind, of_each=self._model.of_each)

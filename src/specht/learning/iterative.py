@@ -13,7 +13,7 @@ $\Phi \Phi^T \approx K$ in these directions, the preconditioner
 $$ (\Phi \Phi^T + \delta)^{-1} = \tfrac1\delta \big[1 - \Phi (\Phi^T \Phi + \delta)^{-1} \Phi^T \big] $$
 
 costs $N P$ operations, and what counts is then the spectrum of $K - \Phi \Phi^T$. All outputs share one product an iteration.
-Variances and likelihoods need determinants and a solve for each new sequence: they are left to `regress` and `regress_features`.
+Variances and likelihoods by the same products: `specht.learning.matrix_free`.
 """
 
 from __future__ import annotations
@@ -77,6 +77,8 @@ class IterativeRegression:
     """(K + ridge)^-1 y, shape (N, K), to the tolerance."""
     ridge: float
     convergence: Convergence
+    residual: np.ndarray
+    """y - (K + ridge) weights, shape (N, K), recomputed at the end."""
 
     def mean(self, cross: Any) -> np.ndarray:
         """Posterior mean (M, K) at new sequences, from their kernel with the samples (M, N)."""
@@ -187,7 +189,7 @@ def regress_iteratively(
     report = Convergence(len(history), worst, worst <= tolerance, tolerance, np.array(history) / start)
     if strict and not report.converged:
         raise ConvergenceError(report)
-    return IterativeRegression(solution.reshape(n, outputs) * norms, ridge, report)
+    return IterativeRegression(solution.reshape(n, outputs) * norms, ridge, report, residual * norms)
 
 
 class _Operator(LinearOperator):

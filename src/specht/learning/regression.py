@@ -73,6 +73,13 @@ class Regression:
             )
         return np.maximum(variance, 0.0)
 
+    def covariance(self, cross: Any, prior: Any) -> np.ndarray:
+        """Posterior covariance (M, M) of the output at new sequences, from their kernel with the samples (M, N) and each other (M, M)."""
+        cross = table("cross", cross, columns=len(self.y))
+        prior = table("prior", prior, rows=len(cross), columns=len(cross))
+        explained = solve_triangular(self.factor, cross.T, lower=True, check_finite=False)
+        return prior - explained.T @ explained
+
     @property
     def log_marginal_likelihood(self) -> float:
         """log N(y; 0, K + ridge), summed over outputs."""
@@ -119,6 +126,12 @@ class FeatureRegression:
     def variance(self, features: Any) -> np.ndarray:
         """Posterior variance (M,) of the output without label noise."""
         return self.ridge * self._leverage(table("features", features, columns=len(self.factor)))
+
+    def covariance(self, features: Any) -> np.ndarray:
+        """Posterior covariance (M, M) of the output at new sequences, from their features (M, P)."""
+        features = table("features", features, columns=len(self.factor))
+        half = solve_triangular(self.factor, features.T, lower=True, check_finite=False)
+        return self.ridge * (half.T @ half)
 
     @property
     def log_marginal_likelihood(self) -> float:

@@ -136,7 +136,7 @@ def remarks(result: Mapping[str, Any]) -> list[str]:
     )
     edges = [f"{name} of {found['name']}" for found in result["architectures"] for name in found["at_edge"]]
     if edges:
-        said.append(f"At the end of its grid: {', '.join(edges)}.")
+        said.append(f"The fit stopped at a bound, so do not trust its value: {', '.join(edges)}.")
     if result["majority"] is not None:
         said.append(
             f"Always naming the most frequent class is right in {100 * result['majority']:.1f} %. Accuracy is measured and not forecast."
