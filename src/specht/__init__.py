@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from specht.nn.train import train as train
     from specht.presets import PRESETS as PRESETS
     from specht.presets import preset as preset
+    from specht.results import load as load
     from specht.sequences import sources as sources
     from specht.sequences import targets as targets
     from specht.sequences.targets import Target as Target
@@ -69,6 +70,7 @@ _HOMES = {
     "empirical_ntk": "specht.nn.empirical",
     "langevin": "specht.nn.langevin",
     "learning_curve": "specht.learning.curves",
+    "load": "specht.results",
     "preset": "specht.presets",
     "probe": "specht.symmetry.probe",
     "profile": "specht.symmetry.profile",
@@ -108,6 +110,7 @@ __all__ = [
     "gp",
     "langevin",
     "learning_curve",
+    "load",
     "preset",
     "probe",
     "profile",

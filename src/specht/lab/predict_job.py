@@ -13,7 +13,6 @@ import xarray
 from specht.errors import InputError
 from specht.lab.csv_text import csv_text
 from specht.lab.predict_config import PredictConfig
-from specht.lab.spectrum_job import spectrum_entry
 from specht.learning import gp, networks
 from specht.learning.complexity import Need, sample_complexity, samples_for_error, samples_to_learn
 from specht.learning.content import content
@@ -24,6 +23,7 @@ from specht.learning.regime import Regime, kernel_regime
 from specht.sequences.exchangeability import Gap, exchangeability_gap
 from specht.sequences.mixtures import order_broken
 from specht.sequences.tasks import TASKS, Task, order_forgotten
+from specht.symmetry.entries import spectrum_entry
 from specht.symmetry.progress import Progress, stages
 from specht.symmetry.solve import choose_method, spectrum
 from specht.symmetry.spectrum import Spectrum
