@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from specht.lab.checkpoint import Checkpoint as Checkpoint
     from specht.learning import gp as gp
     from specht.learning.complexity import sample_complexity as sample_complexity
-    from specht.learning.curves import learning_curve as learning_curve
+    from specht.learning.eigenvalues import Eigenvalues as Eigenvalues
+    from specht.learning.learning_curves import learning_curve as learning_curve
     from specht.nn.data import Fixed as Fixed
     from specht.nn.data import Fresh as Fresh
     from specht.nn.empirical import empirical_nngp as empirical_nngp
@@ -52,6 +53,7 @@ __version__ = "0.1.0"
 _HOMES = {
     "Architecture": "specht.architecture",
     "Checkpoint": "specht.lab.checkpoint",
+    "Eigenvalues": "specht.learning.eigenvalues",
     "Fixed": "specht.nn.data",
     "Fresh": "specht.nn.data",
     "InputError": "specht.errors",
@@ -69,7 +71,7 @@ _HOMES = {
     "empirical_nngp": "specht.nn.empirical",
     "empirical_ntk": "specht.nn.empirical",
     "langevin": "specht.nn.langevin",
-    "learning_curve": "specht.learning.curves",
+    "learning_curve": "specht.learning.learning_curves",
     "load": "specht.results",
     "preset": "specht.presets",
     "probe": "specht.symmetry.probe",
@@ -90,6 +92,7 @@ __all__ = [
     "PRESETS",
     "Architecture",
     "Checkpoint",
+    "Eigenvalues",
     "Fixed",
     "Fresh",
     "InputError",
