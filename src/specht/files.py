@@ -7,6 +7,7 @@ import datetime
 import importlib.metadata
 import os
 import platform
+import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -67,10 +68,8 @@ def _umask() -> int:
 
 def made_with() -> dict[str, str]:
     """Versions, machine and time: what no comparison of numbers looks at."""
-    from specht import __version__
-
     return {
-        "version": __version__,
+        "version": sys.modules["specht"].__version__,  # this package; to import it would tie what is below to all above
         "python": platform.python_version(),
         "jax": importlib.metadata.version("jax"),  # the installed one; reading it does not load JAX
         "numpy": np.__version__,
