@@ -110,15 +110,15 @@ class _Encoder:
             fields = {name: self.node(getattr(value, name), _join(path, name)) for name in _field_names(kind)}
             return {"class": home_of(kind), "fields": fields}
         if kind in (tuple, list):
-            return {kind.__name__: [self.node(each, _join(path, number)) for number, each in enumerate(value)]}
+            return {kind.__name__: [self.node(item, _join(path, number)) for number, item in enumerate(value)]}
         if kind is dict:
             pairs = enumerate(value.items())
-            return {"dict": [[self.node(key, path), self.node(each, _join(path, number))] for number, (key, each) in pairs]}
+            return {"dict": [[self.node(key, path), self.node(item, _join(path, number))] for number, (key, item) in pairs]}
         raise TypeError(f"{path or 'the value'} is a {kind.__name__}, which cannot be saved: make it a data class of arrays and numbers.")
 
     def _array(self, array: np.ndarray, path: str) -> Any:
         if array.dtype.kind not in _PLAIN or array.size == 0:  # words, and what files of netCDF do not know
-            words = [self.node(each, path) for each in array.ravel().tolist()]
+            words = [self.node(item, path) for item in array.ravel().tolist()]
             return {"words": words, "dtype": array.dtype.str, "shape": list(array.shape)}
         name = self.seen.setdefault(id(array), path or "value")
         self.arrays[name] = array
@@ -131,17 +131,17 @@ def _value(node: Any, arrays: Mapping[str, np.ndarray]) -> Any:
     if "array" in node:
         return arrays[node["array"]]
     if "words" in node:
-        return np.array([_value(each, arrays) for each in node["words"]], dtype=node["dtype"]).reshape(node["shape"])
+        return np.array([_value(item, arrays) for item in node["words"]], dtype=node["dtype"]).reshape(node["shape"])
     if "number" in node:
         return np.dtype(node["number"]).type(_value(node["value"], arrays))
     if "float" in node:
         return float(node["float"])
     if "class" in node:
-        return _rebuilt(find_class(node["class"]), {name: _value(each, arrays) for name, each in node["fields"].items()})
+        return _rebuilt(find_class(node["class"]), {name: _value(item, arrays) for name, item in node["fields"].items()})
     if "dict" in node:
-        return {_value(key, arrays): _value(each, arrays) for key, each in node["dict"]}
+        return {_value(key, arrays): _value(item, arrays) for key, item in node["dict"]}
     ((kind, values),) = node.items()
-    return {"tuple": tuple, "list": list}[kind](_value(each, arrays) for each in values)
+    return {"tuple": tuple, "list": list}[kind](_value(item, arrays) for item in values)
 
 
 def _rebuilt(kind: type, fields: dict[str, Any]) -> Any:

@@ -48,13 +48,13 @@ def score_variables(scores: Sequence[Score], dims: str | tuple[str, ...], before
 
 def measured_variables(measured: Measured) -> list[Variable]:
     """Scores along the length of the windows first, then along the smallest lag, and correlations along the lag."""
-    found, lags = measured.symmetry, measured.symmetry.lags
+    symmetry, lags = measured.symmetry, measured.symmetry.lags
     words = {name: f"{name} of the correlations at each lag" for name in ("rms", "low", "high", "direction")}
     return [
-        Variable("length", "length", [score.length for score in found.lengths], "tokens of a window", "tokens"),
-        *score_variables(found.lengths, "length"),
-        Variable("from_lag", "from_lag", [score.from_lag for score in found.cuts], "smallest lag of the correlations", "tokens"),
-        *score_variables(found.cuts, "from_lag", "cut_"),
+        Variable("length", "length", [score.length for score in symmetry.lengths], "tokens of a window", "tokens"),
+        *score_variables(symmetry.lengths, "length"),
+        Variable("from_lag", "from_lag", [score.from_lag for score in symmetry.cuts], "smallest lag of the correlations", "tokens"),
+        *score_variables(symmetry.cuts, "from_lag", "cut_"),
         Variable("lag", "lag", [energy.lag for energy in lags], "distance of two tokens", "tokens"),
         *(Variable(f"lag_{name}", "lag", [getattr(energy, name) for energy in lags], meaning) for name, meaning in words.items()),
     ]

@@ -93,7 +93,7 @@ class Curve(Result):
     def _variables(self) -> list[Variable]:
         axes = axes_of(self.n_train)
         parts, levels, unit = self.content, self.learned_by_level(), TARGET_SQUARED
-        found = [
+        variables = [
             Variable("n_train", axes, self.n_train, "number of training samples N", "samples"),
             Variable("ridge", axes, self.ridge, "assumed variance of the labels", "E[k]"),
             *loss_variables(self, axes),
@@ -108,12 +108,14 @@ class Curve(Result):
             Variable("noise", (), self.noise, "variance of the labels around the target", unit),
         ]
         if parts.rows:
-            found.append(Variable("irrep", "row", np.array([str(row.irrep) for row in parts.rows]), "irreducible representation"))
+            variables.append(Variable("irrep", "row", np.array([str(row.irrep) for row in parts.rows]), "irreducible representation"))
         if levels:
-            found.append(Variable("level", "level", list(levels), "positions that a part of the target singles out"))
+            variables.append(Variable("level", "level", list(levels), "positions that a part of the target singles out"))
             shares = np.stack(list(levels.values()))
-            found.append(Variable("learned_by_level", ("level", *axes), shares, "share of the target's part at each level that is learnt"))
-        return found
+            variables.append(
+                Variable("learned_by_level", ("level", *axes), shares, "share of the target's part at each level that is learnt")
+            )
+        return variables
 
 
 def theory_curve(

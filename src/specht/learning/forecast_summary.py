@@ -44,14 +44,14 @@ def forecast_variables(forecast: Forecast) -> list[Variable]:
     every, unit = forecast.architectures, "label variance"
     words = {"forecast": "forecast error", "power_law": "error by a power law", "curve": "forecast error", "power_law_curve": "a power law"}
     dims = {"forecast": "horizon", "power_law": "horizon", "curve": "n_curve", "power_law_curve": "n_curve"}
-    found = []
+    variables = []
     for name, meaning in words.items():
         for end, said in (("value", ""), ("low", "lower end of the interval of the "), ("high", "upper end of the interval of the ")):
             values = np.stack([getattr(getattr(one, name), end) for one in every])
             label = name if end == "value" else f"{name}_{end}"
-            found.append(Variable(label, ("architecture", dims[name]), values, f"{said}{meaning}", unit))
+            variables.append(Variable(label, ("architecture", dims[name]), values, f"{said}{meaning}", unit))
     repeats = ("architecture", "n_train", "repeat")
-    found += [
+    variables += [
         Variable("architecture", "architecture", np.array([one.name for one in every]), "name of the architecture"),
         Variable("horizon", "horizon", every[0].forecast.n_train, "number of training rows that is forecast", "rows"),
         Variable("n_curve", "n_curve", every[0].curve.n_train, "number of training rows of the curves", "rows"),
@@ -65,8 +65,8 @@ def forecast_variables(forecast: Forecast) -> list[Variable]:
     ]
     accuracies = [one.measured.accuracy for one in every if one.measured.accuracy is not None]
     if accuracies:
-        found.append(Variable("accuracy", repeats, np.stack(accuracies), "share of held-out rows whose class is named rightly"))
-    return found
+        variables.append(Variable("accuracy", repeats, np.stack(accuracies), "share of held-out rows whose class is named rightly"))
+    return variables
 
 
 def forecast_lines(forecast: Forecast) -> list[dict[str, Any]]:

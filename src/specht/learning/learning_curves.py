@@ -133,8 +133,8 @@ def _form(model: Any, by: str) -> str:
     kinds: dict[str, Any] = {"Spectrum": Spectrum, "Architecture": Architecture, "Eigenvalues": Eigenvalues}
     form = next((name for name, kind in kinds.items() if isinstance(model, kind)), "Gram function" if callable(model) else "")
     if form not in _OPTIONS[by]:
-        given = _FORMS[form] if form else repr(model)
-        raise InputError(f"by={by!r} takes {_or(_FORMS[name] for name in _OPTIONS[by])}, got {given}: give one of these.")
+        got = _FORMS[form] if form else repr(model)
+        raise InputError(f"by={by!r} takes {_or(_FORMS[name] for name in _OPTIONS[by])}, got {got}: give one of these.")
     return form
 
 

@@ -28,14 +28,14 @@ def axes_of(n_train: np.ndarray) -> tuple[str, ...]:
 
 def loss_variables(curve: Any, axes: tuple[str, ...], before: str = "") -> list[Variable]:
     """The losses of a curve, with their standard errors where it has them; `before` stands before their names."""
-    found = []
+    variables = []
     for name in LOSSES:
         unit = "1" if name == "learned" else TARGET_SQUARED
         for end, words in (("", ""), ("_stderr", "standard error over datasets: ")):
             values = getattr(curve, name + end, None)
             if values is not None:
-                found.append(Variable(f"{before}{name}{end}", axes, values, words + _MEANING[name], unit))
-    return found
+                variables.append(Variable(f"{before}{name}{end}", axes, values, words + _MEANING[name], unit))
+    return variables
 
 
 def describe_losses(curve: Any) -> str:

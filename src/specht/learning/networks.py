@@ -111,7 +111,7 @@ class NetworkCurve(Result):
 
     def _variables(self) -> list[Variable]:
         axes = ("n_train",)
-        found = [
+        variables = [
             Variable("n_train", axes, self.curve.n_train, "number of training samples N", "samples"),
             *loss_variables(self.curve, axes),
             *loss_variables(self.exact, axes, before="exact_"),
@@ -119,11 +119,11 @@ class NetworkCurve(Result):
             Variable("excess_stderr", axes, self.excess_stderr, "standard error of the excess, over datasets"),
         ]
         if self.r_hat is not None:
-            found.append(Variable("r_hat", axes, self.r_hat, "R-hat of the chains: median over outputs, largest over datasets"))
+            variables.append(Variable("r_hat", axes, self.r_hat, "R-hat of the chains: median over outputs, largest over datasets"))
         if self.effective_samples is not None:
             words = "effective samples of the chains: median over outputs, smallest over datasets"
-            found.append(Variable("effective_samples", axes, self.effective_samples, words))
-        return found
+            variables.append(Variable("effective_samples", axes, self.effective_samples, words))
+        return variables
 
 
 def learning_curve(

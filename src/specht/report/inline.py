@@ -14,6 +14,8 @@ from typing import Any
 
 from markupsafe import Markup, escape
 
+from specht.errors import InputError
+
 ROWS = 12
 """Of a table that are shown."""
 _numbers = itertools.count(1)
@@ -39,26 +41,28 @@ window.spechtPlotly.then(plotly => {
 _TABLE = Markup(
     '<div style="overflow-x:auto"><table style="border-collapse:collapse"><thead><tr>{}</tr></thead><tbody>{}</tbody></table></div>'
 )
+_SMALL = Markup("<p><small>{}</small></p>")
 _CELL = "padding:0.15em 0.7em;text-align:right"
 
 
 def fragment(result: Any) -> str:
     """The HTML of a result."""
-    name = f"specht-{next(_numbers)}-{id(result):x}"
-    plot = result._plot()
-    figure = plot.figure.to_json().replace("<", "\\u003c")  # no word of a figure may end the script
-    parts = [
-        Markup('<div class="specht-result">'),
-        Markup("<p>{}</p>").format(Markup("<br>").join(repr(result).splitlines())),
-        table(result.to_dataframe()),
-        Markup('<div id="{}" style="width:100%;min-height:{}px">The figure needs a browser that runs scripts.</div>').format(
-            name, int(plot.figure.layout.height or 400)
-        ),
-        Markup("<p><small>{}</small></p>").format(plot.caption),
-        Markup("<script>{}{}</script>").format(Markup(_PROGRAM % _packed()), Markup(_DRAW % (name, figure, name))),
-        Markup("</div>"),
-    ]
+    words = Markup("<p>{}</p>").format(Markup("<br>").join(repr(result).splitlines()))
+    parts = [Markup('<div class="specht-result">'), words, table(result.to_dataframe()), _figure(result), Markup("</div>")]
     return str(Markup("").join(parts))
+
+
+def _figure(result: Any) -> Markup:
+    """The main figure with the program that draws it, or why there is none."""
+    try:
+        plot = result._plot()
+    except InputError as reason:
+        return _SMALL.format(reason)
+    name = f"specht-{next(_numbers)}-{id(result):x}"
+    figure = plot.figure.to_json().replace("<", "\\u003c")  # no word of a figure may end the script
+    place = Markup('<div id="{}" style="width:100%;min-height:{}px">The figure needs a browser that runs scripts.</div>')
+    script = Markup("<script>{}{}</script>").format(Markup(_PROGRAM % _packed()), Markup(_DRAW % (name, figure, name)))
+    return place.format(name, int(plot.figure.layout.height or 400)) + _SMALL.format(plot.caption) + script
 
 
 def table(frame: Any) -> Markup:
@@ -70,7 +74,7 @@ def table(frame: Any) -> Markup:
         for row in shown.itertuples(index=False)
     ]
     more = f"and {len(frame) - ROWS} more rows" if len(frame) > ROWS else ""
-    return _TABLE.format(header, Markup("").join(rows)) + Markup("<p><small>{}</small></p>").format(more) * bool(more)
+    return _TABLE.format(header, Markup("").join(rows)) + _SMALL.format(more) * bool(more)
 
 
 def _word(value: Any) -> str:

@@ -48,6 +48,8 @@ def _losses(caption: str, **parts: Mapping[str, Any]) -> Plot:
 def levels(curve: Any) -> Plot:
     """How much of each level is learnt."""
     theory = curve.summary()
+    if not theory["learned_by_level"]:
+        raise InputError("This curve comes from eigenvalues without irreps, so it has no levels: plot its losses.")
     caption = "Share of the target's part at each level that is learnt. A part at level m singles out m positions."
     return predict_figures.level_plot({"n_train": theory["n_train"], "theory": theory}, title="What is learnt when", caption=caption)
 
@@ -106,36 +108,36 @@ def _by_layer(probe: Any, what: str, draw: Callable[..., Plot], title: str, capt
     return draw(result, title=title, caption=caption)
 
 
-def score_parts(found: Any) -> Plot:
+def score_parts(corpus: Any) -> Plot:
     """What the correlations of a corpus depend on."""
     caption = "The parts add up to 100 %: what ignores order, what depends on how far apart two tokens are, and what on which comes first."
-    return symmetry_figures.split_plot(_one_corpus(found), title="What the correlations depend on", caption=caption)
+    return symmetry_figures.split_plot(_one_corpus(corpus), title="What the correlations depend on", caption=caption)
 
 
-def lags(found: Any) -> Plot:
+def lags(corpus: Any) -> Plot:
     """Correlations of a corpus by lag."""
     caption = "Root mean square correlation at each lag, in units of the covariance of a token with itself, with intervals of 95 %."
-    return symmetry_figures.lag_plot(_one_corpus(found), title="Correlations by lag", caption=caption)
+    return symmetry_figures.lag_plot(_one_corpus(corpus), title="Correlations by lag", caption=caption)
 
 
-def lengths(found: Any) -> Plot:
+def lengths(corpus: Any) -> Plot:
     """Scores of a corpus by window length."""
-    return symmetry_figures.length_plot(_one_corpus(found), title="Windows of several lengths", caption="The score in shorter windows.")
+    return symmetry_figures.length_plot(_one_corpus(corpus), title="Windows of several lengths", caption="The score in shorter windows.")
 
 
-def cuts(found: Any) -> Plot:
+def cuts(corpus: Any) -> Plot:
     """Scores of a corpus without short lags."""
     caption = "The share of what ignores order among the correlations of tokens at least so far apart."
-    return symmetry_figures.cut_plot(_one_corpus(found), title="Without short lags", caption=caption)
+    return symmetry_figures.cut_plot(_one_corpus(corpus), title="Without short lags", caption=caption)
 
 
-def _one_corpus(found: Any) -> dict[str, Any]:
-    return {"corpora": [found.summary() | {"name": "corpus", "tokens": "", "nulls": {}}]}
+def _one_corpus(corpus: Any) -> dict[str, Any]:
+    return {"corpora": [corpus.summary() | {"name": "corpus", "tokens": "", "nulls": {}}]}
 
 
-def forecast(found: Any) -> Plot:
+def forecast(outlook: Any) -> Plot:
     """The learning curve of a table, measured and to come."""
-    result = found.summary()
+    result = outlook.summary()
     caption = (
         f"Architecture {result['best']}, the one with the smallest error now. Points: held-out errors. Line and band: the forecast and its "
         f"{100 * result['confidence']:g} % interval. Dashed and dotted: a power law through the points, with its own."
@@ -143,15 +145,15 @@ def forecast(found: Any) -> Plot:
     return forecast_figures.curve_plot(result, title="The learning curve, measured and to come", caption=caption)
 
 
-def architectures(found: Any) -> Plot:
+def architectures(outlook: Any) -> Plot:
     """The forecasts of all architectures."""
     caption = "Points: held-out errors on the same subsets for all architectures. Lines: their forecasts."
-    return forecast_figures.architectures_plot(found.summary(), title="Architectures side by side", caption=caption)
+    return forecast_figures.architectures_plot(outlook.summary(), title="Architectures side by side", caption=caption)
 
 
-def accuracy(found: Any) -> Plot:
+def accuracy(outlook: Any) -> Plot:
     """The accuracy of all architectures."""
-    result = found.summary()
+    result = outlook.summary()
     if result["majority"] is None:
         raise InputError("The labels of this table are numbers, so there is no accuracy: plot another figure of the forecast.")
     caption = "Share of held-out rows whose class is named rightly; dashed, always naming the most frequent class."

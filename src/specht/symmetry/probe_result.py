@@ -224,7 +224,7 @@ class Probe(Result):
         layers = self.layers
         residuals = [layer.readout.context for layer in layers]
         scores = [Score(np.nan, np.nan) if layer.adjacency is None else layer.adjacency for layer in layers]
-        found = [
+        variables = [
             Variable("layer", "layer", np.array([layer.name for layer in layers]), "layer of the model, the output last"),
             Variable("invariant", "layer", [layer.readout.invariant for layer in layers], "whether no permutation changes the readout"),
             Variable("residual", "layer", [residual.value for residual in residuals], "largest change at the readout over its spread"),
@@ -240,12 +240,12 @@ class Probe(Result):
         if known is not None:
             levels = [*map(str, known.levels), f">{known.levels[-1]}"]
             shares = [[np.nan] * len(levels) if profile is None else _shares(profile) for profile in profiles]
-            found.append(Variable("level", "level", np.array(levels), "positions that a part of the readout singles out"))
-            found.append(Variable("share", ("layer", "level"), shares, "share of the variance at the readout"))
+            variables.append(Variable("level", "level", np.array(levels), "positions that a part of the readout singles out"))
+            variables.append(Variable("share", ("layer", "level"), shares, "share of the variance at the readout"))
             for end in ("value", "low", "high"):
                 orders = [np.nan if profile is None else getattr(profile.order, end) for profile in profiles]
-                found.append(Variable("order" if end == "value" else f"order_{end}", "layer", orders, "share that needs order"))
-        return found
+                variables.append(Variable("order" if end == "value" else f"order_{end}", "layer", orders, "share that needs order"))
+        return variables
 
     def _classes(self) -> list[Variable]:
         outputs = [*map(str, range(1, self.columns + 1)), "readout"]

@@ -139,7 +139,7 @@ class Profile(Result):
     def _variables(self) -> list[Variable]:
         share, share_low, share_high = np.array(self.shares).T
         curve, unit = self.correlation, "f squared"
-        found = [
+        variables = [
             Variable("level", "level", list(self.levels), "positions that a part of the function singles out"),
             Variable("weight", "level", self.weights, "mean square of the part of the function at each level", unit),
             Variable("low", "level", self.low, "lower end of the interval of the weight", unit),
@@ -152,8 +152,8 @@ class Profile(Result):
         ]
         for name in ("value", "low", "high"):
             weights = np.array([getattr(shape, name) for shape in self.shapes], dtype=float)
-            found.append(Variable(f"shape_{name}", "irrep", weights, "weight of each irrep, or the end of its interval", unit))
-        found += [
+            variables.append(Variable(f"shape_{name}", "irrep", weights, "weight of each irrep, or the end of its interval", unit))
+        variables += [
             Variable("positions", "positions", curve.positions, "number of positions that were shuffled"),
             Variable("correlation", "positions", curve.values, "E[f(x) f(shuffled x)], measured", unit),
             Variable("correlation_stderr", "positions", curve.stderr, "standard error of the correlation", unit),
@@ -169,5 +169,5 @@ class Profile(Result):
         }
         for name, meaning in meanings.items():
             for end, value in zip(("", "_low", "_high"), getattr(self, name), strict=True):
-                found.append(Variable(name + end, (), value, meaning, "1" if name == "order" else unit))
-        return found
+                variables.append(Variable(name + end, (), value, meaning, "1" if name == "order" else unit))
+        return variables
