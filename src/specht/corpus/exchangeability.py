@@ -87,7 +87,7 @@ class Score(Result):
 
     def _summary(self) -> str:
         lags = f" at lags from {self.from_lag} on" if self.from_lag > 1 else ""
-        parts = f", distance {self.distance:.3f}, direction {self.direction:.3f}, rms {self.rms:.2g}" if self.defined else ""
+        parts = f", distance {self.distance:z.3f}, direction {self.direction:z.3f}, rms {self.rms:.2g}" if self.defined else ""
         return f"{self}{parts}, in windows of {self.length} tokens{lags}"
 
     def _variables(self) -> list[Variable]:
