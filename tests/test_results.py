@@ -212,6 +212,15 @@ def test_a_single_bit_is_noticed(saved, made):
         specht.load(saved)
 
 
+def test_a_file_that_may_not_be_read_is_told(saved, monkeypatch):
+    def refused(*arguments, **options):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(xarray, "open_dataset", refused)
+    with pytest.raises(specht.InputError, match=r"cannot be read \(permission denied\): change its permissions, or copy it"):
+        specht.load(saved)
+
+
 def test_other_files_are_told_apart(saved, tmp_path):
     xarray.Dataset({"a": ("x", [1.0])}).to_netcdf(tmp_path / "foreign.nc", engine="h5netcdf")
     with pytest.raises(specht.InputError, match=r"foreign\.nc holds no result of Specht: `xarray\.open_dataset` may read it"):
@@ -300,8 +309,10 @@ def test_a_new_type_of_result_needs_three_things(tmp_path, monkeypatch):
         def _variables(self) -> list[Variable]:
             return [Variable("x", "x", self.x, "positions", "m")]
 
-    monkeypatch.setitem(FIGURES, "Toy", {"x": "toy_results:draw"})
     toy = Toy(np.arange(3.0))
+    with pytest.raises(specht.InputError, match=r"A Toy has no figure: look at \.to_dataframe\(\)"):
+        toy.plot()
+    monkeypatch.setitem(FIGURES, "Toy", {"x": "toy_results:draw"})
     assert repr(toy) == "Toy: three numbers"
     assert toy.to_dataframe()["x"].tolist() == [0.0, 1.0, 2.0]
     assert toy.plot().to_dict()["data"][0]["y"] == [1.0]

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 FORMAT = 1
 """Of files; a higher number is one that this version does not know how to read."""
-_GROUP, _TEXT = "record", "text"
+_GROUP, _TEXT = "record", "__text__"
 _HTML = "specht.report.inline:fragment"
 
 _DRAWN = "specht.report.result_figures"
@@ -105,7 +105,9 @@ class Result:
 
     def _plot(self, figure: str | None = None) -> Any:
         """The figure with its title and caption."""
-        figures = FIGURES[type(self).__name__]
+        figures = next((FIGURES[cls.__name__] for cls in type(self).__mro__ if cls.__name__ in FIGURES), None)
+        if figures is None:
+            raise InputError(f"A {type(self).__name__} has no figure: look at .to_dataframe().")
         name = next(iter(figures)) if figure is None else figure
         if name not in figures:
             raise unknown_choice("figure", figure, figures)
@@ -198,6 +200,8 @@ def _read(name: str) -> tuple[str, str, str, Record]:
             return str(attributes["version"]), str(kept.attrs["kind"]), str(kept.attrs["checksum"]), Record(text, arrays)
     except InputError:
         raise
+    except PermissionError:
+        raise InputError(f"{name} cannot be read (permission denied): change its permissions, or copy it.") from None
     except Exception as error:  # a damaged file may make the library raise anything
         raise _damaged(name) from error
 

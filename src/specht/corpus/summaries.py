@@ -36,7 +36,7 @@ def measured_summary(measured: Measured) -> dict[str, Any]:
         "lags": [energy._asdict() for energy in measured.symmetry.lags],
         "isotypic": None if measured.isotypic is None else _shares(measured.isotypic),
         "third": None if measured.third is None else _third(measured.third),
-        "harmonics": {harmonics.kind: _describe_harmonics(harmonics) for harmonics in measured.harmonics},
+        "harmonics": {blocks.kind: _describe_harmonics(blocks) for blocks in measured.harmonics},
     }
 
 
@@ -73,20 +73,23 @@ def _plain(estimate: Any) -> dict[str, float]:
     return {name: getattr(estimate, name) for name in ("value", "low", "high")}
 
 
-def _describe_harmonics(found: Harmonics) -> dict[str, Any]:
+def _describe_harmonics(harmonics: Harmonics) -> dict[str, Any]:
     """Similarities of the blocks C(k), and their eigenvalues where they are known."""
     described: dict[str, Any] = {
-        "cosines": found.cosines.matrix.tolist(),
-        "within": dataclasses.asdict(found.cosines.within),
-        "across": dataclasses.asdict(found.cosines.across),
-        "imaginary": found.imaginary,
+        "cosines": harmonics.cosines.matrix.tolist(),
+        "within": dataclasses.asdict(harmonics.cosines.within),
+        "across": dataclasses.asdict(harmonics.cosines.across),
+        "imaginary": harmonics.imaginary,
     }
-    if found.eigenvalues is not None:
-        distances = found.kolmogorov()
-        described["spectra"] = {str(k): found.spectra()[k].tolist() for k in _waves(len(found.spectra()) - 1)}
+    if harmonics.eigenvalues is not None:
+        distances = harmonics.kolmogorov()
+        described["spectra"] = {str(k): harmonics.spectra()[k].tolist() for k in _waves(len(harmonics.spectra()) - 1)}
         described["kolmogorov"] = {"within": dataclasses.asdict(distances.within), "across": dataclasses.asdict(distances.across)}
-    if found.overlaps is not None:
-        described["overlaps"] = {"within": dataclasses.asdict(found.overlaps.within), "across": dataclasses.asdict(found.overlaps.across)}
+    if harmonics.overlaps is not None:
+        described["overlaps"] = {
+            "within": dataclasses.asdict(harmonics.overlaps.within),
+            "across": dataclasses.asdict(harmonics.overlaps.across),
+        }
     return described
 
 

@@ -74,8 +74,8 @@ def forecast_lines(forecast: Forecast) -> list[dict[str, Any]]:
     lines: list[dict[str, Any]] = []
     for one in forecast.architectures:
         bands = {"forecast": one.forecast, "curve": one.curve, "power law": one.power_law, "power law curve": one.power_law_curve}
-        for what, found in bands.items():
-            for n, value, low, high in zip(found.n_train, found.value, found.low, found.high, strict=True):
+        for what, band in bands.items():
+            for n, value, low, high in zip(band.n_train, band.value, band.low, band.high, strict=True):
                 lines.append(_line(one.name, what, n, value, low=float(low), high=float(high)))
         measured = {"measured": one.measured.error} | ({} if one.measured.accuracy is None else {"accuracy": one.measured.accuracy})
         for what, values in measured.items():
@@ -111,8 +111,8 @@ def _architecture(one: ArchitectureForecast) -> dict[str, Any]:
     }
 
 
-def _band(found: Band) -> dict[str, list[float]]:
-    return {name: getattr(found, name).tolist() for name in ("n_train", "value", "low", "high")}
+def _band(band: Band) -> dict[str, list[float]]:
+    return {name: getattr(band, name).tolist() for name in ("n_train", "value", "low", "high")}
 
 
 def _means(values: np.ndarray) -> list[float]:

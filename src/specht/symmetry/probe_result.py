@@ -47,10 +47,10 @@ class View:
     @property
     def classes(self) -> tuple[tuple[int, ...], ...]:
         """Positions that are not told apart, single ones and those that are ignored included: the orbits of the largest Young subgroup."""
-        found: dict[int, list[int]] = {}
+        classes: dict[int, list[int]] = {}
         for position, label in enumerate(self.labels):
-            found.setdefault(label, []).append(position)
-        return tuple(tuple(each) for each in found.values())
+            classes.setdefault(label, []).append(position)
+        return tuple(tuple(positions) for positions in classes.values())
 
     @property
     def ignored(self) -> tuple[int, ...]:
