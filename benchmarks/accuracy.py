@@ -17,7 +17,7 @@ import specht
 from specht.learning import gp
 from specht.learning.complexity import samples_to_learn
 from specht.learning.content import content
-from specht.learning.curves import learning_curve
+from specht.learning.curves import theory_curve
 from specht.learning.modes import leading_modes
 from specht.sequences import targets
 from specht.sequences.sources import default_mixture, uniform
@@ -75,7 +75,7 @@ def report_mean_outputs() -> None:
     source, arch = default_mixture(3), specht.Architecture(vocab=3, length=8)
     spec = specht.spectrum(arch, source)
     task, n_train = Task(source, leading_modes(spec)), [36, 42, 48]
-    theory = learning_curve(spec, task, n_train, ridge=1.0)
+    theory = theory_curve(spec, task, n_train, ridge=1.0)
     x = source.sample(5, 500, arch.length)
     exact = gp.mean_outputs(arch, task, x, n_train=n_train, ridge=1.0, datasets=200, scale=spec.trace)
     shares = []
@@ -116,7 +116,7 @@ def _compare(
     worst: float | None = None,
     heads: int | None = None,
 ) -> None:
-    theory = learning_curve(spec, task, N_TRAIN, ridge, noise)
+    theory = theory_curve(spec, task, N_TRAIN, ridge, noise)
     sampled = {} if heads is None else {"heads": heads, "n_test": 500, "datasets": 20}  # kernels of softmax are dear
     exact = gp.learning_curve(
         arch, task, **({"n_train": N_TRAIN, "ridge": ridge, "noise": noise, "datasets": DATASETS, "scale": spec.trace, "seed": 1} | sampled)

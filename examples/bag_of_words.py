@@ -23,7 +23,7 @@ for arch in (with_positions, without):
 # %% Exact inference on sampled data shows it: one loss falls to nothing, the other stops at 7/8 whatever the number of samples.
 n_train = [64, 256, 1024]
 for arch in (with_positions, without):
-    curve = specht.gp.learning_curve(arch, task, n_train=n_train, ridge=0.1, datasets=8)
+    curve = specht.learning_curve(arch, task, n_train=n_train, by="gp", ridge=0.1, datasets=8)
     print(arch, curve.test.round(3), "±", curve.test_stderr.round(3))
 
 # %% In numbers: after 1024 samples the bag of words has a loss of 7/8 = 0.875.

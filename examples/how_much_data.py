@@ -18,7 +18,7 @@ for need in specht.sample_complexity(spec, ridge=0.1):
 # %% Both learning curves, and exact Bayesian inference on sampled data beside that of the first token.
 n_train = [16, 64, 256]
 theory = {task.name: specht.learning_curve(spec, specht.Task(coins, task), n_train=n_train, ridge=0.1) for task in (count, first)}
-exact = specht.gp.learning_curve(arch, specht.Task(coins, first), n_train=n_train, ridge=0.1, datasets=20)
+exact = specht.learning_curve(arch, specht.Task(coins, first), n_train=n_train, by="gp", ridge=0.1, datasets=20)
 print("N    ", *n_train)
 print("count", theory["count"].test.round(4))
 print("first", theory["first"].test.round(4))

@@ -28,11 +28,13 @@ if TYPE_CHECKING:
     from specht.kernel.kernel import Kernel as Kernel
     from specht.learning import gp as gp
     from specht.learning.complexity import sample_complexity as sample_complexity
-    from specht.learning.curves import learning_curve as learning_curve
+    from specht.learning.eigenvalues import Eigenvalues as Eigenvalues
     from specht.learning.evidence import log_evidence as log_evidence
     from specht.learning.gaussian_process import GP as GP
+    from specht.learning.learning_curves import learning_curve as learning_curve
     from specht.presets import PRESETS as PRESETS
     from specht.presets import preset as preset
+    from specht.results import load as load
     from specht.sequences import sources as sources
     from specht.sequences import targets as targets
     from specht.sequences.targets import Target as Target
@@ -56,10 +58,12 @@ __all__, __getattr__, __dir__ = lazy_names(
         "specht.kernel.functions": ["nngp", "ntk"],
         "specht.kernel.kernel": ["Kernel"],
         "specht.learning.complexity": ["sample_complexity"],
-        "specht.learning.curves": ["learning_curve"],
+        "specht.learning.eigenvalues": ["Eigenvalues"],
         "specht.learning.evidence": ["log_evidence"],
         "specht.learning.gaussian_process": ["GP"],
+        "specht.learning.learning_curves": ["learning_curve"],
         "specht.presets": ["PRESETS", "preset"],
+        "specht.results": ["load"],
         "specht.sequences.targets": ["Target"],
         "specht.sequences.tasks": ["Task"],
         "specht.symmetry.probe": ["Probe", "probe"],

@@ -16,6 +16,7 @@ Its kernel then comes from Gauss-Hermite quadrature (`specht.kernel.quadrature`)
 from __future__ import annotations
 
 import dataclasses
+import importlib
 import math
 import re
 from collections.abc import Callable
@@ -52,40 +53,9 @@ class Activation:
             raise InputError(f"phi of activation {self.name!r} must be a function of a JAX array, got {self.phi!r}.")
 
 
-def _erf(u: Any) -> Any:
-    import jax
-
-    return jax.scipy.special.erf(u)
-
-
-def _relu(u: Any) -> Any:
-    import jax
-
-    return jax.nn.relu(u)
-
-
-def _gelu(u: Any) -> Any:
-    import jax
-
-    return jax.nn.gelu(u, approximate=False)
-
-
-def _tanh(u: Any) -> Any:
-    import jax.numpy as jnp
-
-    return jnp.tanh(u)
-
-
-def _sine(u: Any) -> Any:
-    import jax.numpy as jnp
-
-    return jnp.sin(u)
-
-
-def _softplus(u: Any) -> Any:
-    import jax
-
-    return jax.nn.softplus(u)
+def _of(module: str, name: str, **options: Any) -> Callable[[Any], Any]:
+    """A function of JAX that is looked up when it is called: descriptions of architectures load without JAX."""
+    return lambda u: getattr(importlib.import_module(module), name)(u, **options)
 
 
 _QUADRATURE = "F = E[ φ(u) φ(v) ],   (u, v) ~ N(0, Λ),   φ(u) = "
@@ -93,20 +63,20 @@ _ROWS = (
     Activation(name="linear", phi=lambda u: u, steepest=1.0, formula="F = Λ_{xy}"),
     Activation(
         name="erf",
-        phi=_erf,
+        phi=_of("jax.scipy.special", "erf"),
         steepest=2 / math.sqrt(math.pi),
         formula="F = (2/π) arcsin( 2Λ_{xy} / √((1 + 2Λ_{xx})(1 + 2Λ_{yy})) )",
     ),
     Activation(
         name="relu",
-        phi=_relu,
+        phi=_of("jax.nn", "relu"),
         steepest=1.0,
         formula="F = √(Λ_{xx} Λ_{yy}) (sin ϑ + (π − ϑ) cos ϑ) / 2π,   cos ϑ = Λ_{xy} / √(Λ_{xx} Λ_{yy})",
     ),
-    Activation(name="gelu", phi=_gelu, steepest=1.13, formula=_QUADRATURE + "u (1 + erf(u/√2)) / 2"),
-    Activation(name="tanh", phi=_tanh, steepest=1.0, formula=_QUADRATURE + "tanh u"),
-    Activation(name="sine", phi=_sine, steepest=1.0, formula="F = exp(−(Λ_{xx} + Λ_{yy})/2) sinh Λ_{xy}"),
-    Activation(name="softplus", phi=_softplus, steepest=1.0, formula=_QUADRATURE + "ln(1 + exp u)"),
+    Activation(name="gelu", phi=_of("jax.nn", "gelu", approximate=False), steepest=1.13, formula=_QUADRATURE + "u (1 + erf(u/√2)) / 2"),
+    Activation(name="tanh", phi=_of("jax.numpy", "tanh"), steepest=1.0, formula=_QUADRATURE + "tanh u"),
+    Activation(name="sine", phi=_of("jax.numpy", "sin"), steepest=1.0, formula="F = exp(−(Λ_{xx} + Λ_{yy})/2) sinh Λ_{xy}"),
+    Activation(name="softplus", phi=_of("jax.nn", "softplus"), steepest=1.0, formula=_QUADRATURE + "ln(1 + exp u)"),
 )
 _REGISTERED = {row.name: row for row in _ROWS}
 

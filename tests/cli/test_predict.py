@@ -13,7 +13,7 @@ import xarray
 
 import specht
 from specht.cli import main
-from specht.learning.curves import learning_curve
+from specht.learning.curves import theory_curve
 from specht.learning.modes import leading_modes
 from specht.sequences.tasks import TASKS, Task, shifted
 
@@ -49,7 +49,7 @@ def test_json_is_the_contract_and_the_library(run_json):
     assert found["gp"] is None
     source, arch = specht.sources.default_mixture(3, seed=3), specht.Architecture(vocab=3, length=6)
     spec = specht.spectrum(arch, source)
-    curve = learning_curve(spec, Task(source, leading_modes(spec), shifted(source, "reweighted")), [16, 64, 256], 0.5)
+    curve = theory_curve(spec, Task(source, leading_modes(spec), shifted(source, "reweighted")), [16, 64, 256], 0.5)
     for loss in ("test", "train", "ood"):
         np.testing.assert_allclose(found["theory"][loss], getattr(curve, loss), rtol=1e-10)
     assert [need["irrep"] for need in found["complexity"]] == ["[6]", "[5,1]"]

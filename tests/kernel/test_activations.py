@@ -85,7 +85,8 @@ def test_kernel_and_network_of_a_registered_activation_agree():
     x = np.random.default_rng(0).integers(0, 3, (4, 4))
     limit = specht.Kernel(arch)(x)
     narrow, wide = (
-        specht.nn.empirical_nngp(arch, x, size=specht.nn.Size(width, width // 4, width // 4), networks=200, seed=width) for width in (32, 64)
+        specht.nn.empirical_nngp(arch, x, size=specht.nn.Size(width, width // 4, width // 4), networks=200, seed=width)
+        for width in (32, 64)
     )
     extrapolated = 2 * wide.mean - narrow.mean  # the bias falls as one over the width
     stderr = np.sqrt(4 * wide.stderr**2 + narrow.stderr**2) + 1e-5 * np.abs(limit).max()

@@ -76,7 +76,7 @@ def test_errors_of_parts_add_up():
 SENTENCES = {
     "A kernel takes finite factors and offsets of at least 0, got -1: others make no covariance.": lambda: -1 * specht.Kernel(ARCH),
     "A kernel is added to and multiplied by kernels, functions of two batches, or numbers, got 'two'.": lambda: specht.Kernel(ARCH) + "two",
-    "Gram function <lambda> returned shape (2,) for 5 and 5 sequences: return one of (5, 5).": lambda: (
+    "returned shapes (5, 5) and (2,): return one entry a pair of sequences.": lambda: (
         specht.Kernel(ARCH) + (lambda x, y=None: np.ones(2))
     )(X),
     "Gram function <lambda> returned numbers that are not finite: return finite covariances.": lambda: (

@@ -14,7 +14,7 @@ from specht.errors import InputError
 from specht.learning import gp
 from specht.learning.complexity import place, sample_complexity, samples_for_error, samples_from_profile, samples_to_learn
 from specht.learning.content import content
-from specht.learning.curves import learning_curve
+from specht.learning.curves import theory_curve
 from specht.learning.modes import modes
 from specht.sequences import targets
 from specht.sequences.sources import uniform
@@ -26,7 +26,7 @@ def test_half_of_the_leading_function_is_learnt_there(ridge):
     source = mixture(2)
     spec = specht.spectrum(architecture(2, 8, activation="erf"), source)
     for need in sample_complexity(spec, ridge):
-        curve = learning_curve(spec, Task(source, modes(spec, [(spec.top(need.irrep), 1.0)])), [need.samples], ridge)
+        curve = theory_curve(spec, Task(source, modes(spec, [(spec.top(need.irrep), 1.0)])), [need.samples], ridge)
         assert curve.learned[0] == pytest.approx(0.5, abs=1e-9)
         assert need.samples >= need.bound >= need.degeneracy / 2
 
@@ -68,7 +68,7 @@ def test_samples_for_an_error_reach_it():
     spec = specht.spectrum(architecture(2, 8, activation="erf"), source)
     parts = content(spec, Task(source, targets.level(1, 8, source=source)))
     number = samples_for_error(spec, parts, 0.2, ridge=0.3, noise=0.1)
-    test = learning_curve(spec, parts, [0.97 * number, number, 1.03 * number, 1e6], 0.3, 0.1).test
+    test = theory_curve(spec, parts, [0.97 * number, number, 1.03 * number, 1e6], 0.3, 0.1).test
     assert test[0] > 0.2 > test[2] > test[3]
     assert test[1] == pytest.approx(0.2, rel=1e-3)
 

@@ -10,7 +10,7 @@ import specht
 from specht.errors import InputError
 from specht.learning import gp
 from specht.learning.content import content
-from specht.learning.curves import learning_curve
+from specht.learning.curves import theory_curve
 from specht.learning.modes import leading_modes
 from specht.sequences import targets
 from specht.sequences.sources import default_mixture, graded_mixture, uniform
@@ -23,7 +23,7 @@ def _relative(theory, measured):
 
 def assert_agrees(arch, task, spec, *, ridge, noise, n_train, datasets, mean_error, worst=0.15):
     """Mean error at most `mean_error` for test, and 10 % for train and out of distribution; none beyond `worst` and three errors."""
-    theory = learning_curve(spec, task, n_train, ridge, noise)
+    theory = theory_curve(spec, task, n_train, ridge, noise)
     exact = gp.learning_curve(arch, task, n_train=n_train, ridge=ridge, noise=noise, datasets=datasets, seed=1, scale=spec.trace)
     for loss, limit in (("test", mean_error), ("train", max(0.1, mean_error)), ("ood", max(0.1, mean_error))):
         measured, stderr = getattr(exact, loss), getattr(exact, f"{loss}_stderr")
@@ -67,7 +67,7 @@ def test_mean_outputs_are_those_of_exact_inference():
     source, arch = default_mixture(3), specht.Architecture(vocab=3, length=8)
     spec = specht.spectrum(arch, source)
     task = Task(source, leading_modes(spec))
-    theory = learning_curve(spec, task, [36, 48], ridge=1.0)
+    theory = theory_curve(spec, task, [36, 48], ridge=1.0)
     present = theory.learnability.learnability[:, theory.content.weights > 0]
     assert 0.2 < present.min() < present.max() < 0.8
     x = source.sample(5, 200, arch.length)
@@ -83,7 +83,7 @@ def test_without_any_ridge_train_vanishes_until_the_rank_and_is_the_noise_after(
     spec = specht.spectrum(arch, source)
     rank = sum(row.degeneracy for row in spec.truncated())
     task = Task(source, targets.level(1, 4, source=source))
-    found = learning_curve(spec, task, [rank // 2, 10 * rank, 100 * rank], ridge=0.0, noise=0.3)
+    found = theory_curve(spec, task, [rank // 2, 10 * rank, 100 * rank], ridge=0.0, noise=0.3)
     assert found.train[0] == 0.0
     # ordinary least squares with `rank` regressors: train = noise (1 - rank / N), test = noise rank / (N - rank)
     np.testing.assert_allclose(found.train[1:], 0.3 * (1 - 1 / np.array([10, 100])), rtol=1e-9)
@@ -93,7 +93,7 @@ def test_without_any_ridge_train_vanishes_until_the_rank_and_is_the_noise_after(
 def test_what_is_in_no_row_is_never_learnt():
     source, arch = uniform(2), specht.Architecture(vocab=2, length=6)  # linear: level 2 is out of reach
     spec = specht.spectrum(arch, source)
-    found = learning_curve(spec, Task(source, targets.level(2, 6, source=source)), [10, 10_000], ridge=0.1)
+    found = theory_curve(spec, Task(source, targets.level(2, 6, source=source)), [10, 10_000], ridge=0.1)
     assert found.test[-1] >= 1.0
     assert found.learned.max() == 0.0
 
@@ -104,10 +104,10 @@ def test_truncated_spectra_put_their_tail_into_the_ridge():
     whole, low = specht.spectrum(arch, source), specht.spectrum(arch, source, max_level=1)
     task = Task(source, targets.level(1, 8, source=source))
     n = np.array([16, 64, 256])
-    exact, cut = (learning_curve(spec, task, n, ridge=0.1) for spec in (whole, low))
+    exact, cut = (theory_curve(spec, task, n, ridge=0.1) for spec in (whole, low))
     assert cut.content.tail > 1e-3 > exact.content.tail
     np.testing.assert_allclose(cut.test, exact.test, rtol=0.03)
-    kept = learning_curve(low, content(low, task), n, ridge=0.1 + cut.content.tail)
+    kept = theory_curve(low, content(low, task), n, ridge=0.1 + cut.content.tail)
     assert not np.allclose(kept.test, exact.test, rtol=0.03)  # counted twice it is wrong
 
 
@@ -119,7 +119,7 @@ def test_gap_and_error_of_theory_grow_together():
         source = graded_mixture(epsilon, vocab=3)
         spec = specht.spectrum(arch, order_forgotten(source, arch.columns))
         task = Task(source, targets.counts(8))
-        theory = learning_curve(spec, task, [64, 256], ridge=0.05)
+        theory = theory_curve(spec, task, [64, 256], ridge=0.05)
         exact = gp.learning_curve(arch, task, n_train=[64, 256], ridge=0.05, datasets=20, scale=spec.trace)
         errors.append(np.abs(_relative(theory.test, exact.test)).mean())
     assert errors[0] < 0.1 < errors[1]
@@ -129,4 +129,4 @@ def test_bad_noise():
     source = uniform(2)
     spec = specht.spectrum(specht.Architecture(vocab=2, length=4), source)
     with pytest.raises(InputError, match="noise must be a finite variance"):
-        learning_curve(spec, Task(source, targets.counts(4)), [10], noise=-1.0)
+        theory_curve(spec, Task(source, targets.counts(4)), [10], noise=-1.0)

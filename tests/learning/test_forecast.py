@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import math
 
 import numpy as np
 import pytest
+import toy_results
 from scipy import stats
+from toy_results import assert_comes_back, assert_shows_itself
 
 from specht.architecture import Architecture
 from specht.errors import InputError
@@ -285,6 +288,19 @@ def test_measured_curve_is_exact_inference_on_its_subsets():
     # Backwards, from 200 rows to 50, the theory of the spectrum meets what subsets of 50 achieve on fresh rows.
     found = spectrum.at(50, RIDGE)
     assert math.log(np.mean(errors) / found.error) == pytest.approx(0, abs=4 * math.hypot(found.now_stderr, found.step_stderr))
+
+
+def test_a_forecast_shows_itself_and_comes_back(tmp_path):
+    forecast = toy_results.forecast()
+    assert_shows_itself(forecast)
+    assert_comes_back(forecast, tmp_path)
+    names = {figure: [trace.get("name") for trace in forecast.plot(figure).to_dict()["data"]] for figure in ("architectures", "accuracy")}
+    assert names == {"architectures": ["bag", "bag"], "accuracy": ["bag"]}
+    table, best = forecast.to_dataframe(), forecast.best
+    assert table["forecast"].tolist() == best.forecast.value.tolist()
+    assert set(table["error"]) == {best.error}
+    with pytest.raises(InputError, match="The labels of this table are numbers, so there is no accuracy: plot another figure"):
+        dataclasses.replace(forecast, majority=None).plot("accuracy")
 
 
 def test_bad_settings_are_refused():

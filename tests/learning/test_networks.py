@@ -7,6 +7,7 @@ import dataclasses
 import jax
 import numpy as np
 import pytest
+from toy_results import assert_comes_back, assert_shows_itself
 
 import specht
 from specht.errors import InputError
@@ -45,6 +46,13 @@ def test_sampled_networks_are_near_the_gaussian_process(sampled):
     assert sampled.r_hat is not None
     assert (sampled.r_hat < 1.3).all()
     assert sampled.warnings == ()
+
+
+def test_a_network_curve_shows_itself_and_comes_back(sampled, tmp_path):
+    assert_shows_itself(sampled)
+    assert_comes_back(sampled, tmp_path)
+    assert [trace["name"] for trace in sampled.plot().to_dict()["data"]][:2] == ["test, exact", "test, networks"]
+    assert sampled.to_dataframe()["excess"].tolist() == sampled.excess.tolist()
 
 
 def test_outputs_do_not_depend_on_the_units_of_labels():

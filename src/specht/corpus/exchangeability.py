@@ -21,14 +21,16 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Iterator, Sequence
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
 from specht.corpus.metrics import site_norm
 from specht.corpus.moments import Plan
 from specht.corpus.resampling import Estimate, Resampling
+from specht.corpus.summaries import score_variables
 from specht.errors import InputError, whole_number
+from specht.results import Result, Variable
 
 DRAWS = 2000
 """Of blocks, for an interval."""
@@ -48,7 +50,7 @@ class Estimates(Protocol):
 
 
 @dataclasses.dataclass(frozen=True)
-class Score:
+class Score(Result):
     """The exchangeability of a corpus for one window length, or for the lags of it from `from_lag` on."""
 
     score: float
@@ -76,6 +78,20 @@ class Score:
         if not self.defined:
             return f"undefined: no correlations beyond noise (rms {self.rms:.2g})"
         return f"{self.score:.3f} [{self.low:.3f}, {self.high:.3f}]"
+
+    def summary(self) -> dict[str, Any]:
+        """The score as plain values; numbers that say nothing are left out."""
+        seen = ("score", "low", "high", "distance", "direction", "plug_in")
+        values = {name: getattr(self, name) if self.defined else None for name in seen}
+        return values | {"rms": self.rms, "defined": self.defined, "length": self.length, "from_lag": self.from_lag}
+
+    def _summary(self) -> str:
+        lags = f" at lags from {self.from_lag} on" if self.from_lag > 1 else ""
+        parts = f", distance {self.distance:z.3f}, direction {self.direction:z.3f}, rms {self.rms:.2g}" if self.defined else ""
+        return f"{self}{parts}, in windows of {self.length} tokens{lags}"
+
+    def _variables(self) -> list[Variable]:
+        return [*score_variables([self], ()), Variable("length", (), self.length, "tokens of a window", "tokens")]
 
 
 class LagEnergy(NamedTuple):

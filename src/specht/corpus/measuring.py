@@ -18,10 +18,12 @@ from specht.corpus.isotypic import IsotypicEnergies, WindowTensor, isotypic_ener
 from specht.corpus.lag_counts import LagCounts
 from specht.corpus.metrics import Metric, weights
 from specht.corpus.shuffles import NULLS, Null
+from specht.corpus.summaries import measured_summary, measured_variables
 from specht.corpus.survey import How, Settings, Statistics, Survey, plan_survey, take_census
 from specht.corpus.third import ThirdMoments, ThirdScore, third_score
 from specht.corpus.tokenise import choose, spell
 from specht.errors import InputError, explains_calls
+from specht.results import Result, Variable
 
 Progress = Callable[[int, int], None]
 KINDS: tuple[Kind, ...] = ("raw", "centred", "off-site")
@@ -30,7 +32,7 @@ COMPONENTS = 10
 
 
 @dataclasses.dataclass(frozen=True)
-class Measured:
+class Measured(Result):
     """What was found of a corpus; None stands for what was not counted, or for what its records are too short for."""
 
     symmetry: Symmetry
@@ -43,6 +45,18 @@ class Measured:
     @property
     def main(self) -> Score:
         return self.symmetry.main
+
+    def summary(self) -> dict[str, Any]:
+        """What was found as plain values, as files and figures have them."""
+        return measured_summary(self)
+
+    def _summary(self) -> str:
+        extras = [name for name in ("influence", "isotypic", "third") if getattr(self, name) is not None]
+        extras += ["harmonics"] * bool(self.harmonics)
+        return f"score {self.main._summary()}" + (f"\nand {', '.join(extras)}" if extras else "")
+
+    def _variables(self) -> list[Variable]:
+        return measured_variables(self)
 
 
 def measure(corpus: Corpus, settings: Settings, progress: Progress | None = None) -> tuple[Survey, Measured]:

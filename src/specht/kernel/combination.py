@@ -58,6 +58,10 @@ class Combination(Composable):
         errors = [getattr(part, "stderr", None) for part in (left, right)]
         heads = max((getattr(part, "heads", None) or 0 for part in (left, right)), default=0) or None
         plain = [np.asarray(part) for part in (left, right)]
+        if plain[0].ndim and plain[1].ndim and plain[0].shape != plain[1].shape:
+            raise InputError(
+                f"The parts of {self!r} returned shapes {plain[0].shape} and {plain[1].shape}: return one entry a pair of sequences."
+            )
         value = plain[0] + plain[1] if self.operation == "+" else plain[0] * plain[1]
         if errors[0] is None and errors[1] is None:
             return Gram.of(value, None, None)
@@ -79,7 +83,8 @@ def _combined(operation: Literal["+", "*"], left: Any, right: Any) -> Combinatio
 def _evaluate(part: Any, x: Any, y: Any, masks: dict[str, Any]) -> Any:
     if isinstance(part, numbers.Real):
         return np.float64(part)
-    return evaluate_gram(part, x, y, **masks)
+    known = {name: mask for name, mask in masks.items() if mask is not None}
+    return _checked(part, part(x, **known) if y is None else part(x, y, **known))
 
 
 def _diagonal(part: Any, x: Any, mask: Any) -> Any:
@@ -88,17 +93,15 @@ def _diagonal(part: Any, x: Any, mask: Any) -> Any:
     masks = {} if mask is None else {"mask": mask}
     if hasattr(part, "diagonal"):
         return part.diagonal(x, **masks)
-    return np.diagonal(evaluate_gram(part, x, None, **masks))
+    return np.diagonal(_checked(part, part(x, **masks)))
 
 
-def evaluate_gram(function: GramFunction, x: Any, y: Any = None, **masks: Any) -> Any:
-    """A Gram from a kernel or from anybody's function, checked for its shape and for numbers that are not finite."""
-    known = {name: mask for name, mask in masks.items() if mask is not None}
-    gram = function(x, **known) if y is None else function(x, y, **known)
-    n, m = np.shape(x)[0] if not isinstance(x, dict) else np.shape(gram)[0], np.shape(x if y is None else y)[0]
-    name = getattr(function, "__name__", type(function).__name__)
-    if np.shape(gram) != (n, m):
-        raise InputError(f"Gram function {name} returned shape {np.shape(gram)} for {n} and {m} sequences: return one of ({n}, {m}).")
-    if not np.isfinite(np.asarray(gram)).all():
+def _checked(part: Any, gram: Any) -> Any:
+    """What somebody's function returned, if it is a covariance."""
+    if isinstance(gram, Gram):
+        return gram
+    values = np.asarray(gram, dtype=np.float64)
+    if not np.isfinite(values).all():
+        name = getattr(part, "__name__", type(part).__name__)
         raise InputError(f"Gram function {name} returned numbers that are not finite: return finite covariances.")
-    return gram if isinstance(gram, Gram) else np.asarray(gram, dtype=np.float64)
+    return values

@@ -89,7 +89,7 @@ def kernel_of_batches(
     x: Sequences,
     y: Sequences | None = None,
     *,
-    variances: Variances | None = None,
+    variances: Any = None,
     kind: Kind = "nngp",
     heads: SupportsIndex = 4 * HEADS_STEP,
     seed: SupportsIndex = 0,

@@ -97,7 +97,7 @@ def _propagate(
     return kernel_of(stream)
 
 
-def _key_of_head(key: Array, heads: int, number: Array) -> Array:
+def _key_of_head(key: Array, heads: Array | int, number: Array) -> Array:
     """The key of a head when heads of all batches are numbered in one row."""
     return jax.random.fold_in(jax.random.fold_in(key, number // heads), number % heads)
 

@@ -8,6 +8,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.core import Tracer
 from jaxtyping import Array, Bool, Float
 
 from specht.architecture import Architecture, Variances
@@ -53,7 +54,10 @@ class Model:
 def model_of(arch: Architecture, variances: Any = None) -> Model:
     """The model of an architecture, with its own variances unless others are given; call it where float64 is enabled."""
     numbers = arch.variances if variances is None else _checked(arch, variances)
-    return Model(*(number if isinstance(number, jax.Array) else np.asarray(number, dtype=np.float64) for number in numbers), arch.structure)
+    tokens, positions, dense, readout = (
+        number if isinstance(number, jax.Array) else np.asarray(number, dtype=np.float64) for number in numbers
+    )
+    return Model(tokens, positions, dense, readout, arch.structure)
 
 
 def _checked(arch: Architecture, variances: Any) -> Variances:
@@ -74,6 +78,6 @@ def _variance(name: str, number: Any, entries: int, axis: str) -> Any:
     if number.shape not in ((), *[(entries,)] * (entries > 0)):
         shapes = f"a number or an array of {entries} entries, one for each of the {axis}" if entries else "one number"
         raise InputError(f"variances.{name} must be {shapes}, got shape {number.shape}.")
-    if not isinstance(number, jax.core.Tracer) and not (np.isfinite(number).all() and (np.asarray(number) >= 0.0).all()):
+    if not isinstance(number, Tracer) and not (np.isfinite(number).all() and (np.asarray(number) >= 0.0).all()):
         raise InputError(f"variances.{name} must be finite and not negative, got {number}.")
     return number

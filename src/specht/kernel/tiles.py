@@ -15,7 +15,7 @@ from jax.sharding import Mesh, NamedSharding, PartitionSpec
 from specht.kernel.pairs import Sequences
 
 Tick = Callable[[], None]
-Tile = Callable[[Sequences, Sequences, Tick], tuple[jax.Array, ...]]
+Tile = Callable[[Sequences, Sequences | None, Tick], tuple[jax.Array, ...]]
 """Evaluates one tile, and ticks after each of its steps."""
 Progress = Callable[[int, int], None]
 

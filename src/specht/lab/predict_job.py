@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import math
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -13,19 +12,21 @@ import xarray
 from specht.errors import InputError
 from specht.lab.csv_text import csv_text
 from specht.lab.predict_config import PredictConfig
-from specht.lab.spectrum_job import spectrum_entry
 from specht.learning import gp, networks
-from specht.learning.complexity import Need, sample_complexity, samples_for_error, samples_to_learn
+from specht.learning.complexity import SampleComplexity, sample_complexity, samples_for_error, samples_to_learn
 from specht.learning.content import content
-from specht.learning.curves import Curve, learning_curve
+from specht.learning.curves import Curve, theory_curve
+from specht.learning.learning_curves import spectrum_for_curves
+from specht.learning.losses import LOSSES
 from specht.learning.modes import leading_modes
 from specht.learning.networks import NetworkCurve
 from specht.learning.regime import Regime, kernel_regime
+from specht.results import plain
 from specht.sequences.exchangeability import Gap, exchangeability_gap
 from specht.sequences.mixtures import order_broken
-from specht.sequences.tasks import TASKS, Task, order_forgotten
+from specht.sequences.tasks import TASKS, Task
+from specht.symmetry.entries import spectrum_entry
 from specht.symmetry.progress import Progress, stages
-from specht.symmetry.solve import choose_method, spectrum
 from specht.symmetry.spectrum import Spectrum
 
 if TYPE_CHECKING:
@@ -33,8 +34,6 @@ if TYPE_CHECKING:
     from specht.sequences.hmm import MixtureOfHMMs
     from specht.sequences.law import Source
     from specht.sequences.targets import Target
-
-LOSSES = ("test", "train", "ood", "learned")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -70,7 +69,7 @@ class Prediction:
     gap: Gap | None
     """How far from exchangeable the source is; None if it is exchangeable."""
     curve: Curve
-    needs: tuple[Need, ...]
+    needs: SampleComplexity
     half: float
     """Samples from which half of the target is learnt."""
     for_error: float
@@ -85,9 +84,7 @@ class Prediction:
 
     def summary(self) -> dict[str, Any]:
         curve, parts = self.curve, self.curve.content
-        theory = {name: _numbers(getattr(curve, name)) for name in LOSSES}
-        theory |= {"equivalent_test": _numbers(curve.equivalent.test), "equivalent_ood": _numbers(curve.equivalent.ood)}
-        theory |= {"learned_by_level": {str(level): _numbers(share) for level, share in curve.learned_by_level().items()}}
+        theory = {name: value for name, value in curve.summary().items() if name not in ("n_train", "ridge")}
         return {
             "architecture": str(self.arch),
             "kind": self.spectrum.kind,
@@ -103,7 +100,7 @@ class Prediction:
                 "variance": parts.variance,
                 "constant": parts.is_constant,
                 "levels": [
-                    {"level": level, "mean_square": part.total, "half_learned": _finite(samples_to_learn(part, self.config.ridge))}
+                    {"level": level, "mean_square": part.total, "half_learned": plain(samples_to_learn(part, self.config.ridge))}
                     for level, part in parts.by_level().items()
                 ],
                 "unresolved": parts.rest,
@@ -115,10 +112,10 @@ class Prediction:
             "n_train": [int(n) for n in curve.n_train],
             "theory": theory,
             "gp": None if self.exact is None else self._gp(self.exact),
-            "net": None if self.net is None else _net(self.net, self.regime),
-            "complexity": [_need(need) for need in self.needs],
-            "half_learned": _finite(self.half),
-            "error": {"share": self.config.error, "samples": _finite(self.for_error)},
+            "net": None if self.net is None else self.net.summary() | {"regime": None if self.regime is None else _regime(self.regime)},
+            "complexity": self.needs.summary(),
+            "half_learned": plain(self.half),
+            "error": {"share": self.config.error, "samples": plain(self.for_error)},
             "breaking": [_broken(each) for each in self.broken],
             "spectrum": spectrum_entry(self.spectrum),
             "tail": parts.tail,
@@ -134,7 +131,7 @@ class Prediction:
         return self.config.shift.kind(self.config.source)
 
     def _gp(self, exact: gp.MeasuredCurve) -> dict[str, Any]:
-        return _measured(exact) | {
+        return exact.summary() | {
             "mean_relative_error": {name: error for name in LOSSES[:3] if (error := self._mean_error(name)) is not None}
         }
 
@@ -145,7 +142,7 @@ class Prediction:
         if measured is None or theory is None:
             return None
         with np.errstate(divide="ignore", invalid="ignore"):  # a loss of zero has no relative error
-            return _finite(float(np.mean(np.abs(theory[: len(measured)] / measured - 1.0))))
+            return plain(float(np.mean(np.abs(theory[: len(measured)] / measured - 1.0))))
 
     def lines(self) -> list[dict[str, Any]]:
         """One line for each number of samples."""
@@ -195,7 +192,7 @@ def run_predict(config: PredictConfig, progress: Progress | None = None) -> Pred
     first, *checks = stages(progress, [1.0, *costs, *([1.0] * len(config.breaking))])
     found = _spectrum(config, arch, source, first)
     task = config.build_task(arch, lambda: leading_modes(found, range(config.target.number + 1)))
-    curve = learning_curve(found, content(found, task, seed=config.seed), config.n_train, config.ridge, config.noise)
+    curve = theory_curve(found, content(found, task, seed=config.seed), config.n_train, config.ridge, config.noise)
     gap = None if source.is_exchangeable else exchangeability_gap(source, arch.length, readout=arch.readout, seed=config.seed)
     exact = None
     if "gp" in config.check:
@@ -213,7 +210,7 @@ def run_predict(config: PredictConfig, progress: Progress | None = None) -> Pred
         task,
         gap,
         curve,
-        tuple(sample_complexity(found, config.ridge)),
+        sample_complexity(found, config.ridge),
         samples_to_learn(curve.content, config.ridge),
         samples_for_error(found, curve.content, config.error, config.ridge, config.noise),
         exact,
@@ -226,20 +223,8 @@ def run_predict(config: PredictConfig, progress: Progress | None = None) -> Pred
 
 
 def _spectrum(config: PredictConfig, arch: Architecture, source: Source, progress: Progress | None) -> Spectrum:
-    """The spectrum over the source, its order forgotten; sampled with several eigenvalues of each irrep where it is not exact."""
-    law = order_forgotten(source, arch.columns)
-    method = choose_method(arch, law, config.kind, config.max_level)
-    return spectrum(
-        arch,
-        law,
-        kind=config.kind,
-        method="ritz" if method == "rayleigh" else method,
-        max_level=config.max_level,
-        heads=config.heads,
-        sequences=config.sequences,
-        seed=config.seed,
-        progress=progress,
-    )
+    sampling: dict[str, Any] = {"heads": config.heads, "sequences": config.sequences, "seed": config.seed}
+    return spectrum_for_curves(arch, source, kind=config.kind, max_level=config.max_level, progress=progress, **sampling)
 
 
 def _exact(config: PredictConfig, arch: Architecture, task: Task, scale: float, progress: Progress | None) -> gp.MeasuredCurve:
@@ -278,7 +263,7 @@ def _breaking(config: PredictConfig, arch: Architecture, source: Any, target: Ta
     found = _spectrum(config, arch, broken, None)
     task = Task(broken, target)
     exact = _exact(config, arch, task, found.trace, progress)
-    curve = learning_curve(found, task, exact.n_train, config.ridge, config.noise, seed=config.seed)
+    curve = theory_curve(found, task, exact.n_train, config.ridge, config.noise, seed=config.seed)
     if not (exact.test > 0).all():
         raise InputError(
             "The target is learnt without error, so no relative error of the theory can be given: add noise or another target."
@@ -287,38 +272,12 @@ def _breaking(config: PredictConfig, arch: Architecture, source: Any, target: Ta
     return Broken(epsilon, gap, curve.test, exact.test, exact.test_stderr)
 
 
-def _measured(curve: gp.MeasuredCurve) -> dict[str, Any]:
-    fields: dict[str, Any] = {"n_train": [int(n) for n in curve.n_train], "datasets": curve.datasets}
-    for name in LOSSES:
-        fields |= {name: _numbers(getattr(curve, name)), f"{name}_stderr": _numbers(getattr(curve, f"{name}_stderr"))}
-    return fields
-
-
-def _net(net: NetworkCurve, regime: Regime | None) -> dict[str, Any]:
-    return _measured(net.curve) | {
-        "method": net.method,
-        "size": net.networks.size._asdict(),
-        "output_scale": net.networks.output_scale,
-        "exact_test": _numbers(net.exact.test),
-        "excess": _numbers(net.excess),
-        "excess_stderr": _numbers(net.excess_stderr),
-        "r_hat": _numbers(net.r_hat),
-        "effective_samples": _numbers(net.effective_samples),
-        "warnings": list(net.warnings),
-        "regime": None if regime is None else _regime(regime),
-    }
-
-
 def _regime(regime: Regime) -> dict[str, Any]:
-    plain = ("verdict", "n_train", "loss", "loss_stderr", "kernel_loss", "kernel_change", "kernel_change_stderr", "warning")
-    values = {name: getattr(regime, name) for name in plain}
-    fields = {name: _finite(value) if isinstance(value, float) else value for name, value in values.items()}
+    names = ("verdict", "n_train", "loss", "loss_stderr", "kernel_loss", "kernel_change", "kernel_change_stderr", "warning")
+    values = {name: getattr(regime, name) for name in names}
+    fields = {name: plain(value) if isinstance(value, float) else value for name, value in values.items()}
     fields |= {"sentence": str(regime), "levels": list(regime.levels)}
-    return fields | {name: _numbers(getattr(regime, name)) for name in ("shares", "shares_stderr", "kernel_shares")}
-
-
-def _need(need: Need) -> dict[str, Any]:
-    return dataclasses.asdict(need) | {"irrep": str(need.irrep), "level": need.irrep.level}
+    return fields | {name: plain(getattr(regime, name)) for name in ("shares", "shares_stderr", "kernel_shares")}
 
 
 def _broken(each: Broken) -> dict[str, Any]:
@@ -327,16 +286,7 @@ def _broken(each: Broken) -> dict[str, Any]:
         "gap": dataclasses.asdict(each.gap),
         "error": each.error,
         "stderr": each.stderr,
-        "theory": _numbers(each.theory),
-        "gp": _numbers(each.exact),
-        "gp_stderr": _numbers(each.exact_stderr),
+        "theory": plain(each.theory),
+        "gp": plain(each.exact),
+        "gp_stderr": plain(each.exact_stderr),
     }
-
-
-def _numbers(values: np.ndarray | None) -> list[float | None] | None:
-    return None if values is None else [_finite(float(value)) for value in values]
-
-
-def _finite(value: float) -> float | None:
-    """JSON has no infinity."""
-    return value if math.isfinite(value) else None

@@ -33,34 +33,12 @@ class ProfileRun:
     wall_seconds: float
 
     def summary(self) -> dict[str, Any]:
-        found = self.profile
-        curve = found.correlation
         return {
             "target": self.name,
             "source": {"name": self.config.source.source, "exchangeable": self.gap is None},
             "gap": None if self.gap is None else dataclasses.asdict(self.gap),
             "vocab": self.config.vocab,
-            "length": found.length,
-            "levels": list(found.levels),
-            "weights": found.weights.tolist(),
-            "low": found.low.tolist(),
-            "high": found.high.tolist(),
-            "shares": [share._asdict() for share in found.shares],
-            "variance_shares": found.variance_shares.tolist(),
-            "above": found.above._asdict(),
-            "total": found.total,
-            "mean_square": found.mean_square._asdict(),
-            "variance": found.variance,
-            "order": found.order._asdict(),
-            "shuffled": found.shuffled,
-            "shapes": [
-                {"irrep": str(shape.irrep), "level": shape.irrep.level, "weight": shape.value, "low": shape.low, "high": shape.high}
-                for shape in found.shapes
-            ],
-            "correlation": {field.name: getattr(curve, field.name).tolist() for field in dataclasses.fields(curve)},
-            "samples": found.samples,
-            "evaluations": found.evaluations,
-            "confidence": found.confidence,
+            **self.profile.summary(),
             "interval": self.config.interval,
             "cpu_seconds": self.cpu_seconds,
             "wall_seconds": self.wall_seconds,
@@ -84,30 +62,9 @@ class ProfileRun:
 
     def dataset(self, attributes: dict[str, Any]) -> xarray.Dataset:
         """Weights along `level` and `irrep`, the measured correlation along `positions`, the fitted one along `curve_positions`."""
-        found, curve = self.profile, self.profile.correlation
-        share, share_low, share_high = np.array(found.shares).T
-        levels = {"weight": found.weights, "low": found.low, "high": found.high}
-        levels |= {"share": share, "share_low": share_low, "share_high": share_high, "variance_share": found.variance_shares}
-        shapes = {f"shape_{name}": np.array([getattr(shape, name) for shape in found.shapes]) for name in ("value", "low", "high")}
-        numbers = {"total": found.total, "variance": found.variance}
-        for name in ("above", "mean_square", "order"):
-            numbers |= {name + suffix: part for suffix, part in zip(("", "_low", "_high"), getattr(found, name), strict=True)}
-        return xarray.Dataset(
-            {name: ("level", values) for name, values in levels.items()}
-            | {name: ("irrep", values) for name, values in shapes.items()}
-            | {"correlation": ("positions", curve.values), "correlation_stderr": ("positions", curve.stderr)}
-            | {"correlation_curve": ("curve_positions", curve.curve)}
-            | numbers,
-            coords={
-                "level": list(found.levels),
-                "irrep": [str(shape.irrep) for shape in found.shapes],
-                "positions": curve.positions,
-                "curve_positions": curve.curve_positions,
-            },
-            attrs=attributes
-            | {"shuffled": int(found.shuffled), "samples": found.samples, "evaluations": found.evaluations}
-            | {"cpu_seconds": self.cpu_seconds, "wall_seconds": self.wall_seconds},
-        )
+        counts = {"shuffled": int(self.profile.shuffled), "samples": self.profile.samples, "evaluations": self.profile.evaluations}
+        costs = {"cpu_seconds": self.cpu_seconds, "wall_seconds": self.wall_seconds}
+        return self.profile.to_xarray().assign_attrs(attributes | counts | costs)
 
 
 def run_profile(config: ProfileConfig, progress: Callable[[int, int], None] | None = None) -> ProfileRun:

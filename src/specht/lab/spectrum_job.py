@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, cast
 
 import numpy as np
@@ -15,9 +15,10 @@ from specht.lab.csv_text import csv_text
 from specht.lab.spectrum_config import SpectrumConfig, without_length
 from specht.sequences.exchangeability import Gap, exchangeability_gap
 from specht.symmetry.crossover import Crossover, crossover
+from specht.symmetry.entries import rows, spectrum_entry, trace_stderr
 from specht.symmetry.power_law import Exponent
 from specht.symmetry.progress import report, stages
-from specht.symmetry.scaling import Family, Point, is_resolved, scaling
+from specht.symmetry.scaling import Family, scaling
 from specht.symmetry.spectrum import ROUNDING, Spectrum
 
 COLUMNS = ("irrep", "level", "copy", "degeneracy", "eigenvalue", "stderr", "bound", "below_rounding", "lower_bound", "resolved")
@@ -82,7 +83,7 @@ class SpectrumRun:
         signs = {name: ("row", [line[name] for line in lines]) for name in ("below_rounding", "lower_bound", "resolved")}
         contexts = {
             "trace": ("context", [spectrum.trace for spectrum in self.spectra]),
-            "trace_stderr": ("context", np.array([_trace_stderr(spectrum) for spectrum in self.spectra], dtype=float)),
+            "trace_stderr": ("context", np.array([trace_stderr(spectrum) for spectrum in self.spectra], dtype=float)),
             "method": ("context", [spectrum.method for spectrum in self.spectra]),
         }
         if self.gaps is not None:
@@ -97,58 +98,6 @@ class SpectrumRun:
             exponents[f"{name}_exponent_stderr"] = ("family", np.array([exponent.stderr for exponent in found], dtype=float))
         costs = {"cpu_seconds": self.cpu_seconds, "wall_seconds": self.wall_seconds}
         return xarray.Dataset(numbers | signs | contexts | exponents, coords=coordinates, attrs=attributes | costs)
-
-
-def spectrum_entry(spectrum: Spectrum, families: Sequence[Family] | None = None) -> dict[str, Any]:
-    """A spectrum at one length as plain values; `families` are those of all lengths, where there are several."""
-    families = scaling([spectrum]) if families is None else families
-    return {
-        "length": spectrum.arch.length,
-        "method": spectrum.method,
-        "trace": spectrum.trace,
-        "trace_stderr": _trace_stderr(spectrum),
-        "top": [_top(family, point) for family in families for point in family.points if point.length == spectrum.arch.length],
-        "rows": rows(spectrum),
-    }
-
-
-def _trace_stderr(spectrum: Spectrum) -> float | None:
-    """Standard error of E[k]; None where it is exact or not known."""
-    return spectrum.trace_stderr or None
-
-
-def rows(spectrum: Spectrum) -> list[dict[str, Any]]:
-    """The rows of a spectrum as plain values, largest eigenvalue first."""
-    return [
-        {
-            "irrep": str(row.irrep),
-            "level": row.irrep.level,
-            "copy": row.copy,
-            "degeneracy": row.degeneracy,
-            "eigenvalue": row.eigenvalue,
-            "stderr": row.stderr,
-            "bound": row.bound,
-            "below_rounding": row.below_rounding,
-            "lower_bound": row.lower_bound,
-            "resolved": is_resolved(row),
-        }
-        for row in spectrum.rows
-    ]
-
-
-def _top(family: Family, point: Point) -> dict[str, Any]:
-    return {
-        "irrep": str(point.irrep),
-        "family": family.name,
-        "level": family.level,
-        "degeneracy": point.irrep.dimension,
-        "eigenvalue": point.eigenvalue,
-        "stderr": point.stderr,
-        "bound": point.trace / point.irrep.dimension,
-        "ratio": point.ratio,
-        "lower_bound": point.lower_bound,
-        "resolved": point.resolved,
-    }
 
 
 def _exponents(family: Family) -> dict[str, Any]:

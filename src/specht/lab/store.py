@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import contextlib
-import datetime
 import hashlib
-import importlib.metadata
 import json
 import os
-import platform
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -18,62 +15,14 @@ import numpy as np
 import xarray
 
 import specht
-from specht.errors import InputError, StorageError
+from specht.errors import InputError
+from specht.files import made_with, write_atomically
 from specht.lab.config import Config
 from specht.lab.locks import Locks
 
 CONFIG_FILE, RESULT_FILE, RUNNING = "config.json", "result.json", ".running"
 _WORK = "1"
 """The lock that a run holds in its folder."""
-
-
-@contextlib.contextmanager
-def write_atomically(path: str | os.PathLike[str], durable: bool = True) -> Iterator[Path]:
-    """A temporary path beside `path`, renamed to it when the block ends well; otherwise the old file stays as it was.
-
-    A durable file outlives a loss of power, which takes some milliseconds.
-    """
-    target = Path(path)
-    temporary = None
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        # The suffix stays, because writers such as numpy.savez choose the name by it.
-        handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.stem}-", suffix=target.suffix)
-        os.close(handle)
-        temporary = Path(name)
-        yield temporary
-        if durable:
-            _make_durable(temporary)
-        temporary.chmod(0o666 & ~_umask())  # mkstemp makes files that only their owner can read
-        temporary.replace(target)
-        if durable:
-            _make_durable(target.parent)
-    except OSError as error:
-        reason = error.strerror or str(error)
-        raise StorageError(
-            f"{target} could not be written ({reason}): what was complete before is kept; make room, then run it again."
-        ) from error
-    finally:
-        if temporary is not None:
-            with contextlib.suppress(OSError):
-                temporary.unlink(missing_ok=True)
-
-
-def _make_durable(path: Path) -> None:
-    """Ask the disk to keep what was written before it is given its name."""
-    if path.is_dir() and os.name == "nt":  # Windows does not open folders
-        return
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
 
 
 def save_text(text: str, path: str | os.PathLike[str]) -> None:
@@ -107,12 +56,7 @@ def provenance(command: str, config: Config, seed: int) -> dict[str, Any]:
         "config": json.dumps(config.identity(), sort_keys=True),
         "digest": config.digest(),
         "seed": seed,
-        "version": specht.__version__,
-        "python": platform.python_version(),
-        "jax": importlib.metadata.version("jax"),  # the installed one; reading it does not load JAX
-        "numpy": np.__version__,
-        "platform": platform.platform(),
-        "time": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+        **made_with(),
     }
 
 

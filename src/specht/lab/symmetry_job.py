@@ -33,7 +33,7 @@ from specht.lab.jobs import Job
 from specht.lab.store import save_text
 from specht.lab.sweep import sweep
 from specht.lab.symmetry_config import BPE_TYPES, TOKENIZERS
-from specht.lab.symmetry_results import describe, describe_score
+from specht.lab.symmetry_results import describe
 
 _MODULE = "specht.lab.symmetry_job"
 _CENSUS_BYTES = 2**23
@@ -99,7 +99,7 @@ def census(corpus: dict[str, Any], content: str) -> xarray.Dataset:
 def whole(survey: dict[str, Any], content: str, null: Null | None) -> xarray.Dataset:
     """What a corpus is like, or its score under a null model."""
     plan = Survey.from_json(survey)
-    found = describe(plan, findings(count_all(plan))) if null is None else describe_score(null_score(plan, null))
+    found = describe(plan, findings(count_all(plan))) if null is None else null_score(plan, null).summary()
     return _packed(json.dumps(found, allow_nan=False).encode())
 
 
@@ -172,7 +172,7 @@ def _found(survey: Survey, jobs: Mapping[Null | None, list[Job]], archive: Archi
             found[null] = json.loads(_content(archive, mine[0]))
         else:
             statistics = merge_statistics(_batches(survey, null, mine, archive))
-            found[null] = describe(survey, findings(statistics)) if null is None else describe_score(scores(statistics).main)
+            found[null] = describe(survey, findings(statistics)) if null is None else scores(statistics).main.summary()
     return found[None] | {"nulls": {null: score for null, score in found.items() if null is not None}}
 
 

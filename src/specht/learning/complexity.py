@@ -15,17 +15,20 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, Literal
 
 import numpy as np
 from scipy.optimize import brentq
 
+from specht.architecture import Architecture
 from specht.errors import InputError, explains_calls
 from specht.groups.partitions import Partition
+from specht.kernel.forms import Kind
 from specht.learning.content import Content, resolve
-from specht.learning.curves import learning_curve
+from specht.learning.curves import theory_curve
 from specht.learning.renormalised import learnability, samples_at
+from specht.results import Result, Variable
 from specht.symmetry.spectrum import Spectrum
 
 Placement = Literal["leading", "kernel", "even"]
@@ -50,8 +53,52 @@ class Need:
 
 
 @dataclasses.dataclass(frozen=True)
-class Samples:
-    """How many samples an error needs; infinite where no number of samples reaches it."""
+class SampleComplexity(Result):
+    """What the leading function of every irrep of a spectrum costs, level by level: a sequence of `Need`s."""
+
+    arch: Architecture
+    kind: Kind
+    ridge: float
+    """In units of E[k(x, x)]."""
+    needs: tuple[Need, ...]
+
+    def __len__(self) -> int:
+        return len(self.needs)
+
+    def __iter__(self) -> Iterator[Need]:
+        return iter(self.needs)
+
+    def __getitem__(self, index: int) -> Need:
+        return self.needs[index]
+
+    def summary(self) -> list[dict[str, Any]]:
+        """The needs as plain values, as files and figures have them."""
+        return [dataclasses.asdict(need) | {"irrep": str(need.irrep), "level": need.irrep.level} for need in self.needs]
+
+    def _summary(self) -> str:
+        words = [f"{need.samples:.3g} for {need.irrep}" for need in self.needs[:4]] + ["..."] * (len(self.needs) > 4)
+        return (
+            f"{self.arch} ({self.kind}) at ridge {self.ridge:.3g} E[k]\nsamples to learn half of the leading function: {', '.join(words)}"
+        )
+
+    def _variables(self) -> list[Variable]:
+        def column(name: str) -> list:
+            return [getattr(need, name) for need in self.needs]
+
+        return [
+            Variable("irrep", "irrep", np.array([str(need.irrep) for need in self.needs], dtype=str), "irreducible representation"),
+            Variable("level", "irrep", [need.irrep.level for need in self.needs], "positions that its functions single out"),
+            Variable("degeneracy", "irrep", [float(need.degeneracy) for need in self.needs], "number of orthogonal eigenfunctions"),
+            Variable("eigenvalue", "irrep", column("eigenvalue"), "largest eigenvalue of the irrep", "E[k]"),
+            Variable("samples", "irrep", column("samples"), "samples from which half of the leading function is learnt", "samples"),
+            Variable("bound", "irrep", column("bound"), "what the samples cannot be fewer than", "samples"),
+            Variable("lower_bound", "irrep", column("lower_bound"), "whether the eigenvalue is a lower bound, so the samples an upper one"),
+        ]
+
+
+@dataclasses.dataclass(frozen=True)
+class SampleRange:
+    """How many samples an error needs, with an interval; infinite where no number of samples reaches it."""
 
     value: float
     low: float
@@ -61,7 +108,7 @@ class Samples:
 
 
 @explains_calls
-def sample_complexity(spectrum: Spectrum, ridge: float = 1.0) -> list[Need]:
+def sample_complexity(spectrum: Spectrum, ridge: float = 1.0) -> SampleComplexity:
     """Samples that the leading function of every irrep needs, level by level.
 
     >>> import specht
@@ -78,10 +125,8 @@ def sample_complexity(spectrum: Spectrum, ridge: float = 1.0) -> list[Need]:
         if eigenvalues[index] > 0:
             tops.setdefault(row.irrep, index)
     order = sorted(tops.values(), key=lambda index: (rows[index].irrep.level, -eigenvalues[index]))
-    if not order:
-        return []
-    samples = samples_at(eigenvalues, degeneracies, eigenvalues[order], ridge + tail)
-    return [
+    samples = samples_at(eigenvalues, degeneracies, eigenvalues[order], ridge + tail) if order else np.empty(0)
+    needs = [
         Need(
             rows[index].irrep,
             rows[index].degeneracy,
@@ -93,6 +138,7 @@ def sample_complexity(spectrum: Spectrum, ridge: float = 1.0) -> list[Need]:
         )
         for index, number in zip(order, samples, strict=True)
     ]
+    return SampleComplexity(spectrum.arch, spectrum.kind, float(ridge), tuple(needs))
 
 
 def samples_to_learn(content: Content, ridge: float = 1.0, share: float = 0.5) -> float:
@@ -125,7 +171,7 @@ def samples_for_error(spectrum: Spectrum, content: Content, error: float, ridge:
     if content.variance <= 0.0:
         raise InputError("The target is zero, so there is nothing to learn: take another target.")
     grid = np.geomspace(1.0, _MOST, 1501)
-    test = learning_curve(spectrum, content, grid, ridge, noise).test / content.variance
+    test = theory_curve(spectrum, content, grid, ridge, noise).test / content.variance
     above = np.flatnonzero(~(test <= error))
     if len(above) == 0:
         return 1.0
@@ -138,7 +184,7 @@ def samples_for_error(spectrum: Spectrum, content: Content, error: float, ridge:
     return float(grid[last] * (grid[last + 1] / grid[last]) ** step)
 
 
-def samples_from_profile(spectrum: Spectrum, profile: Any, error: float, ridge: float = 1.0, noise: float = 0.0) -> Samples:
+def samples_from_profile(spectrum: Spectrum, profile: Any, error: float, ridge: float = 1.0, noise: float = 0.0) -> SampleRange:
     """Samples for an error, from a symmetry profile alone, with an interval for what the profile leaves open.
 
     Arguments:
@@ -155,7 +201,7 @@ def samples_from_profile(spectrum: Spectrum, profile: Any, error: float, ridge: 
 
     value = needed(np.asarray(profile.weights, dtype=float), "kernel")
     easiest, hardest = _filled(low, high, total), _filled(low[::-1], high[::-1], total)[::-1]
-    return Samples(value, min(value, needed(easiest, "leading")), max(value, needed(hardest, "even")), error)
+    return SampleRange(value, min(value, needed(easiest, "leading")), max(value, needed(hardest, "even")), error)
 
 
 def _filled(low: np.ndarray, high: np.ndarray, total: float) -> np.ndarray:

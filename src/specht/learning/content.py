@@ -60,8 +60,13 @@ def resolve(spectrum: Spectrum) -> Resolved:
     rows = tuple(spectrum.truncated())
     eigenvalues = np.array([max(row.eigenvalue, 0.0) for row in rows]) / spectrum.trace
     degeneracies = np.array([float(row.degeneracy) for row in rows])
+    return Resolved(rows, eigenvalues, degeneracies, left_over(eigenvalues, degeneracies))
+
+
+def left_over(eigenvalues: np.ndarray, degeneracies: np.ndarray) -> float:
+    """Share of E[k] that eigenvalues in units of it leave over; zero where that is rounding."""
     left = 1.0 - float(eigenvalues @ degeneracies)
-    return Resolved(rows, eigenvalues, degeneracies, left if left > _CONSTANT else 0.0)
+    return left if left > _CONSTANT else 0.0
 
 
 @dataclasses.dataclass(frozen=True)

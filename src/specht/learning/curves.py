@@ -19,12 +19,15 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
-from specht.errors import InputError, explains_calls
+from specht.errors import InputError
 from specht.learning.content import SAMPLES, Content, Progress, content
+from specht.learning.losses import LOSSES, TARGET_SQUARED, axes_of, describe_losses, loss_variables
 from specht.learning.renormalised import Learnability, equivalent_kernel, renormalised
+from specht.results import Result, Variable, plain
 from specht.sequences.tasks import Task
 from specht.symmetry.spectrum import Spectrum
 
@@ -41,7 +44,7 @@ class Equivalent:
 
 
 @dataclasses.dataclass(frozen=True)
-class Curve:
+class Curve(Result):
     """Predicted losses over the numbers of samples `n_train` and ridges, arrays of one shape."""
 
     n_train: np.ndarray
@@ -71,10 +74,52 @@ class Curve:
         ]
         return {level: learnt[..., levels == level] @ weights[levels == level] / weights[levels == level].sum() for level in present}
 
+    def summary(self) -> dict[str, Any]:
+        """Losses as plain values, as files and figures have them."""
+        if self.test.ndim != 1:
+            raise InputError(f"This curve has {self.test.ndim} axes, and one is wanted here: give n_train as a list, and one ridge.")
+        losses = {name: plain(getattr(self, name)) for name in ("n_train", "ridge", *LOSSES)}
+        return losses | {
+            "equivalent_test": plain(self.equivalent.test),
+            "equivalent_ood": plain(self.equivalent.ood),
+            "learned_by_level": {str(level): plain(share) for level, share in self.learned_by_level().items()},
+        }
 
-@explains_calls
-def learning_curve(
-    spectrum: Spectrum,
+    def _summary(self) -> str:
+        ridges = np.unique(self.ridge)
+        ridge = f"ridge {ridges[0]:.3g}" if len(ridges) == 1 else f"ridges {ridges[0]:.3g} to {ridges[-1]:.3g}"
+        return f"theory at {ridge} E[k], label noise {self.noise:.3g}\n{describe_losses(self)}"
+
+    def _variables(self) -> list[Variable]:
+        axes = axes_of(self.n_train)
+        parts, levels, unit = self.content, self.learned_by_level(), TARGET_SQUARED
+        variables = [
+            Variable("n_train", axes, self.n_train, "number of training samples N", "samples"),
+            Variable("ridge", axes, self.ridge, "assumed variance of the labels", "E[k]"),
+            *loss_variables(self, axes),
+            Variable("equivalent_test", axes, self.equivalent.test, "test loss of the equivalent kernel", unit),
+            Variable("kappa", axes, self.learnability.kappa, "effective ridge over N", "E[k]"),
+            Variable("overfitting", axes, self.learnability.overfitting, "factor by which fitting N samples raises the error"),
+            Variable("eigenvalue", "row", parts.eigenvalues, "eigenvalue of the kernel operator", "E[k]"),
+            Variable("degeneracy", "row", parts.degeneracies, "number of orthogonal eigenfunctions"),
+            Variable("weight", "row", parts.weights, "mean square of the target in the row", unit),
+            Variable("weight_stderr", "row", parts.weights_stderr, "standard error of the weight; zero where it is exact", unit),
+            Variable("rest", (), parts.rest, "mean square of the target in no row, which is never learnt", unit),
+            Variable("noise", (), self.noise, "variance of the labels around the target", unit),
+        ]
+        if parts.rows:
+            variables.append(Variable("irrep", "row", np.array([str(row.irrep) for row in parts.rows]), "irreducible representation"))
+        if levels:
+            variables.append(Variable("level", "level", list(levels), "positions that a part of the target singles out"))
+            shares = np.stack(list(levels.values()))
+            variables.append(
+                Variable("learned_by_level", ("level", *axes), shares, "share of the target's part at each level that is learnt")
+            )
+        return variables
+
+
+def theory_curve(
+    spectrum: Spectrum | None,
     task: Task | Content,
     n_train: Sequence[int] | np.ndarray,
     ridge: float | np.ndarray = 1.0,
@@ -91,10 +136,11 @@ def learning_curve(
     >>> source = specht.sources.uniform(2)
     >>> spec = specht.spectrum(specht.Architecture(vocab=2, length=8), source)
     >>> task = Task(source, level(1, length=8, source=source))
-    >>> learning_curve(spec, task, n_train=[16, 64, 256], ridge=0.1).test.round(3)
+    >>> theory_curve(spec, task, n_train=[16, 64, 256], ridge=0.1).test.round(3)
     array([0.315, 0.018, 0.001])
 
     Arguments:
+        spectrum: not needed where `task` is content.
         task: or what `content` made of it, which is worth keeping where several ridges are tried.
         n_train, ridge: they broadcast against each other; the ridge is in units of E[k(x, x)].
         noise: variance of noise on each output of the labels, besides what the task has itself.
@@ -102,7 +148,11 @@ def learning_curve(
     """
     if not isinstance(noise, (int, float)) or not 0 <= noise < np.inf:
         raise InputError(f"noise must be a finite variance of at least 0, got {noise!r}.")
-    parts = task if isinstance(task, Content) else content(spectrum, task, samples=samples, seed=seed, progress=progress)
+    if isinstance(task, Content):
+        parts = task
+    else:
+        assert spectrum is not None
+        parts = content(spectrum, task, samples=samples, seed=seed, progress=progress)
     solved = renormalised(parts.eigenvalues, parts.degeneracies, np.asarray(n_train), np.asarray(ridge) + parts.tail)
     simple = equivalent_kernel(parts.eigenvalues, parts.degeneracies, np.asarray(n_train), ridge)
     bare_ridge, variance = simple.ridge, noise * parts.outputs + parts.label_noise

@@ -14,6 +14,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Callable, Mapping
+from typing import Any
 
 import numpy as np
 from scipy import stats
@@ -22,8 +23,10 @@ from specht.architecture import Architecture
 from specht.errors import InputError
 from specht.learning.extrapolate import EmpiricalSpectrum, Trust
 from specht.learning.fit import Fit, fit_architecture, normalised_gram
+from specht.learning.forecast_summary import forecast_summary, forecast_variables
 from specht.learning.power_law import extrapolate_power_law
 from specht.learning.regression import regress
+from specht.results import Result, Variable
 from specht.sequences.table import Table
 
 MIN_ROWS = 64
@@ -134,7 +137,7 @@ class OrderShare:
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Forecast:
+class Forecast(Result):
     """The learning curve of a table under several architectures."""
 
     rows: int
@@ -152,6 +155,23 @@ class Forecast:
     def best(self) -> ArchitectureForecast:
         """The architecture with the smallest leave-one-out error at all rows."""
         return min(self.architectures, key=lambda found: found.error)
+
+    def summary(self) -> dict[str, Any]:
+        """Curves as plain values, as files and figures have them."""
+        return forecast_summary(self)
+
+    def _summary(self) -> str:
+        one = self.best
+        at = int(np.abs(np.log(one.forecast.n_train / (4.0 * self.rows))).argmin())
+        low, high = one.forecast.low[at], one.forecast.high[at]
+        now = f"error {one.error:.3g} ± {one.stderr:.1g} of the label variance now, by {one.name}, the best of {len(self.architectures)}"
+        then = (
+            f"{one.forecast.value[at]:.3g} at {one.forecast.n_train[at]:.0f} rows ({self.settings.confidence:.0%}: {low:.3g} to {high:.3g})"
+        )
+        return f"{self.rows} of {self.rows_available} rows\n{now}; {then}"
+
+    def _variables(self) -> list[Variable]:
+        return forecast_variables(self)
 
 
 def forecast_table(

@@ -29,6 +29,7 @@ from specht.kernel.kernel import Kernel
 from specht.learning.checks import not_negative
 from specht.learning.datasets import Datasets, Samples
 from specht.learning.nested import NestedInference, count_features
+from specht.learning.own_gram import OwnGram, own_gram
 from specht.learning.tally import MeasuredCurve, Tally, mean_square, overlaps
 from specht.sequences.checks import positive
 from specht.sequences.tasks import Task
@@ -48,6 +49,8 @@ def __dir__() -> list[str]:
 
 _REFERENCE: dict[Form, int] = {"classes": 4096, "weighted": 4096, "positions": 4096, "tied": 4096, "heads": 1024, "joint": 64}
 """Sequences over which the diagonal of the kernel is averaged, by how dear it is."""
+_OWN_REFERENCE = 1024
+"""The same for a Gram function of one's own."""
 _FEW = 64
 """Sequences whose features are counted."""
 
@@ -69,7 +72,7 @@ class MeanOutputs:
 
 @explains_calls
 def learning_curve(
-    arch: Architecture,
+    arch: Architecture | Callable[..., Any],
     task: Task,
     *,
     n_train: Any,
@@ -81,11 +84,13 @@ def learning_curve(
     n_test: int = 2000,
     scale: float | None = None,
     heads: int | None = None,
+    columns: int | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> MeasuredCurve:
     """Errors of exact inference on a task against the number of samples, averaged over datasets.
 
     Arguments:
+        arch: or any Gram function, `gram(x, y=None)` from tokens (n, columns) and (m, columns) to an array (n, m).
         n_train: numbers of samples, or one.
         ridge: label variance that the inference assumes, in units of `scale`.
         noise: variance of Gaussian noise actually added to each label of each output.
@@ -94,6 +99,7 @@ def learning_curve(
         n_test: fresh sequences for each dataset.
         scale: E[k(x, x)] over the task's source; estimated from sequences of their own unless given.
         heads: of a sampled kernel, which is one and the same for all datasets. Standard errors do not contain its own.
+        columns: tokens of a sequence, where a Gram function is given.
         progress: called as progress(done, total) after every dataset.
 
     >>> import specht
@@ -104,7 +110,8 @@ def learning_curve(
     >>> curve.test.round(3), curve.test_stderr.round(3)
     (array([0.27 , 0.021, 0.001]), array([0.039, 0.003, 0.   ]))
     """
-    problem = prepare(arch, task, ridge=ridge, noise=noise, datasets=datasets, seed=seed, kind=kind, scale=scale, heads=heads)
+    settings: dict[str, Any] = {"ridge": ridge, "noise": noise, "datasets": datasets, "seed": seed, "scale": scale}
+    problem = prepare(_kernel_or_arch(arch, columns, seed), task, kind=kind, heads=heads, **settings)
     sizes, n_test = sample_sizes(n_train), whole_number("n_test", n_test, 1)
     shifted = task.test_source is not None
     tally = Tally.empty(datasets, len(sizes), shifted)
@@ -162,6 +169,12 @@ class Problem:
     scale: float
     scale_stderr: float
 
+    @property
+    def arch(self) -> Architecture:
+        """Of the kernel, where it has one."""
+        assert isinstance(self.inference.kernel, Kernel)
+        return self.inference.kernel.arch
+
     def infer(self, i: int, sizes: list[int], fresh: list[Samples], tally: Tally) -> None:
         """Enter into the tally what the posterior mean makes of dataset i; `fresh` are test and, if there is one, shifted sequences."""
         x, y = self.data.training(i, max(sizes))
@@ -173,8 +186,17 @@ class Problem:
         tally.overlap[i], tally.square[i] = overlaps(found.means[0], fresh[0]), mean_square(fresh[0].y)
 
 
+def _kernel_or_arch(arch: Any, columns: int | None, seed: int) -> Architecture | OwnGram:
+    """An architecture as it is, a function as a Gram function; what is neither is refused later."""
+    if callable(arch):
+        return own_gram(arch, columns, seed)
+    if columns is not None:
+        raise InputError(f"columns={columns!r} goes with a Gram function, and an architecture has its own: leave it out.")
+    return arch
+
+
 def prepare(
-    arch: Architecture,
+    arch: Architecture | OwnGram,
     task: Task,
     *,
     ridge: float,
@@ -186,28 +208,34 @@ def prepare(
     heads: int | None,
 ) -> Problem:
     """Check the arguments of `learning_curve`."""
-    if not isinstance(arch, Architecture):
+    if not isinstance(arch, (Architecture, OwnGram)):
         raise InputError(f"arch must be an Architecture, got {arch!r}: write specht.Architecture(...) or Architecture.parse(...).")
     if not isinstance(task, Task):
         raise InputError(f"task must be a Task, got {task!r}: write specht.Task(source, target).")
-    if task.source.vocab != arch.vocab:
-        raise InputError(f"The task has {task.source.vocab} tokens and the architecture {arch.vocab}: give both the same vocab.")
     if kind != "nngp" and kind != "ntk":
         raise unknown_choice("kernel", kind, get_args(Kind))
     ridge, noise = not_negative("ridge", ridge), not_negative("noise (a variance)", noise)
     whole_number("datasets", datasets, 2)
-    kernel = Kernel(arch, heads=heads, seed=seed)
+    if isinstance(arch, Architecture):
+        if task.source.vocab != arch.vocab:
+            raise InputError(f"The task has {task.source.vocab} tokens and the architecture {arch.vocab}: give both the same vocab.")
+        kernel = Kernel(arch, heads=heads, seed=seed)
+    else:
+        kernel = arch
     data = Datasets(task, arch.columns, noise, kernel.seed)
     mean, stderr = (positive("scale", scale), 0.0) if scale is not None else _mean_diagonal(kernel, kind, data)
     inference = NestedInference(kernel, kind, mean, ridge, count_features(kernel, kind, data.reference(_FEW)))
     return Problem(inference, data, mean, stderr)
 
 
-def _mean_diagonal(kernel: Kernel, kind: Kind, data: Datasets) -> tuple[float, float]:
+def _mean_diagonal(kernel: Kernel | OwnGram, kind: Kind, data: Datasets) -> tuple[float, float]:
     """E[k(x, x)] over the source, and its standard error."""
-    diagonal = kernel.diagonal(data.reference(_REFERENCE[choose_form(kernel.arch, kind)]), kind=kind)
+    number, name = _OWN_REFERENCE, "given"
+    if isinstance(kernel, Kernel):
+        number, name = _REFERENCE[choose_form(kernel.arch, kind)], f"of {kernel.arch}"
+    diagonal = kernel.diagonal(data.reference(number), kind=kind)
     if diagonal.max() <= 0.0:
-        raise InputError(f"The kernel of {kernel.arch} is zero, so it has no scale and learns nothing: raise its variances.")
+        raise InputError(f"The kernel {name} is zero, so it has no scale and learns nothing: raise its variances.")
     return float(diagonal.mean()), float(diagonal.std(ddof=1) / np.sqrt(len(diagonal)))
 
 

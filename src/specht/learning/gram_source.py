@@ -16,7 +16,7 @@ import numpy as np
 from specht.architecture import Architecture
 from specht.errors import InputError
 from specht.learning.checks import table, vector
-from specht.sequences.tokens import check_mask, check_tokens
+from specht.sequences.tokens import check_batch
 
 _FEW = 8
 """Inputs whose features are counted."""
@@ -75,8 +75,8 @@ class GramSource:
         if isinstance(x, Inputs):
             return x
         if self.arch is not None:
-            tokens = check_tokens(self.arch, x, name)
-            return Inputs(tokens, None if mask is None else check_mask(self.arch, mask, tokens, f"the mask of {name}"))
+            tokens, visible = check_batch(self.arch, x, mask, name)
+            return Inputs(tokens, None if visible.all() else visible)
         array = np.asarray(x)
         if array.ndim == 0 or len(array) == 0:
             raise InputError(f"{name} has shape {array.shape}: give one input a row, and at least one.")

@@ -15,6 +15,7 @@ import numpy as np
 from specht.errors import InputError
 from specht.kernel.forms import MAX_POSITIONS, Kind, choose_form, why_no_features
 from specht.kernel.kernel import Kernel
+from specht.learning.own_gram import OwnGram
 from specht.learning.regression import regress, regress_features
 
 _BLOCK = 2**23
@@ -35,7 +36,7 @@ class Posteriors:
 class NestedInference:
     """Exact inference with one kernel at one ridge."""
 
-    kernel: Kernel
+    kernel: Kernel | OwnGram
     kind: Kind
     scale: float
     """What the kernel is divided by."""
@@ -52,7 +53,7 @@ class NestedInference:
     def posteriors(self, x: np.ndarray, y: np.ndarray, sizes: Sequence[int], batches: Sequence[np.ndarray]) -> Posteriors:
         """Posteriors given the first n of the samples, n in `sizes`, at batches of new sequences."""
         x, y = x[: max(sizes)], y[: max(sizes)]
-        if choose_form(self.kernel.arch, self.kind) == "joint":
+        if isinstance(self.kernel, Kernel) and choose_form(self.kernel.arch, self.kind) == "joint":
             return self._jointly(x, y, sizes, batches)
         if self.solves_by_features(sizes):
             return self._by_features(x, y, sizes, batches)
@@ -70,9 +71,12 @@ class NestedInference:
         return self.features is not None and self.features < max(sizes)
 
     def _gram(self, x: np.ndarray) -> np.ndarray:
-        return self.kernel.nngp(x) if self.kind == "nngp" else self.kernel.ntk(x)
+        if isinstance(self.kernel, Kernel) and self.kind == "ntk":
+            return self.kernel.ntk(x)
+        return self.kernel.nngp(x)
 
     def _features(self, x: np.ndarray) -> np.ndarray:
+        assert isinstance(self.kernel, Kernel)  # others have no features
         return self.kernel.features(x) / math.sqrt(self.scale)
 
     def _solve(self, gram: np.ndarray, y: np.ndarray, sizes: Sequence[int]) -> tuple[list[np.ndarray], np.ndarray]:
@@ -120,9 +124,9 @@ class NestedInference:
         return Posteriors(residuals, [_by_size(output, len(sizes)) for output in outputs])
 
 
-def count_features(kernel: Kernel, kind: Kind, reference: np.ndarray) -> int | None:
+def count_features(kernel: Kernel | OwnGram, kind: Kind, reference: np.ndarray) -> int | None:
     """How many explicit features the kernel has; None where they are not known, or not those of this kind."""
-    if kind != "nngp" or why_no_features(kernel.arch) is not None:
+    if isinstance(kernel, OwnGram) or kind != "nngp" or why_no_features(kernel.arch) is not None:
         return None
     return kernel.features(reference).shape[1]
 

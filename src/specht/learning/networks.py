@@ -27,6 +27,7 @@ from specht.architecture import Architecture
 from specht.errors import InputError, finite_number, whole_number
 from specht.learning.datasets import Samples
 from specht.learning.gp import Problem, prepare, sample_sizes
+from specht.learning.losses import describe_losses, loss_variables
 from specht.learning.tally import MeasuredCurve, Tally, mean_square, ratio
 from specht.nn.data import Fixed
 from specht.nn.empirical import tangent_kernel
@@ -36,6 +37,7 @@ from specht.nn.recipe import Recipe
 from specht.nn.sampling import Sampling, StepSizeWarning, langevin
 from specht.nn.trained import Trained
 from specht.nn.training import train
+from specht.results import Result, Variable, plain
 from specht.sequences.tasks import Task
 from specht.symmetry.progress import Progress, stages
 
@@ -71,7 +73,7 @@ class Networks:
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class NetworkCurve:
+class NetworkCurve(Result):
     """A learning curve of networks, at S numbers of samples."""
 
     curve: MeasuredCurve
@@ -89,6 +91,39 @@ class NetworkCurve:
     """Median over outputs, the smallest over datasets."""
     warnings: tuple[str, ...]
     """What went wrong on the way, in sentences."""
+
+    def summary(self) -> dict[str, Any]:
+        """Losses as plain values, as files and figures have them."""
+        return self.curve.summary() | {
+            "method": self.method,
+            "size": self.networks.size._asdict(),
+            "output_scale": self.networks.output_scale,
+            "exact_test": plain(self.exact.test),
+            **{name: plain(getattr(self, name)) for name in ("excess", "excess_stderr", "r_hat", "effective_samples")},
+            "warnings": list(self.warnings),
+        }
+
+    def _summary(self) -> str:
+        width, count = self.networks.size.width, self.curve.datasets
+        excess = f"{100 * self.excess[-1]:+.0f} ± {100 * self.excess_stderr[-1]:.0f} % from exact inference at the largest N"
+        told = f"\n{len(self.warnings)} warnings: see .warnings" if self.warnings else ""
+        return f"networks of width {width} by {self.method}, means over {count} datasets\n{describe_losses(self.curve)}, {excess}{told}"
+
+    def _variables(self) -> list[Variable]:
+        axes = ("n_train",)
+        variables = [
+            Variable("n_train", axes, self.curve.n_train, "number of training samples N", "samples"),
+            *loss_variables(self.curve, axes),
+            *loss_variables(self.exact, axes, before="exact_"),
+            Variable("excess", axes, self.excess, "test loss over that of exact inference, minus one"),
+            Variable("excess_stderr", axes, self.excess_stderr, "standard error of the excess, over datasets"),
+        ]
+        if self.r_hat is not None:
+            variables.append(Variable("r_hat", axes, self.r_hat, "R-hat of the chains: median over outputs, largest over datasets"))
+        if self.effective_samples is not None:
+            words = "effective samples of the chains: median over outputs, smallest over datasets"
+            variables.append(Variable("effective_samples", axes, self.effective_samples, words))
+        return variables
 
 
 def learning_curve(
@@ -175,7 +210,7 @@ class _Comparison:
         return self.problem.inference.ridge * self.problem.scale
 
     def start(self, outputs: int) -> Callable[[Any], Network]:
-        return lambda key: Network.init(self.problem.inference.kernel.arch, self.networks.size, key=key, outputs=outputs)
+        return lambda key: Network.init(self.problem.arch, self.networks.size, key=key, outputs=outputs)
 
     def sampled(self, seed: int, diagnose: bool, progress: Progress | None) -> NetworkCurve:
         """The mean of networks sampled from the posterior."""

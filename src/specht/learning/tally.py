@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import dataclasses
+from typing import Any
 
 import numpy as np
 
 from specht.learning.datasets import Samples
+from specht.learning.losses import LOSSES, describe_losses, loss_variables
+from specht.results import Result, Variable, plain
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class MeasuredCurve:
+class MeasuredCurve(Result):
     """A measured learning curve: means over datasets and their standard errors, all of shape (S,) for S numbers of samples."""
 
     n_train: np.ndarray
@@ -32,6 +35,25 @@ class MeasuredCurve:
     """Of the sequences that it was estimated from; zero where it was given."""
     heads: int | None
     """Sampled heads of the kernel; None where it is exact or none was used."""
+
+    def summary(self) -> dict[str, Any]:
+        """Losses as plain values, as files and figures have them."""
+        fields: dict[str, Any] = {"n_train": [int(n) for n in self.n_train], "datasets": self.datasets}
+        for name in LOSSES:
+            fields |= {name: plain(getattr(self, name)), f"{name}_stderr": plain(getattr(self, f"{name}_stderr"))}
+        return fields
+
+    def _summary(self) -> str:
+        return f"means over {self.datasets} datasets\n{describe_losses(self)}"
+
+    def _variables(self) -> list[Variable]:
+        return [
+            Variable("n_train", "n_train", self.n_train, "number of training samples N", "samples"),
+            *loss_variables(self, ("n_train",)),
+            Variable("datasets", (), self.datasets, "datasets that are averaged over"),
+            Variable("scale", (), self.scale, "E[k(x, x)], the unit of the ridge", "kernel"),
+            Variable("scale_stderr", (), self.scale_stderr, "standard error of the scale; zero where it was given", "kernel"),
+        ]
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

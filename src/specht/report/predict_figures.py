@@ -16,42 +16,50 @@ _LOWEST = 1e-6
 
 
 def curve_plot(result: Mapping[str, Any], *, title: str, caption: str) -> Plot:
-    """Losses against the number of samples: theory as lines; exact inference, and finite networks, as points with error bars."""
-    figure = go.Figure()
-    n, theory = result["n_train"], result["theory"]
-    measured = [(result["gp"], "exact", "circle"), (result["net"], "networks", "diamond-open")]
-    floor = _LOWEST * max(value for loss in losses(result) for value in theory[loss] if value is not None)
+    """Losses against the number of samples: theory as lines; exact inference, and finite networks, as points with error bars.
+
+    Any of the three may be None: `result` has them as `theory`, `gp` and `net`.
+    """
+    figure, theory = go.Figure(), result["theory"]
+    named = [(result["gp"], "exact", "circle"), (result["net"], "networks", "diamond-open")]
+    measured = [(points, name, symbol) for points, name, symbol in named if points is not None]
+    curves = [curve for curve in (theory, *(points for points, *_ in measured)) if curve is not None]
+    floor = _LOWEST * max(
+        (value for curve in curves[:1] for loss in losses(result) for value in curve[loss] if value is not None), default=0
+    )
     colours = dict(zip(LOSS_NAMES, SERIES_COLOURS, strict=False))
     for loss in losses(result):
-        figure.add_scatter(
-            x=n,
-            y=_above(theory[loss], floor),
-            name=LOSS_NAMES[loss],
-            legendgroup=loss,
-            mode="lines",
-            line={"color": colours[loss], "width": 2, "dash": "dash" if loss == "ood" else "solid"},
-            hovertemplate=f"{LOSS_NAMES[loss]}, theory<br>N = %{{x}}: %{{y:.4g}}<extra></extra>",
-        )
+        if theory is not None:
+            figure.add_scatter(
+                x=result["n_train"],
+                y=_above(theory[loss], floor),
+                name=LOSS_NAMES[loss],
+                legendgroup=loss,
+                mode="lines",
+                line={"color": colours[loss], "width": 2, "dash": "dash" if loss == "ood" else "solid"},
+                hovertemplate=f"{LOSS_NAMES[loss]}, theory<br>N = %{{x}}: %{{y:.4g}}<extra></extra>",
+            )
         for points, name, symbol in measured:
-            if points is not None:
-                figure.add_scatter(
-                    x=points["n_train"],
-                    y=_above(points[loss], floor),
-                    legendgroup=loss,
-                    showlegend=False,
-                    mode="markers",
-                    marker={"color": colours[loss], "size": 7 if name == "exact" else 9, "symbol": symbol},
-                    error_y={"type": "data", "array": points[f"{loss}_stderr"], "thickness": 1.2, "width": 3},
-                    hovertemplate=f"{LOSS_NAMES[loss]}, {name}<br>N = %{{x}}: %{{y:.4g}}<extra></extra>",
-                )
-    figure.add_scatter(
-        x=n,
-        y=_above(theory["equivalent_test"], floor),
-        name="equivalent kernel, test",
-        mode="lines",
-        line={"color": colours["test"], "width": 1.2, "dash": "dot"},
-        hovertemplate="equivalent kernel<br>N = %{x}: %{y:.4g}<extra></extra>",
-    )
+            figure.add_scatter(
+                x=points["n_train"],
+                y=_above(points[loss], floor),
+                name=LOSS_NAMES[loss] if len(measured) == 1 else f"{LOSS_NAMES[loss]}, {name}",
+                legendgroup=loss,
+                showlegend=theory is None,
+                mode="markers",
+                marker={"color": colours[loss], "size": 7 if name == "exact" else 9, "symbol": symbol},
+                error_y={"type": "data", "array": points[f"{loss}_stderr"], "thickness": 1.2, "width": 3},
+                hovertemplate=f"{LOSS_NAMES[loss]}, {name}<br>N = %{{x}}: %{{y:.4g}}<extra></extra>",
+            )
+    if theory is not None:
+        figure.add_scatter(
+            x=result["n_train"],
+            y=_above(theory["equivalent_test"], floor),
+            name="equivalent kernel, test",
+            mode="lines",
+            line={"color": colours["test"], "width": 1.2, "dash": "dot"},
+            hovertemplate="equivalent kernel<br>N = %{x}: %{y:.4g}<extra></extra>",
+        )
     style_log_axes(figure, x="samples N", y="mean squared error")
     figure.update_layout(height=HEIGHT)
     return Plot(figure, title, caption, wide=True)

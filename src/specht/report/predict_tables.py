@@ -75,8 +75,9 @@ def breaking_rows(result: Mapping[str, Any]) -> list[list[str]]:
 
 
 def losses(result: Mapping[str, Any]) -> Sequence[str]:
-    """The losses that there are."""
-    return [loss for loss in LOSS_NAMES if result["theory"][loss] is not None]
+    """The losses that there are, by theory or by what was measured in its place."""
+    known = next(result[part] for part in ("theory", "gp", "net") if result[part] is not None)
+    return [loss for loss in LOSS_NAMES if known[loss] is not None]
 
 
 def samples(number: float | None) -> str:

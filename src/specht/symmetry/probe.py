@@ -18,170 +18,20 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from specht.errors import InputError, explains_calls, whole_number
 from specht.groups.permutations import Permutation, transposition
-from specht.symmetry.actions import Residual, random_permutations
-from specht.symmetry.models import Frame, Readout, open_model
+from specht.symmetry.actions import random_permutations
+from specht.symmetry.models import open_model
 from specht.symmetry.probe_profiles import layer_profiles
-from specht.symmetry.probe_words import describe_view, remarks_on, verdict_on
-from specht.symmetry.profile import LEAST_SAMPLES, Profile
+from specht.symmetry.probe_result import Probe, ProbedLayer, Score, View
+from specht.symmetry.profile import LEAST_SAMPLES
 from specht.symmetry.progress import Progress, report, stages
 from specht.symmetry.similarity import adjacency_score, self_cosines
-from specht.symmetry.stabilisers import IGNORED, Comparison, members, permuted, position_classes
-
-
-class Score(NamedTuple):
-    """A mean over sequences and its standard error."""
-
-    value: float
-    stderr: float
-
-
-@dataclasses.dataclass(frozen=True)
-class View:
-    """What one output makes of the positions, which are counted from 0."""
-
-    position: int | None
-    """Where the output is; None for one that belongs to no position, such as a mean."""
-    labels: tuple[int, ...]
-    """The class of every position; -1 for those that are not read."""
-    context: Residual
-    """Largest change under permutations of the context."""
-    inside: Residual | None
-    """Largest change under random members of the group that keeps the classes; None if that is the identity alone."""
-    tolerance: float
-    rotation: bool
-    """Whether moving every context position one on, and the last to the front, changes nothing."""
-    reversal: bool
-    """Whether reversing the context changes nothing."""
-    length: int
-
-    @property
-    def classes(self) -> tuple[tuple[int, ...], ...]:
-        """Positions that are not told apart, single ones and those that are ignored included: the orbits of the largest Young subgroup."""
-        found: dict[int, list[int]] = {}
-        for position, label in enumerate(self.labels):
-            found.setdefault(label, []).append(position)
-        return tuple(tuple(each) for each in found.values())
-
-    @property
-    def ignored(self) -> tuple[int, ...]:
-        """Positions that are not read."""
-        return tuple(position for position, label in enumerate(self.labels) if label == IGNORED)
-
-    @property
-    def invariant(self) -> bool:
-        """Whether no permutation of the context changes the output."""
-        return self.context.change <= self.tolerance and len(set(self.labels[: self.length])) == 1
-
-    @property
-    def confirmed(self) -> bool:
-        """Whether no permutation that was tried changes the output, of those that should not."""
-        alike = len(set(self.labels[: self.length])) == 1
-        return max(0.0 if self.inside is None else self.inside.change, self.context.change if alike else 0.0) <= self.tolerance
-
-
-@dataclasses.dataclass(frozen=True, eq=False)
-class ProbedLayer:
-    """One layer of a model, or its output."""
-
-    name: str
-    precision: str
-    tolerance: float
-    """Changes at the readout up to here are taken for rounding: that of the smallest of its numbers."""
-    views: tuple[View, ...]
-    """One output a position; a single one where the layer has no positions."""
-    readout: View
-    """What the readout sees of it: the last position, or the mean over positions."""
-    exchange: tuple[int, int] | None
-    """The first two context positions that the readout tells apart."""
-    exchange_residual: Residual | None
-    """How much exchanging them changes it."""
-    adjacency: Score | None
-    """How often nearby positions have more similar states; 0.5 is chance. None where there are no states of three positions or more."""
-    profile: Profile | None = None
-    """Of what the readout sees, under uniform tokens."""
-    profile_note: str = ""
-    """Why there is no profile."""
-
-
-@dataclasses.dataclass(frozen=True, eq=False)
-class Probe:
-    """What was found; str() shows it as a table with the verdict below."""
-
-    model: str
-    vocab: int
-    length: int
-    readout: Readout
-    layers: tuple[ProbedLayer, ...]
-    """In the order of the model; the last one is its output."""
-    sequences: int
-    permutations: int
-    exchanges: int
-    """Exchanges of two positions that were tried."""
-    evaluations: int
-    """Sequences that the model was called with."""
-    notes: tuple[str, ...]
-    """What has to be known of the model."""
-
-    @property
-    def output(self) -> ProbedLayer:
-        return self.layers[-1]
-
-    @property
-    def columns(self) -> int:
-        return Frame(self.vocab, self.length, self.readout).columns
-
-    @property
-    def invariant(self) -> bool:
-        """Whether no permutation of the context changes the output at the readout."""
-        return self.output.readout.invariant
-
-    @property
-    def residual(self) -> Residual:
-        """Largest change of the output at the readout under permutations of the context."""
-        return self.output.readout.context
-
-    @property
-    def tolerance(self) -> float:
-        """Changes of the output up to here are taken for rounding."""
-        return self.output.tolerance
-
-    @property
-    def precision(self) -> str:
-        return self.output.precision
-
-    @property
-    def subgroups(self) -> tuple[tuple[tuple[int, ...], ...], ...]:
-        """For each output position the classes of positions that may be exchanged without changing it."""
-        return tuple(view.classes for view in self.output.views)
-
-    @property
-    def profile(self) -> Profile | None:
-        return self.output.profile
-
-    @property
-    def first_layer(self) -> str | None:
-        """The first layer that sees order at the readout."""
-        return next((layer.name for layer in self.layers if not layer.readout.invariant), None)
-
-    @property
-    def verdict(self) -> str:
-        return verdict_on(self)
-
-    @property
-    def remarks(self) -> tuple[str, ...]:
-        """What has to be known to read the numbers."""
-        return remarks_on(self)
-
-    def __str__(self) -> str:
-        width = max(len(layer.name) for layer in self.layers)
-        lines = [f"{layer.name:{width}}  {describe_view(layer.readout)}" for layer in self.layers]
-        return "\n".join([*lines, self.verdict, *self.remarks])
+from specht.symmetry.stabilisers import Comparison, members, permuted, position_classes
 
 
 @explains_calls

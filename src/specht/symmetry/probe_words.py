@@ -9,7 +9,7 @@ from specht.symmetry.model_outputs import EPSILON
 from specht.symmetry.stabilisers import IGNORED
 
 if TYPE_CHECKING:
-    from specht.symmetry.probe import Probe, ProbedLayer, View
+    from specht.symmetry.probe_result import Probe, ProbedLayer, View
 
 
 def spans(positions: Sequence[int]) -> str:

@@ -19,20 +19,19 @@ non-negative least squares (`specht.symmetry.profile_fit`).
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from collections.abc import Callable, Sequence
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 
 from specht.architecture import Readout
 from specht.errors import InputError, explains_calls, unknown_choice, whole_number
-from specht.groups.partitions import Partition
 from specht.sequences.law import Source
 from specht.sequences.tokens import input_array
 from specht.symmetry.cubes import Batch, Sample, sample_cubes
 from specht.symmetry.profile_fit import Bootstrap, Column, WeightFit, columns, top_level
+from specht.symmetry.profile_result import Correlation, Estimate, Profile, ShapeWeight
 from specht.symmetry.shuffles import MOST_BLOCKS, Cube, designs, shuffle_factor
 
 Sampler = Callable[[np.random.Generator, int], Any]
@@ -48,98 +47,6 @@ _CONSTANT = 1e-13
 _LEAST_BEHIND = 10
 """Sequences that must carry the variance of a function: the sum of their shares of it, squared, over the sum of squares."""
 _CURVE_POINTS = 60
-
-
-class Estimate(NamedTuple):
-    """A number and its interval."""
-
-    value: float
-    low: float
-    high: float
-
-
-class ShapeWeight(NamedTuple):
-    """The weight of one irrep."""
-
-    irrep: Partition
-    value: float
-    low: float
-    high: float
-
-
-@dataclasses.dataclass(frozen=True, eq=False)
-class Correlation:
-    """The correlation of a function with itself after shuffling some positions."""
-
-    positions: np.ndarray
-    """How many positions were shuffled, from 0 to L."""
-    values: np.ndarray
-    """C(j), measured."""
-    stderr: np.ndarray
-    curve_positions: np.ndarray
-    curve: np.ndarray
-    """C(j) of the fitted weights, at these numbers of positions."""
-
-
-@dataclasses.dataclass(frozen=True, eq=False)
-class Profile:
-    """Weights of a function by level; str() shows them as a table."""
-
-    length: int
-    levels: tuple[int, ...]
-    """0 to the highest one asked for, or to the highest there is."""
-    weights: np.ndarray
-    """Mean square of the part of the function at each level."""
-    low: np.ndarray
-    high: np.ndarray
-    """Each weight lies between `low` and `high` with the confidence asked for."""
-    shares: tuple[Estimate, ...]
-    """Each weight as a share of `total`."""
-    above: Estimate
-    """Weight of all levels above the last one, pooled; zero if there is none."""
-    total: float
-    """E[f^2]: the sum of the weights and of `above`."""
-    mean_square: Estimate
-    """E[f]^2, the part of level 0 that is constant."""
-    order: Estimate
-    """Share of the variance of the function that needs order: all levels but 0."""
-    shapes: tuple[ShapeWeight, ...]
-    """Weights by irrep, up to the last level."""
-    correlation: Correlation
-    shuffled: bool
-    """Whether sequences were shuffled first, because order matters in their law or because that is not known: the profile is then that of
-    the function under the law of shuffled sequences."""
-    confidence: float
-    samples: int
-    """Sequences drawn."""
-    evaluations: int
-    """How often the function was evaluated."""
-
-    @property
-    def variance(self) -> float:
-        """The total without the square of the mean."""
-        return self.total - self.mean_square.value
-
-    @property
-    def variance_shares(self) -> np.ndarray:
-        """Weights as shares of the variance: the square of the mean is left out of level 0."""
-        weights = self.weights.copy()
-        weights[0] -= self.mean_square.value
-        return weights / self.variance if self.variance > 0.0 else np.zeros_like(weights)
-
-    def __str__(self) -> str:
-        rows = [
-            (str(level), weight, low, high) for level, weight, low, high in zip(self.levels, self.weights, self.low, self.high, strict=True)
-        ]
-        if self.above.high > 0.0:
-            rows.append((f"> {self.levels[-1]}", self.above.value, self.above.low, self.above.high))
-        lines = ["level  weight     interval                share"]
-        for name, weight, low, high in rows:
-            share = weight / self.total if self.total else 0.0
-            lines.append(f"{name:5}  {weight:<9.4g}  {f'{low:.4g} to {high:.4g}':22}  {share:.1%}")
-        lines.append(f"total  {self.total:<9.4g}  E[f]^2 = {self.mean_square.value:.4g}")
-        needs = f"{self.order.value:.1%} of the variance needs order ({self.order.low:.1%} to {self.order.high:.1%})"
-        return "\n".join([*lines, needs + (", under shuffled sequences" if self.shuffled else "")])
 
 
 @explains_calls

@@ -15,12 +15,16 @@ import dataclasses
 import math
 import numbers
 from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
 
 from specht.architecture import Architecture
 from specht.errors import InputError, whole_number
 from specht.groups.partitions import Partition
 from specht.groups.permutations import check_permutation
 from specht.kernel.forms import Kind
+from specht.results import Result, Variable
 from specht.sequences.tokens import check_tokens
 from specht.symmetry.actions import permute_context
 from specht.symmetry.blocks.block import Block, Eigenfunction
@@ -49,7 +53,7 @@ class Row:
 
 
 @dataclasses.dataclass(frozen=True)
-class Spectrum:
+class Spectrum(Result):
     """Eigenvalues by irrep, with eigenfunctions as callables; str() is a table."""
 
     arch: Architecture
@@ -140,6 +144,42 @@ class Spectrum:
                 of_irrep.append([row])
         return sorted((_mean_row(rows) for of_irrep in groups.values() for rows in of_irrep), key=lambda row: -row.eigenvalue)
 
+    def summary(self) -> dict[str, Any]:
+        """Eigenvalues as plain values, as files and figures have them."""
+        from specht.symmetry.entries import spectrum_entry  # which knows what a spectrum is
+
+        return spectrum_entry(self)
+
+    def _summary(self) -> str:
+        rows, where = self.rows, f"{self.arch} ({self.kind}, by method {self.method})"
+        if not rows:
+            return f"{where}\nE[k] = {self.trace:.6g}, no eigenvalues"
+        top = f"the largest {rows[0].eigenvalue:.6g} in {rows[0].irrep} with degeneracy {rows[0].degeneracy}"
+        count = f"{len(rows)} eigenvalue{'s' * (len(rows) > 1)} in {len(self.blocks)} irrep{'s' * (len(self.blocks) > 1)}"
+        return f"{where}\nE[k] = {self.trace:.6g}, {count}, {top}"
+
+    def _variables(self) -> list[Variable]:
+        rows = self.rows
+
+        def column(name: str) -> list:
+            return [getattr(row, name) for row in rows]
+
+        unit = "kernel"
+        return [
+            Variable("irrep", "row", np.array([str(row.irrep) for row in rows], dtype=str), "irreducible representation"),
+            Variable("level", "row", [row.irrep.level for row in rows], "positions that its functions single out"),
+            Variable("copy", "row", column("copy"), "number among the copies of the irrep, from the largest eigenvalue"),
+            # Degeneracies outgrow 64 bits; `rows` has their digits.
+            Variable("degeneracy", "row", [_float(row.degeneracy) for row in rows], "number of orthogonal eigenfunctions"),
+            Variable("eigenvalue", "row", column("eigenvalue"), "eigenvalue of the kernel operator", unit),
+            Variable("bound", "row", column("bound"), "E[k] / dim, which no eigenvalue of the irrep exceeds", unit),
+            Variable("stderr", "row", np.array(column("stderr"), dtype=float), "standard error; NaN for an exact eigenvalue", unit),
+            Variable("below_rounding", "row", column("below_rounding"), "whether float64 does not resolve it"),
+            Variable("lower_bound", "row", column("lower_bound"), "whether the top eigenvalue of the irrep is at least as large"),
+            Variable("trace", (), self.trace, "E[k(x, x)] over the source", unit),
+            Variable("trace_stderr", (), self.trace_stderr, "standard error of a sampled trace; zero for an exact one", unit),
+        ]
+
     def __str__(self) -> str:
         lines = [f"{self.arch}   {self.kind}, {self.method}, E[k] = {self.trace:.6g}"]
         lines.append(f"{'irrep':16} {'degeneracy':>12} {'eigenvalue':>14} {'bound':>12}")
@@ -154,6 +194,13 @@ class Spectrum:
         remarks += [f"{hidden} rows lie below rounding, {ROUNDING:g} of E[k]; all that is known of them is their bound"] * (hidden > 0)
         remarks += ["the source is not exchangeable: rows are quotients, and bounds are comparisons"] * (not self.exchangeable)
         return "\n".join(lines + remarks)
+
+
+def _float(number: int) -> float:
+    try:
+        return float(number)
+    except OverflowError:
+        return math.inf
 
 
 def _not_negative(name: str, value: float) -> float:

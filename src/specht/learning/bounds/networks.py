@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from specht.nn.network import Network
     from specht.nn.sparse import BitTransformer
 
+STEEPEST_GELU = activation("gelu").steepest or 0.0
 LOGISTIC = Risk(outputs=1.0, lipschitz=math.sqrt(2.0), loss=math.log1p(math.exp(2.0)))
 """Cross-entropy of two logits that are clipped to [-1, 1] each: the loss is at most log(1 + e²) = 2.13."""
 
@@ -92,7 +93,7 @@ def transformer_bound(model: BitTransformer, params: Mapping[str, Any]) -> Bound
     output = p["output"].reshape(h, k, d)
     heads = [HeadNorms.of(value[:, i] @ output[i], query[:, i] @ key[:, i].T / math.sqrt(k)) for i in range(h)]
     gains = [float(np.abs(p[f"norm{place}_gain"]).max()) for place in (1, 2, 3)]
-    after = (1.0 + _SLOPES["gelu"] * gains[1] * spectral(p["up"]) * spectral(p["down"])) * gains[2] * spectral(p["readout"])
+    after = (1.0 + STEEPEST_GELU * gains[1] * spectral(p["up"]) * spectral(p["down"])) * gains[2] * spectral(p["readout"])
     b_x = math.sqrt(d) * gains[0]  # of the class symbol, which asks, too
     unit = head_capacity(heads, b_x, samples=1, length=3, width=1, lipschitz=after, query_norm=b_x) / math.log(3)
     return Bound("lemma A.12", unit, d, model.length + 1)

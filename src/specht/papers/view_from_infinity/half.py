@@ -52,7 +52,7 @@ def measure_half(level: int, ridge: float, length: int, datasets: int, seed: int
             "measured_stderr": measured * exact.learned_stderr[nearest] / slope,
             "learned": ("place", exact.learned),
             "learned_stderr": ("place", exact.learned_stderr),
-            "theory": ("place", specht.learning_curve(spec, parts, n_train, ridge).learned),
+            "theory": ("place", specht.learning_curve(spec, parts, n_train, ridge=ridge).learned),
             "n_train": ("place", np.array(n_train, dtype=float)),
         },
         {"place": np.arange(len(n_train))},

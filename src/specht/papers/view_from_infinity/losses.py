@@ -33,7 +33,7 @@ def measure_losses(vocab: int, length: int, ridge: float, noise: float, n_train:
     source, arch = specht.sources.default_mixture(vocab), specht.Architecture(vocab=vocab, length=length)
     spec = specht.spectrum(arch, source)
     task = specht.Task(source, leading_modes(spec), shifted(source, "reweighted"))
-    theory = specht.learning_curve(spec, task, n_train, ridge, noise)
+    theory = specht.learning_curve(spec, task, n_train, ridge=ridge, noise=noise)
     exact: Any = specht.gp.learning_curve(
         arch, task, n_train=n_train, ridge=ridge, noise=noise, datasets=datasets, scale=spec.trace, seed=seed
     )

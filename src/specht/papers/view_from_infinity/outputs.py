@@ -31,7 +31,7 @@ def measure_outputs(
     source, arch = specht.sources.default_mixture(vocab), specht.Architecture(vocab=vocab, length=length)
     spec = specht.spectrum(arch, source)
     task = specht.Task(source, leading_modes(spec))
-    theory = specht.learning_curve(spec, task, n_train, ridge)
+    theory = specht.learning_curve(spec, task, n_train, ridge=ridge)
     x = source.sample(seed + 1000, sequences, length)
     groups = np.array(
         [

@@ -64,7 +64,7 @@ def measure_level(activation: str, level: int, width: int, datasets: int, chains
     source = specht.sources.uniform(2)
     task = specht.Task(source, specht.targets.level(level, length=4, source=source))
     spec = specht.spectrum(arch, source)
-    theory = specht.learning_curve(spec, task, [N_LEARNT], LEVEL_RIDGE)
+    theory = specht.learning_curve(spec, task, [N_LEARNT], ridge=LEVEL_RIDGE)
     sampling = specht.nn.Sampling(chains=chains, samples=30, burn_in=8.0, duration=duration)
     chosen = Networks(size=specht.nn.Size(width, width // 2, 4), sampling=sampling, output_scale=3.0)
     given: Any = {"ridge": LEVEL_RIDGE, "datasets": datasets, "n_test": 200, "scale": spec.trace, "seed": seed}

@@ -62,35 +62,47 @@ class Basis:
     copy_counts: np.ndarray
     """Token counts of each copy, shape (copies, V)."""
 
-    def evaluate(self, context: np.ndarray) -> Evaluation:
-        """The basis function that does not vanish on each sequence of tokens (n, L)."""
-        index, total_sign, log_size, start = np.zeros(len(context), dtype=int), np.ones(len(context)), np.zeros(len(context)), 0
-        for columns in self.columns:
-            stop = start + columns.height * columns.count
-            tokens = context[:, start:stop].reshape(len(context), columns.count, columns.height)
-            letter, sign = _letters(tokens, columns.letters)
-            counts = (letter[:, :, None] == np.arange(len(columns.letters))).sum(axis=1)
-            counts[(sign == 0).any(axis=1)] = columns.fillings.vectors[0]  # anything: the sign is zero
-            numbers = np.array([columns.count, columns.height])
-            orders, inside = log_factorial(numbers)
-            log_size = log_size + orders - log_factorial(counts).sum(axis=1) + columns.count * inside
-            total_sign = total_sign * sign.prod(axis=1)
-            index = index * len(columns.fillings) + columns.fillings.rank(columns.fillings.encode(counts))
-            start = stop
-        return Evaluation(index, total_sign, log_size)
+    @property
+    def is_whole(self) -> bool:
+        """Whether every basis function is a copy by itself."""
+        return len(self.counts) == self.copies.shape[1]
 
 
 @functools.lru_cache(maxsize=256)
 def basis(shape: Partition, vocab: int) -> Basis:
     """The basis of an irrep among the functions of `vocab` tokens; the shape must not have more rows."""
-    parts = (*shape.parts, *[0] * (vocab + 1 - len(shape.parts)))
-    numbers = {height: parts[height - 1] - parts[height] for height in range(vocab, 0, -1)}
-    columns = tuple(_columns(vocab, height, count) for height, count in numbers.items() if count)
+    columns = columns_of(shape, vocab)
     counts = _token_counts(vocab, columns)
     if len(counts) == count_semistandard(shape, vocab):
         return Basis(shape, vocab, columns, counts, np.eye(len(counts)), counts)
     copies, copy_counts = _highest_part(shape, vocab, columns, counts)
     return Basis(shape, vocab, columns, counts, copies, copy_counts)
+
+
+@functools.lru_cache(maxsize=256)
+def columns_of(shape: Partition, vocab: int) -> tuple[Columns, ...]:
+    """The columns of a shape by height, tallest first, with all that can be written into them."""
+    parts = (*shape.parts, *[0] * (vocab + 1 - len(shape.parts)))
+    numbers = {height: parts[height - 1] - parts[height] for height in range(vocab, 0, -1)}
+    return tuple(_columns(vocab, height, count) for height, count in numbers.items() if count)
+
+
+def evaluate(columns_by_height: tuple[Columns, ...], context: np.ndarray) -> Evaluation:
+    """The basis function that does not vanish on each sequence of tokens (n, L)."""
+    index, total_sign, log_size, start = np.zeros(len(context), dtype=int), np.ones(len(context)), np.zeros(len(context)), 0
+    for columns in columns_by_height:
+        stop = start + columns.height * columns.count
+        tokens = context[:, start:stop].reshape(len(context), columns.count, columns.height)
+        letter, sign = _letters(tokens, columns.letters)
+        counts = (letter[:, :, None] == np.arange(len(columns.letters))).sum(axis=1)
+        counts[(sign == 0).any(axis=1)] = columns.fillings.vectors[0]  # anything: the sign is zero
+        numbers = np.array([columns.count, columns.height])
+        orders, inside = log_factorial(numbers)
+        log_size = log_size + orders - log_factorial(counts).sum(axis=1) + columns.count * inside
+        total_sign = total_sign * sign.prod(axis=1)
+        index = index * len(columns.fillings) + columns.fillings.rank(columns.fillings.encode(counts))
+        start = stop
+    return Evaluation(index, total_sign, log_size)
 
 
 def _columns(vocab: int, height: int, count: int) -> Columns:

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from typing import NamedTuple
 
 import numpy as np
 
@@ -71,13 +72,19 @@ def rayleigh_block(
         products = np.einsum("is,isjt,jt->ij", shares, gram, shares, optimize=True)
         quotients[batch] = weights[batch] * (products.sum() - np.trace(products)) / (sequences * (sequences - 1))
         report(part, 1, 1)
-    norm = math.sqrt(weights.mean())
-
-    def function(x: np.ndarray) -> np.ndarray:
-        return _determinants(x, columns)[:, None] / norm
-
+    function = _Determinants(columns, math.sqrt(weights.mean()))
     stderr = np.array([quotients.std(ddof=1) / math.sqrt(BATCHES)])
     return Block(shape, np.array([quotients.mean()]), function, stderr, is_bound=True)
+
+
+class _Determinants(NamedTuple):
+    """The function g of the tall columns, with mean square one."""
+
+    columns: list[list[int]]
+    norm: float
+
+    def __call__(self, x: np.ndarray) -> np.ndarray:
+        return _determinants(x, self.columns)[:, None] / self.norm
 
 
 def mean_diagonal(

@@ -22,6 +22,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import math
+from typing import NamedTuple
 
 import numpy as np
 from scipy.sparse.linalg import LinearOperator, cg
@@ -102,7 +103,7 @@ def ritz_block(
     errors = stderr[:kept]
     if not at.exact:  # an eigenvalue is in proportion to the mean square of its function, which is then sampled too
         errors = np.hypot(errors, eigenvalues[:kept] * ((trial(at.x) @ combined) ** 2).std(axis=0) / math.sqrt(_NORM_SAMPLES))
-    return Block(shape, eigenvalues[:kept], lambda x: trial(x) @ combined, errors, is_bound=True)
+    return Block(shape, eigenvalues[:kept], _Combinations(trial, combined), errors, is_bound=True)
 
 
 def _fit(matrices: np.ndarray, sampled: list[np.ndarray]) -> np.ndarray:
@@ -167,6 +168,16 @@ class _Trial:
             matrix = np.concatenate([np.ones((*tokens.shape[:3], 1)), tokens], axis=3)
             value = value * np.linalg.det(matrix).T
         return value
+
+
+class _Combinations(NamedTuple):
+    """Combinations of trial functions, as columns."""
+
+    trial: _Trial
+    coefficients: np.ndarray
+
+    def __call__(self, x: np.ndarray) -> np.ndarray:
+        return self.trial(x) @ self.coefficients
 
 
 def _trial(arch: Architecture, shape: Partition) -> _Trial:

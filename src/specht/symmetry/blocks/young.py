@@ -21,7 +21,7 @@ import numpy as np
 
 from specht.groups.other.sets import count_vectors
 from specht.groups.partitions import Partition
-from specht.symmetry.blocks.basis import Basis, Columns, basis
+from specht.symmetry.blocks.basis import Basis, Columns, basis, columns_of, evaluate
 from specht.symmetry.blocks.block import Block, Eigenfunctions, diagonalise
 from specht.symmetry.blocks.combinatorics import CountIndex, log_factorial
 from specht.symmetry.blocks.law import CountLaw
@@ -56,7 +56,8 @@ def young_block(law: CountLaw, shape: Partition, index: CountIndex, kernel: np.n
 
 def eigenfunctions(law: CountLaw, functions: Basis, vectors: np.ndarray) -> Eigenfunctions:
     """All eigenfunctions from the eigenvectors over (readout token, copy)."""
-    return _Functions(law, functions, vectors.reshape(law.readouts, functions.copies.shape[1], -1))
+    copies = None if functions.is_whole else functions.copies
+    return _Functions(law, functions.shape, copies, vectors.reshape(law.readouts, functions.copies.shape[1], -1))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -64,18 +65,23 @@ class _Functions:
     """Combinations of basis functions, divided by the root of the probability."""
 
     law: CountLaw
-    functions: Basis
+    shape: Partition
+    copies: np.ndarray | None
+    """Copies in the basis as combinations of basis functions, as columns; None where they are the basis functions themselves.
+
+    They are kept, and not computed anew, because another machine may choose other ones.
+    """
     vectors: np.ndarray
     """Eigenvectors, shape (W, copies in the basis, copies)."""
 
     @functools.cached_property
     def weights(self) -> np.ndarray:
         """The same over basis functions (W, functions, copies); made when a function is called, since many never are."""
-        return np.einsum("fa,wac->wfc", self.functions.copies, self.vectors, optimize=True)
+        return self.vectors if self.copies is None else np.einsum("fa,wac->wfc", self.copies, self.vectors, optimize=True)
 
     def __call__(self, x: np.ndarray) -> np.ndarray:
         context, readout = self.law.split(x)
-        index, sign, log_size = self.functions.evaluate(context)
+        index, sign, log_size = evaluate(columns_of(self.shape, self.law.arch.vocab), context)
         counts = (context[:, :, None] == np.arange(self.law.arch.vocab)).sum(axis=1)
         log_probability = np.take_along_axis(self.law.log_probability(counts), readout[None], axis=0)[0]
         # the number of sequences alike and the probability of one are huge and tiny, their product is not

@@ -1,0 +1,159 @@
+"""One question, three answers: the learning curve of a task by theory, by exact inference on sampled data, or by finite networks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, Literal, cast, get_args, overload
+
+from specht.architecture import Architecture
+from specht.errors import InputError, unknown_choice
+from specht.learning import gp, networks
+from specht.learning.content import Content, Progress
+from specht.learning.curves import Curve, theory_curve
+from specht.learning.eigenvalues import Eigenvalues
+from specht.learning.networks import NetworkCurve
+from specht.learning.tally import MeasuredCurve
+from specht.sequences.law import Source
+from specht.sequences.tasks import Task, order_forgotten
+from specht.symmetry.solve import Method, choose_method, spectrum
+from specht.symmetry.spectrum import Spectrum
+
+By = Literal["theory", "gp", "networks"]
+Model = Architecture | Spectrum | Eigenvalues | Callable[..., Any]
+
+_THEORY = ("ridge", "noise", "samples", "seed", "progress")
+_SPECTRUM = ("kind", "method", "max_level", "heads", "sequences")
+_DATASETS = ("ridge", "noise", "datasets", "seed", "n_test", "scale", "progress")
+_OPTIONS: dict[str, dict[str, tuple[str, ...]]] = {
+    "theory": {"Spectrum": _THEORY, "Architecture": (*_THEORY, *_SPECTRUM), "Eigenvalues": ("ridge", "noise")},
+    "gp": {
+        "Spectrum": (*_DATASETS, "heads"),
+        "Architecture": (*_DATASETS, "heads", "kind"),
+        "Gram function": (*_DATASETS, "columns"),
+    },
+    "networks": {
+        "Spectrum": (*_DATASETS, "networks", "diagnose"),
+        "Architecture": (*_DATASETS, "networks", "diagnose", "kind"),
+    },
+}
+"""Options by answer and by what the model is given as."""
+_FORMS = {"Spectrum": "a Spectrum", "Architecture": "an Architecture", "Eigenvalues": "Eigenvalues", "Gram function": "a Gram function"}
+
+
+@overload
+def learning_curve(
+    model: Model, task: Task | Content | None = None, n_train: Any = None, *, by: Literal["theory"] = "theory", **options: Any
+) -> Curve: ...
+@overload
+def learning_curve(model: Model, task: Task, n_train: Any = None, *, by: Literal["gp"], **options: Any) -> MeasuredCurve: ...
+@overload
+def learning_curve(model: Model, task: Task, n_train: Any = None, *, by: Literal["networks"], **options: Any) -> NetworkCurve: ...
+def learning_curve(model: Model, task: Any = None, n_train: Any = None, *, by: By = "theory", **options: Any) -> Any:
+    """Losses of a model on a task against the number of samples.
+
+    >>> import specht
+    >>> source = specht.sources.uniform(2)
+    >>> arch = specht.Architecture(vocab=2, length=8)
+    >>> task = specht.Task(source, specht.targets.level(1, length=8, source=source))
+    >>> learning_curve(arch, task, n_train=[16, 64, 256], ridge=0.1).test.round(3)
+    array([0.315, 0.018, 0.001])
+    >>> learning_curve(arch, task, n_train=[16, 64, 256], by="gp", ridge=0.1, datasets=5).test.round(3)
+    array([0.27 , 0.021, 0.001])
+
+    Arguments:
+        model: an `Architecture`; its `Spectrum`, where you have it; with by="theory" also `Eigenvalues` of your own, which hold the target
+            too, so that `task` is left out; with by="gp" also any Gram function `gram(x, y=None)`.
+        task: what is learnt, from which sequences; with by="theory" also its content (`specht.learning.content`).
+        n_train: numbers of samples.
+        by: "theory", before training, in milliseconds (`specht.learning.curves`); "gp", exact Bayesian inference on sampled datasets
+            (`specht.learning.gp`); "networks", networks of finite width, sampled or trained (`specht.learning.networks`).
+        ridge: label variance that is assumed, in units of E[k(x, x)]; 1 unless given.
+        noise: variance of noise on each label, besides what the task has itself; 0 unless given.
+        seed: of everything random.
+        progress: called as progress(done, total).
+        kind: "nngp" or "ntk", of an architecture.
+        samples: by theory: sequences drawn where the target has to be taken apart by sampling.
+        method, max_level, heads, sequences: by theory, of an architecture: how its spectrum is computed, as in `specht.spectrum`.
+        datasets, n_test: by "gp" and "networks": datasets that are averaged over, and fresh sequences for each.
+        scale: by "gp" and "networks": E[k(x, x)]; the trace of a spectrum where one is given, otherwise estimated.
+        heads: by "gp", of a sampled kernel.
+        columns: by "gp", with a Gram function: tokens of a sequence.
+        networks, diagnose: by "networks": which networks, how they are trained, and whether chains are diagnosed.
+    """
+    if by not in get_args(By):
+        raise unknown_choice("way to get a learning curve", by, get_args(By))
+    form = _form(model, by)
+    _check_options(options, by, form)
+    if n_train is None:
+        raise InputError("n_train is missing: give one number of samples or a list of them.")
+    if isinstance(model, Eigenvalues):
+        if task is not None:
+            raise InputError("Eigenvalues hold the weights of their target, so there is no task beside them: leave task out.")
+        return theory_curve(None, model.content(), n_train, **options)
+    if not isinstance(task, Task) and not (by == "theory" and isinstance(model, Spectrum) and isinstance(task, Content)):
+        raise InputError(f"task must be a Task, got {task!r}: write specht.Task(source, target).")
+    if by == "theory":
+        return _by_theory(model, task, n_train, options)
+    if isinstance(model, Spectrum):
+        options = {"scale": model.trace, "kind": model.kind} | options
+        model = model.arch
+    return (gp if by == "gp" else networks).learning_curve(cast(Any, model), cast(Task, task), n_train=n_train, **options)
+
+
+def spectrum_for_curves(
+    arch: Architecture,
+    source: Source,
+    *,
+    kind: Any = "nngp",
+    method: Method = "auto",
+    max_level: int | None = None,
+    progress: Progress | None = None,
+    **sampling: Any,
+) -> Spectrum:
+    """The spectrum over the source, its order forgotten; sampled with several eigenvalues of each irrep where it is not exact."""
+    law = order_forgotten(source, arch.columns)
+    if method == "auto":
+        method = choose_method(arch, law, kind, max_level)
+        method = "ritz" if method == "rayleigh" else method  # learning curves need more than the top eigenvalues
+    return spectrum(arch, law, kind=kind, method=method, max_level=max_level, progress=progress, **sampling)
+
+
+def _by_theory(model: Any, task: Any, n_train: Any, options: dict[str, Any]) -> Curve:
+    if isinstance(model, Spectrum):
+        return theory_curve(model, task, n_train, **options)
+    if task.source.vocab != model.vocab:
+        raise InputError(f"The task has {task.source.vocab} tokens and the architecture {model.vocab}: give both the same vocab.")
+    of_spectrum = {name: value for name, value in options.items() if name in (*_SPECTRUM, "seed", "progress")}
+    rest = {name: value for name, value in options.items() if name not in (*_SPECTRUM, "progress")}
+    return theory_curve(spectrum_for_curves(model, task.source, **of_spectrum), task, n_train, **rest)
+
+
+def _form(model: Any, by: str) -> str:
+    """What the model is given as, if that suits the answer."""
+    kinds: dict[str, Any] = {"Spectrum": Spectrum, "Architecture": Architecture, "Eigenvalues": Eigenvalues}
+    form = next((name for name, kind in kinds.items() if isinstance(model, kind)), "Gram function" if callable(model) else "")
+    if form not in _OPTIONS[by]:
+        got = _FORMS[form] if form else repr(model)
+        raise InputError(f"by={by!r} takes {_or(_FORMS[name] for name in _OPTIONS[by])}, got {got}: give one of these.")
+    return form
+
+
+def _check_options(options: dict[str, Any], by: str, form: str) -> None:
+    for name, value in options.items():
+        if name in _OPTIONS[by][form]:
+            continue
+        others = [way for way, forms in _OPTIONS.items() if way != by and any(name in known for known in forms.values())]
+        same = [other for other, known in _OPTIONS[by].items() if name in known]
+        if same:
+            raise InputError(
+                f"{name}={value!r} does not go with {_FORMS[form]}, but with {_or(_FORMS[name] for name in same)}: leave it out."
+            )
+        if others:
+            ways = _or(f"by={way!r}" for way in others)
+            raise InputError(f"{name}={value!r} has no meaning with by={by!r}: leave it out, or choose {ways}.")
+        raise unknown_choice("option", name, _OPTIONS[by][form])
+
+
+def _or(words: Iterable[str]) -> str:
+    *most, last = words
+    return f"{', '.join(most)} or {last}" if most else last
