@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from pathlib import Path
 
@@ -14,7 +15,7 @@ def pytest_configure(config):
     os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(cache))
     os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0.3")
     # Most of the time goes into compiling programs that run once, so they are optimised less.
-    os.environ.setdefault("XLA_FLAGS", "--xla_backend_optimization_level=1")
+    os.environ.setdefault("XLA_FLAGS", "--xla_backend_optimization_level=1 --xla_cpu_use_fusion_emitters=false")
 
     import jax
 
@@ -24,3 +25,9 @@ def pytest_configure(config):
     # Compiling makes the first example slow, and the same examples every time make a failure repeatable.
     hypothesis.settings.register_profile("specht", deadline=None, derandomize=True, max_examples=40)
     hypothesis.settings.load_profile("specht")
+
+
+def pytest_collection_finish():
+    """What is there before the first test stays to the end: the garbage collector need not look through it again and again."""
+    gc.collect()
+    gc.freeze()
