@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from pathlib import Path
 
 import hypothesis
+import pytest
+
+RUNS_LONG = {"runs_long", "networks", "slow"}
+"""Marks of tests whose programs run for longer than they take to compile."""
 
 
 def pytest_configure(config):
@@ -13,8 +18,8 @@ def pytest_configure(config):
     cache = Path(config.rootpath) / ".pytest_cache" / "jax"
     os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(cache))
     os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0.3")
-    # Most of the time goes into compiling programs that run once, so they are optimised less.
-    os.environ.setdefault("XLA_FLAGS", "--xla_backend_optimization_level=1")
+    # Most of the time goes into compiling programs that run once, so they are optimised less; new emitters only compile for longer.
+    os.environ.setdefault("XLA_FLAGS", "--xla_backend_optimization_level=1 --xla_cpu_use_fusion_emitters=false")
 
     import jax
 
@@ -24,3 +29,17 @@ def pytest_configure(config):
     # Compiling makes the first example slow, and the same examples every time make a failure repeatable.
     hypothesis.settings.register_profile("specht", deadline=None, derandomize=True, max_examples=40)
     hypothesis.settings.load_profile("specht")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item):
+    """Optimise programs hardly at all, which takes a third of the time, but for tests whose programs run for long."""
+    import jax
+
+    jax.config.update("jax_disable_most_optimizations", RUNS_LONG.isdisjoint(marker.name for marker in item.iter_markers()))
+
+
+def pytest_collection_finish():
+    """What is there before the first test stays to the end: the garbage collector need not look through it again and again."""
+    gc.collect()
+    gc.freeze()

@@ -22,6 +22,7 @@ import xarray
 import specht
 from specht.cli import main
 from specht.corpus.measuring import count_all, findings
+from specht.corpus.parts import default_parts
 from specht.corpus.survey import Settings, plan_survey, take_census
 from specht.lab.archive import Archive
 from specht.lab.executors import Places, dask_cluster, local_processes, this_process
@@ -111,10 +112,14 @@ def test_standard_input_and_gzip_and_folders_are_the_same_text(run_json, tmp_pat
     assert len({(corpus["score"], corpus["low"]) for corpus in found}) == 1
 
 
-def test_the_default_is_the_standard_library(run_json):
+@pytest.mark.parametrize("modules", [6, pytest.param(None, marks=pytest.mark.whole)])
+def test_the_default_is_the_standard_library(run_json, modules, monkeypatch):
+    """All of it, and the part that begins with its first modules."""
+    if modules is not None:
+        monkeypatch.setattr("specht.corpus.named.default_parts", lambda: default_parts()[:modules])
     (corpus,) = run_json("symmetry", "--no-nulls", "--length", "16", "--lengths", "8", "--vocab", "100")["corpora"]
     assert (corpus["name"], corpus["tokens"]) == ("stdlib", "code")
-    assert corpus["n_tokens"] > 300_000
+    assert corpus["n_tokens"] > (300_000 if modules is None else 10_000)
     assert 0.1 < corpus["score"] < 0.9
 
 
@@ -262,30 +267,40 @@ def test_lists_the_corpora_that_have_names(capsys, run_json, monkeypatch, tmp_pa
     assert (where["stdlib"], where["wikitext-2"], where["moby-dick"]) == ("here", "by --download", "to be put there by you")
 
 
-def large(folder: Path) -> None:
+def large(folder: Path, times: int = 200) -> None:
     """Files of several batches, so that statistics have to travel."""
     for number in range(3):
-        np.save(folder / f"part-{number}.npy", np.array([int(word[1:]) for word in chain(3000, number).split()] * 200))
+        np.save(folder / f"part-{number}.npy", np.array([int(word[1:]) for word in chain(3000, number).split()] * times))
 
 
+SEVERAL = Settings(length=8, lengths=(4,), extras=("influence", "isotypic", "third", "harmonics"), batch=2**14)
+
+
+def test_batches_are_added_up(tmp_path):
+    """Statistics that came through files are those of the whole corpus counted at once."""
+    large(tmp_path, times=10)
+    corpus = specht.corpus.open_corpus(tmp_path / "part-*.npy")
+    (alone,) = run_symmetry([Prepared(corpus, corpus.fingerprint())], SEVERAL, False, Archive(tmp_path / "alone"), this_process)
+    survey = plan_survey(corpus, SEVERAL, take_census(corpus, range(3)))
+    assert len(survey.batches) == 3
+    assert alone == describe(survey, findings(count_all(survey))) | {"nulls": alone["nulls"]}
+
+
+@pytest.mark.whole
 @pytest.mark.parametrize("place", ["processes", "dask"])
 def test_other_processes_give_the_same_numbers(tmp_path, place):
-    large(tmp_path)
+    large(tmp_path, times=10)
     corpus = specht.corpus.open_corpus(tmp_path / "part-*.npy")
     prepared = [Prepared(corpus, corpus.fingerprint())]
-    settings = Settings(length=8, lengths=(4,), extras=("influence", "isotypic", "third", "harmonics"), batch=2**19)
-    alone = run_symmetry(prepared, settings, place == "dask", Archive(tmp_path / "alone"), this_process)
+    alone = run_symmetry(prepared, SEVERAL, place == "dask", Archive(tmp_path / "alone"), this_process)
     with contextlib.ExitStack() as stack:
         places: Places = partial(local_processes, 2)
         if place == "dask":
             distributed = pytest.importorskip("distributed")
             cluster = distributed.LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address="127.0.0.1:0")
             places = partial(dask_cluster, stack.enter_context(cluster).scheduler_address)
-        others = run_symmetry(prepared, settings, place == "dask", Archive(tmp_path / "others"), places)
+        others = run_symmetry(prepared, SEVERAL, place == "dask", Archive(tmp_path / "others"), places)
     assert others == alone
-    survey = plan_survey(corpus, settings, take_census(corpus, range(3)))
-    assert len(survey.batches) == 3  # so statistics have travelled and were added up
-    assert alone[0] == describe(survey, findings(count_all(survey))) | {"nulls": alone[0]["nulls"]}
 
 
 WATCHED = """
@@ -306,6 +321,30 @@ if __name__ == "__main__":
 """
 
 
+def test_an_interrupted_run_goes_on(run_json, text, monkeypatch):
+    """What is finished is not done again, and a run in between that cannot work at all costs none of it."""
+    words = ["symmetry", "chain.txt", "--length", "8", "--lengths", "4", "--workers", "0"]
+    save, saved = Archive.save, []
+
+    def keep(self, job, *rest):
+        if len(saved) == 2:
+            raise KeyboardInterrupt
+        save(self, job, *rest)
+        saved.append(job.digest)
+
+    monkeypatch.setattr(Archive, "save", keep)
+    monkeypatch.setattr("specht.lab.executors._PATIENCE", "1s")
+    assert main(words) == 130
+    assert main([*words[:-2], "--cluster", "tcp://127.0.0.1:9"]) == 2
+    later = []
+    monkeypatch.setattr(Archive, "save", lambda self, job, *rest: later.append(job.digest) or save(self, job, *rest))
+    again = run_json(*words)["corpora"]
+    assert later
+    assert not set(later) & set(saved)
+    assert again == run_json(*words, "--out", "alone")["corpora"]
+
+
+@pytest.mark.whole
 def test_a_killed_run_goes_on(tmp_path):
     folder = tmp_path / "parts"
     folder.mkdir()

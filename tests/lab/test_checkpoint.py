@@ -58,6 +58,7 @@ def test_an_interrupted_training_goes_on(name, tmp_path):
         np.testing.assert_array_equal(found[key], values)
 
 
+@pytest.mark.whole
 def test_a_killed_training_goes_on(tmp_path):
     """kill -9 at random moments, against a process that is left alone; the number in the failure repeats it.
 

@@ -24,6 +24,7 @@ from specht.errors import InputError, StorageError
 from specht.lab.archive import Archive
 from specht.lab.executors import dask_cluster, local_processes, slurm, this_process
 from specht.lab.jobs import Job
+from specht.lab.locks import Locks
 from specht.lab.sweep import sweep
 from specht.lab.version import code_version
 
@@ -69,9 +70,10 @@ def test_a_job_is_tried_again_up_to_a_limit(tmp_path):
     assert "ModuleNotFoundError" in sweep([missing], Archive(tmp_path / "a"), this_process).failures[0].error
 
 
-def test_processes_give_the_same_bytes_and_survive_a_job_that_kills_them(tmp_path, undisturbed):
+@pytest.mark.parametrize(("workers", "attempts"), [(1, 2), pytest.param(2, 3, marks=pytest.mark.whole)])
+def test_processes_give_the_same_bytes_and_survive_a_job_that_kills_them(tmp_path, undisturbed, workers, attempts):
     archive, killer, before = Archive(tmp_path), Job.of("sample_jobs:dies", seed=0), set(multiprocessing.active_children())
-    done = sweep([*some(3), killer, *some(12)], archive, lambda: local_processes(2))
+    done = sweep([*some(3), killer, *some(12)], archive, lambda: local_processes(workers), attempts=attempts)
     assert [failure.job for failure in done.failures] == [killer]
     assert "BrokenProcessPool" in done.failures[0].error
     assert contents(archive) == undisturbed
@@ -87,6 +89,7 @@ def run_apart(store: Path, workers: int, count: int, pause: float, log: Path) ->
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment)
 
 
+@pytest.mark.whole
 def test_killed_again_and_again_it_ends_with_the_same_bytes(tmp_path):
     jobs = some(12, pause=0.1, log=str(tmp_path / "log"))
     chance, kills = random.Random(0), 0
@@ -124,6 +127,32 @@ def _command(pid: Path) -> str:
         return ""
 
 
+HOLDER = """
+import sys, time
+from pathlib import Path
+from specht.lab.locks import Locks
+
+print(Locks(Path(sys.argv[1])).acquire(sys.argv[2]), flush=True)
+time.sleep(600)
+"""
+
+
+def test_a_lock_is_held_against_other_processes_until_its_own_is_killed(tmp_path):
+    path, name = tmp_path / "locks", some(1)[0].digest
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
+    holder = subprocess.Popen([sys.executable, "-c", HOLDER, str(path), name], stdout=subprocess.PIPE, text=True, env=environment)
+    assert holder.stdout is not None
+    assert holder.stdout.readline() == "True\n"
+    locks = Locks(path)
+    assert not locks.acquire(name)
+    assert locks.acquire(some(2)[1].digest)
+    holder.kill()
+    holder.communicate()
+    assert locks.acquire(name)
+    locks.close()
+
+
+@pytest.mark.whole
 def test_two_processes_share_the_work(tmp_path):
     log = tmp_path / "log"
     both = [run_apart(tmp_path / "jobs", 0, 12, 0.2, log) for _ in range(2)]
@@ -137,6 +166,7 @@ def test_two_processes_share_the_work(tmp_path):
     assert all(sum(count) == 12 and count[3] == 0 for count in counts)
 
 
+@pytest.mark.whole
 def test_an_interrupt_leaves_what_is_complete(tmp_path):
     process = run_apart(tmp_path / "jobs", 2, 60, 0.3, tmp_path / "log")
     archive, jobs = Archive(tmp_path / "jobs"), some(60, pause=0.3, log=str(tmp_path / "log"))
@@ -151,6 +181,16 @@ def test_an_interrupt_leaves_what_is_complete(tmp_path):
     assert sweep([*complete, left], archive, this_process).skipped == len(complete)
 
 
+def test_a_dask_cluster_in_this_process_gives_the_same_bytes(tmp_path, undisturbed):
+    distributed = pytest.importorskip("distributed")
+    archive = Archive(tmp_path)
+    with distributed.LocalCluster(n_workers=1, threads_per_worker=1, processes=False, dashboard_address=None) as cluster:
+        done = sweep(some(3), archive, lambda: dask_cluster(cluster.scheduler_address))
+    assert (done.computed, done.failures) == (3, ())
+    assert contents(archive).items() <= undisturbed.items()
+
+
+@pytest.mark.whole
 def test_a_dask_cluster_that_loses_a_worker_gives_the_same_bytes(tmp_path, undisturbed):
     from distributed import Client, LocalCluster, WorkerPlugin
 
@@ -176,10 +216,12 @@ def test_a_dask_cluster_that_loses_a_worker_gives_the_same_bytes(tmp_path, undis
     assert contents(archive) == undisturbed
 
 
-def test_submitit_gives_the_same_bytes(tmp_path, undisturbed, monkeypatch):
+@pytest.mark.parametrize("cluster", ["debug", pytest.param("local", marks=pytest.mark.whole)])  # in this process, and in others
+@pytest.mark.filterwarnings("ignore:unclosed file:ResourceWarning")  # submitit leaves its logs open there
+def test_submitit_gives_the_same_bytes(tmp_path, undisturbed, monkeypatch, cluster):
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(Path(sample_jobs.__file__).parent), *sys.path]))
     archive = Archive(tmp_path / "jobs")
-    done = sweep(some(2), archive, lambda: slurm({"timeout_min": "5"}, tmp_path / "slurm", 2, cluster="local"))
+    done = sweep(some(2), archive, lambda: slurm({"timeout_min": "5"}, tmp_path / "slurm", 2, cluster=cluster))
     assert (done.computed, done.failures) == (2, ())
     assert contents(archive).items() <= undisturbed.items()
 

@@ -1,4 +1,7 @@
-"""What holds for every paper: names, jobs, the record of verdicts, and the whole of it at the smoke scale."""
+"""What holds for every paper: names, jobs, the record of verdicts, and the whole of it at the smoke scale.
+
+Experiments that take seconds are done in the ordinary run, and of the longer ones one job of every function.
+"""
 
 from __future__ import annotations
 
@@ -12,9 +15,10 @@ import sys
 
 import numpy as np
 import pytest
+import xarray
 
 from specht.lab.archive import Archive
-from specht.papers.claims import Paper, Result
+from specht.papers.claims import Experiment, Paper, Result
 from specht.papers.registry import papers, select
 from specht.papers.scorecard import expected_outcomes, jobs_of
 
@@ -84,6 +88,57 @@ def test_listing_claims_loads_no_jax():
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
+LONG = {
+    *("breaking.invariance", "breaking.addition", "breaking.slices", "breaking.kernels", "sparse.f2", "sparse.f3"),
+    *("selection.theorem-2", "selection.theorem-3", "selection.figure-1", "selection.figure-2", "selection.figure-3"),
+    *("selection.figure-4", "selection.figure-5", "infinity.f2", "infinity.f3", "infinity.q1", "infinity.q3", "infinity.q3-nonlinear"),
+    "infinity.e8",
+}
+"""Experiments of more than three seconds at the smoke scale."""
+EXPERIMENTS = {experiment.name: experiment for paper in PAPERS.values() for experiment in paper.experiments}
+SHORT = {name: experiment for name, experiment in EXPERIMENTS.items() if name not in LONG and experiment.jobs("smoke")}
+ALONE = {job.function: job for name in sorted(LONG) for job in reversed(EXPERIMENTS[name].jobs("smoke"))}
+"""The first job of every function of the long ones."""
+for job in itertools.chain.from_iterable(experiment.jobs("smoke") for experiment in SHORT.values()):
+    ALONE.pop(job.function, None)
+
+
+def assert_plain_numbers(name: str, data: xarray.Dataset) -> None:
+    for variable, values in data.data_vars.items():
+        assert values.dtype == np.float64, (name, variable)
+        assert np.isfinite(values.values).all(), (name, variable)
+
+
+def assert_complete(experiment: Experiment, results: list[Result]) -> None:
+    """Numbers finite, a verdict on every claim, and figures or tables."""
+    for result in results:
+        assert_plain_numbers(experiment.name, result.data)
+    for claim in experiment.claims:
+        verdict = claim.judge(results)
+        assert verdict.outcome in ("holds", "fails", "not tested")
+        assert verdict.regime.endswith("."), claim.id
+        assert verdict.outcome == "not tested" or math.isfinite(verdict.measured)
+    plots, tables = experiment.plots(results), experiment.tables(results)
+    assert plots or tables
+    assert all(plot.title and plot.caption for plot in plots)
+    assert all(len(row) == len(table.header) for table in tables for row in table.rows)
+
+
+@pytest.mark.parametrize("name", SHORT)
+def test_a_short_experiment_has_the_verdicts_on_record(name):
+    experiment, expected = SHORT[name], expected_outcomes("smoke")
+    results = [Result(job.arguments, job.run()) for job in experiment.jobs("smoke")]
+    assert_complete(experiment, results)
+    outcomes = {claim.id: claim.judge(results).outcome for claim in experiment.claims}
+    assert outcomes == {claim.id: expected[claim.id] for claim in experiment.claims}
+
+
+@pytest.mark.parametrize("function", ALONE)
+def test_a_job_of_the_long_experiments(function):
+    assert_plain_numbers(function, ALONE[function].run())
+
+
+@pytest.mark.whole
 def test_every_experiment_at_smoke_scale(paper, tmp_path):
     """As a user runs it: verdicts as on record, numbers finite, figures and tables for every experiment."""
     flags = ["--scale", "smoke", "--workers", "1", "--out", str(tmp_path), "--json"]
@@ -93,21 +148,7 @@ def test_every_experiment_at_smoke_scale(paper, tmp_path):
     archive = Archive(tmp_path / "jobs")
     for experiment in paper.experiments:
         jobs = experiment.jobs("smoke")
-        results = [Result(job.arguments, archive.load(job)) for job in jobs]
-        for result in results:
-            for name, values in result.data.data_vars.items():
-                assert values.dtype == np.float64, (experiment.name, name)
-                assert np.isfinite(values.values).all(), (experiment.name, name)
-        if not jobs:
-            continue
-        for claim in experiment.claims:
-            verdict = claim.judge(results)
-            assert verdict.outcome in ("holds", "fails", "not tested")
-            assert verdict.regime.endswith("."), claim.id
-            assert verdict.outcome == "not tested" or math.isfinite(verdict.measured)
-        plots, tables = experiment.plots(results), experiment.tables(results)
-        assert plots or tables
-        assert all(plot.title and plot.caption for plot in plots)
-        assert all(len(row) == len(table.header) for table in tables for row in table.rows)
+        if jobs:
+            assert_complete(experiment, [Result(job.arguments, archive.load(job)) for job in jobs])
     page = (tmp_path / "report.html").read_text(encoding="utf-8")
     assert all(experiment.title in page for experiment in paper.experiments)
