@@ -197,7 +197,7 @@ def _read_at_readout(model: Model, x: Sequences, y: Sequences | None, reads: tup
 
 def _coincide(model: Model, x: Sequences, y: Sequences) -> Array:
     """Pairs of sequences that the network cannot tell apart."""
-    tally_x, tally_y = (jnp.sum(s.one_hot(model.arch.symbols, jnp.float64), axis=1) for s in (x, y))
+    tally_x, tally_y = (batch.tally(model.arch.symbols).astype(jnp.float64) for batch in (x, y))
     squares_x, squares_y = jnp.sum(tally_x**2, axis=1), jnp.sum(tally_y**2, axis=1)
     same_tally = squares_x[:, None] + squares_y[None, :] == 2.0 * outer(tally_x, tally_y)
     same_tally = same_tally if model.arch.readout == "mean" else same_tally & (x.symbols[:, -1:] == y.symbols[None, :, -1])

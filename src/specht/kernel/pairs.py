@@ -54,6 +54,15 @@ class Sequences(NamedTuple):
             code = (code ^ (code >> shift)) * jnp.uint64(factor)
         return jnp.sum(code ^ (code >> 29), axis=1, dtype=jnp.uint64)
 
+    @property
+    def count_dtype(self) -> Any:
+        """float32 is exact on counts below 2^24, the square of 4096 columns, and twice as fast."""
+        return jnp.float32 if self.symbols.shape[1] < 4096 else jnp.float64
+
+    def tally(self, symbols: int) -> Float[Array, "n symbols"]:
+        """How often each symbol occurs."""
+        return jnp.sum(self.one_hot(symbols, self.count_dtype), axis=1)
+
     def one_hot(self, symbols: int, dtype) -> Float[Array, "n columns symbols"]:
         hot = self.symbols[:, :, None] == jnp.arange(symbols, dtype=self.symbols.dtype)[None, None, :]
         return (hot & self.visible[:, :, None]).astype(dtype)
@@ -163,11 +172,27 @@ class ClassPairs:
         return (jnp.broadcast_to(jnp.where(self.readout_agrees, entries[0], entries[1]), self.sizes.shape),)
 
 
+def matching_columns(x: Sequences, y: Sequences, weights: Float[Array, "n columns"], other: Array | None = None) -> Float[Array, "n m"]:
+    """Columns in which both hold the same real token, counted with weights of the left and, if given, of the right sequence.
+
+    Column by column: comparing costs less than the product of one-hot tokens, which multiplies by zero V - 1 times out of V.
+    """
+
+    @jax.checkpoint
+    def add_column(total: Array, column: tuple[Array, ...]) -> tuple[Array, None]:
+        left, right, weight, *factor = column
+        value = weight[:, None] * factor[0][None, :] if factor else weight[:, None]
+        return total + jnp.where(left[:, None] == right[None, :], value, 0.0), None
+
+    # padding matches nothing, not even padding
+    left, right = jnp.where(x.visible, x.symbols, -1), jnp.where(y.visible, y.symbols, -2)
+    columns = tuple(part.T for part in (left, right, weights, *([] if other is None else [other])))
+    return jax.lax.scan(add_column, jnp.zeros((len(left), len(right)), dtype=jnp.float64), columns)[0]
+
+
 def class_pairs(model: Model, x: Sequences, y: Sequences) -> ClassPairs:
     """Classes of position pairs of all pairs of sequences, counted by two matrix products of one-hot tokens."""
-    exact, symbols = _count_dtype(x), model.arch.symbols
-    hot_x, hot_y = x.one_hot(symbols, exact), y.one_hot(symbols, exact)
-    tally_x, tally_y = jnp.sum(hot_x, axis=1), jnp.sum(hot_y, axis=1)
+    tally_x, tally_y = (batch.tally(model.arch.symbols) for batch in (x, y))
     sizes = x.sizes()[:, None] * y.sizes()[None, :]
     same_token = _product(tally_x, tally_y)
     agrees = x.symbols[:, -1:] == y.symbols[None, :, -1]
@@ -175,8 +200,8 @@ def class_pairs(model: Model, x: Sequences, y: Sequences) -> ClassPairs:
     same_tally = squares_x[:, None].astype(jnp.float64) + squares_y[None, :].astype(jnp.float64) == 2.0 * same_token
     if not model.arch.has_positions:
         return ClassPairs((same_token, sizes - same_token), sizes, same_tally, agrees, outer=True)
-    matches = _product(hot_x.reshape(len(hot_x), -1), hot_y.reshape(len(hot_y), -1))
-    overlap = _product(x.visible.astype(exact), y.visible.astype(exact))
+    matches = matching_columns(x, y, x.visible.astype(jnp.float64))
+    overlap = _product(*(batch.visible.astype(batch.count_dtype) for batch in (x, y)))
     counts = (matches, overlap - matches, same_token - matches, sizes - overlap - same_token + matches)
     identical = (matches == x.sizes()[:, None]) & (matches == y.sizes()[None, :])
     coincide = jnp.where(model.positions_matter, identical, same_tally)
@@ -186,7 +211,7 @@ def class_pairs(model: Model, x: Sequences, y: Sequences) -> ClassPairs:
 def class_pairs_with_itself(model: Model, x: Sequences) -> ClassPairs:
     """Classes of position pairs inside each sequence."""
     size = x.sizes()
-    tally = jnp.sum(x.one_hot(model.arch.symbols, _count_dtype(x)), axis=1)
+    tally = x.tally(model.arch.symbols)
     same_token = jnp.sum(tally**2, axis=1).astype(jnp.float64)
     if model.arch.has_positions:
         counts = (size, jnp.zeros_like(size), same_token - size, size**2 - same_token)
@@ -298,11 +323,6 @@ def position_pairs(model: Model, x: Sequences, y: Sequences, positions: Array, *
     """Every pair of positions of two batches, or of each sequence with itself (`outer=False`, y is x)."""
     arch = model.arch
     return PositionPairs(x, y, positions, model.positions_matter, arch.symbols, arch.causal, arch.has_positions, outer)
-
-
-def _count_dtype(x: Sequences):
-    """float32 is exact on counts below 2^24, the square of 4096 columns, and twice as fast."""
-    return jnp.float32 if x.symbols.shape[1] < 4096 else jnp.float64
 
 
 def _product(left: Array, right: Array) -> Float[Array, "n m"]:
