@@ -7,6 +7,7 @@ import os
 from pathlib import Path
 
 import hypothesis
+import numpy as np
 import pytest
 
 RUNS_LONG = {"runs_long", "networks", "slow"}
@@ -33,10 +34,16 @@ def pytest_configure(config):
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item):
-    """Optimise programs hardly at all, which takes a third of the time, but for tests whose programs run for long."""
+    """Optimise programs hardly at all, which takes a third of the time, but for tests whose programs run for long.
+
+    And let the random numbers of a test file begin anew, so that no test depends on which came before it in its worker.
+    """
     import jax
 
     jax.config.update("jax_disable_most_optimizations", RUNS_LONG.isdisjoint(marker.name for marker in item.iter_markers()))
+    module = getattr(item, "module", None)
+    if hasattr(module, "RNG"):
+        module.RNG = np.random.default_rng(0)
 
 
 def pytest_collection_finish():

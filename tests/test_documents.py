@@ -148,7 +148,9 @@ def reader(tmp_path, monkeypatch):
     return tmp_path
 
 
-@pytest.mark.parametrize("snippet", snippets(), ids=str)
+@pytest.mark.parametrize(
+    "snippet", [pytest.param(snippet, marks=[pytest.mark.runs_long] * ("networks=" in snippet.code)) for snippet in snippets()], ids=str
+)
 def test_snippet_runs_and_prints_what_stands_below_it(snippet, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     names: dict = {}

@@ -21,6 +21,14 @@ FLAGS = [
 ]
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items):
+    """What needs a browser is part of `./check --all` only."""
+    for item in items:
+        if "browser" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.whole)
+
+
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
     """One a module and not one for all: while it is open, other tests of the process could not have event loops of their own."""

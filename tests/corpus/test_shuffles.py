@@ -144,6 +144,7 @@ def outcome(survey) -> tuple[bool, bool]:
 SMALL = ("alice", "der-prozess", "kalevala", "nt-syriac", "nt-coptic", "nt-basque", "nt-ukrainian")
 
 
+@pytest.mark.whole
 def test_shuffles_of_small_corpora(data):
     words = [survey for name in SMALL for survey in surveys(name, 3, length=32, vocab=100)]
     characters = [survey for name in SMALL for survey in surveys(f"char:{name}", 3, length=32)]

@@ -87,6 +87,7 @@ def test_both_parametrisations_have_one_posterior():
     assert energies["ntk"][0] == pytest.approx(0.3 * sum(leaf.size for leaf in jax.tree.leaves(network)), rel=0.1)
 
 
+@pytest.mark.runs_long
 def test_the_mean_over_the_readout_is_that_of_the_functions_with_less_noise():
     x, at = tokens(6), tokens(5, seed=1)
     sampling = Sampling(chains=8, samples=40, burn_in=10.0, duration=60.0)

@@ -158,6 +158,7 @@ def test_one_hot_training_follows_the_exact_dynamics():
         assert abs(measured.mean() - expected) < 4 * measured.std(ddof=1) / 2 + 0.005 * expected
 
 
+@pytest.mark.runs_long
 def test_stochastic_training_is_within_three_errors_of_its_dynamics():
     task, seeds = Selection(20, 2, 3), range(5)
     setting = SelectionTraining(task=task, code=32, learning_rate=1.0, steps=800, records=5, n_test=2)

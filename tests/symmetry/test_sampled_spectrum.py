@@ -76,6 +76,7 @@ class TestRayleigh:
         assert [row.eigenvalue for row in first.rows] != [row.eigenvalue for row in third.rows]
 
 
+@pytest.mark.runs_long
 class TestSampledKernels:
     @pytest.mark.slow
     def test_deep_stacks_have_quotients_too(self):

@@ -37,13 +37,11 @@ def tile_program(model: Model, form: Form, kind: Kind, *, seed: int, heads: int)
 
 
 def _closed(model: Model, form: Form, kind: Kind, x: Sequences, y: Sequences | None) -> Any:
-    same = y is x
-    right = None if same else y  # what belongs to one batch is computed once
-    if form == "tied":
-        return tied_kernel(model, x, right, kind=kind, same=same)
-    if form == "weighted":
-        return weighted_kernel(model, x, right, kind=kind, same=same)
-    return closed_kernel(model, x, right, kind=kind, bookkeeping="classes" if form == "classes" else "positions", same=same)
+    if form == "tied":  # what belongs to one batch is dear, so it is computed once
+        return tied_kernel(model, x, None if y is x else y, kind=kind, same=y is x)
+    if form == "weighted":  # elsewhere it is cheap, and one program for all tiles saves a compilation
+        return weighted_kernel(model, x, y, kind=kind)
+    return closed_kernel(model, x, y, kind=kind, bookkeeping="classes" if form == "classes" else "positions")
 
 
 def tile_plan(model: Model, form: Form, memory: int) -> Plan:

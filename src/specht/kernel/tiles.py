@@ -18,6 +18,8 @@ Tick = Callable[[], None]
 Tile = Callable[[Sequences, Sequences | None, Tick], tuple[jax.Array, ...]]
 """Evaluates one tile, and ticks after each of its steps."""
 Progress = Callable[[int, int], None]
+_BLOCK = 256
+"""Rows of a block, where that many fit."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -57,10 +59,13 @@ def gram(tile: Tile, x: Sequences, y: Sequences | None, plan: Plan, progress: Pr
 
 
 def _blocks(x: Sequences, rows: int) -> Iterator[tuple[slice, Sequences]]:
-    """Equal blocks of at most about `rows` rows, the last filled up with copies of the first row: one shape, one compilation."""
+    """Equal blocks of at most about `rows` rows, the last filled up with copies of the first row.
+
+    Few sizes, few compilations: a power of two for batches below `_BLOCK`, and blocks of that size for all others.
+    """
     n, devices = len(x.symbols), jax.devices()
-    count = max(1, math.ceil(n / rows))
-    size = math.ceil(n / count / len(devices)) * len(devices)
+    whole = min(_BLOCK, 1 << (n - 1).bit_length())
+    size = math.ceil((whole if whole <= rows else n / math.ceil(n / rows)) / len(devices)) * len(devices)
     for start in range(0, n, size):
         stop = min(start + size, n)
         block = Sequences(*(_filled(np.asarray(part[start:stop]), size) for part in x))
