@@ -27,6 +27,7 @@ LAZY = [name for name, path in SOURCES.items() if "= lazy_names(" in path.read_t
 NAMES = [(module, name) for module in SOURCES for name in dir(importlib.import_module(module))]
 PROMISED = (
     "nn",
+    "kernel",
     "corpus",
     "groups",
     "symmetry",

@@ -21,7 +21,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from specht.architecture import Architecture
-from specht.errors import InputError, whole_number
+from specht.errors import InputError, explains_calls, whole_number
 from specht.kernel.batches import both
 from specht.kernel.closed import closed_kernel
 from specht.kernel.forms import Form, Kind, choose_form, refuse_many_positions
@@ -35,6 +35,7 @@ _ENTRIES = 2**25
 """Entries of a covariance of all columns (256 MiB) that are worked on at a time, position by position."""
 
 
+@explains_calls
 def nngp(
     arch: Architecture,
     x: Any,
@@ -63,6 +64,7 @@ def nngp(
     return _evaluate("nngp", arch, x, y, variances, mask, mask_y, heads, seed)
 
 
+@explains_calls
 def ntk(
     arch: Architecture,
     x: Any,

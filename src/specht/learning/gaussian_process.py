@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
-from specht.errors import InputError, unknown_choice, whole_number
+from specht.errors import InputError, explains_calls, unknown_choice, whole_number
 from specht.learning.checks import labels, not_negative
 from specht.learning.gram_source import GramSource, Inputs
 from specht.learning.solvers import ByFeatures, ByGram, ByOneCall, ByProducts, Solver
@@ -136,6 +136,7 @@ class GP:
     (array([0.99, 0.01]), array([0.08, 0.1 ]))
     """
 
+    @explains_calls
     def __init__(
         self,
         kernel: Any,
