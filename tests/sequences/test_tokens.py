@@ -290,3 +290,12 @@ def test_half_precision_that_numpy_does_not_know():
             return Tensor(self.values.astype(np.float32))
 
     assert as_numpy(Half([1.5, 2.0])).tolist() == [1.5, 2.0]
+
+
+def test_kernels_read_the_mask_of_a_tokenizer():
+    mask = np.array([[0, 1, 1], [1, 1, 1]])
+    encoded = {"input_ids": TOKENS[:2], "attention_mask": mask}
+    kernel = specht.Kernel(ARCH)
+    np.testing.assert_array_equal(kernel(encoded), kernel(TOKENS[:2], mask=mask.astype(bool)))
+    np.testing.assert_array_equal(np.asarray(specht.nngp(ARCH, encoded)), np.asarray(specht.nngp(ARCH, TOKENS[:2], mask=mask)))
+    assert not np.array_equal(kernel(encoded), kernel(TOKENS[:2]))
