@@ -65,8 +65,11 @@ READOUTS = ({}, {"activation": "relu", "residual": True, "norm": "pre"}, {"value
 @pytest.mark.parametrize(
     ("fields", "kind"),
     [
-        *(pytest.param(fields, "nngp", id=f"{fields}-nngp") for fields in READOUTS),
-        *(pytest.param(fields, "ntk", id=f"{fields}-ntk", marks=[pytest.mark.slow] * bool(fields)) for fields in READOUTS),
+        *(pytest.param(fields, "nngp", id=f"{fields}-nngp", marks=[pytest.mark.whole] * bool(fields)) for fields in READOUTS),
+        *(
+            pytest.param(fields, "ntk", id=f"{fields}-ntk", marks=[pytest.mark.slow if fields else pytest.mark.whole])
+            for fields in READOUTS
+        ),
     ],
 )
 def test_heads_at_the_readout_equal_heads_at_all_positions(fields, kind):
@@ -93,6 +96,7 @@ def test_error_of_joint_heads_is_neither_too_small_nor_too_large():
     assert (np.abs(np.mean(values, axis=0) - many) <= 5 * np.hypot(claimed / np.sqrt(30), many.stderr)).all()
 
 
+@pytest.mark.whole
 def test_joint_heads_are_judged_by_the_number_drawn():
     """A kernel used twice draws the second time as many heads as the first, not the product of both judgements."""
     arch = architecture(attention="softmax", depth=2)
@@ -191,6 +195,7 @@ def test_tiles_and_small_memory_change_nothing(fields):
     np.testing.assert_allclose(np.concatenate([block for _, block in blocks]), whole, rtol=1e-12)
 
 
+@pytest.mark.whole
 def test_two_devices_give_the_same_gram():
     program = """
 import json, numpy as np, jax, specht

@@ -145,6 +145,7 @@ SOFTMAX_STACKS = [
 ]
 
 
+@pytest.mark.whole  # half a minute each; laws hold the same kernels to their numbers
 @pytest.mark.parametrize("fields", SOFTMAX_STACKS, ids=str)
 def test_sampled_kernel_follows_the_recursion_on_all_points(fields):
     length = 3 if fields.get("readout") == "mean" else 2

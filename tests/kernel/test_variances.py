@@ -60,7 +60,19 @@ def numbers(arch: specht.Architecture, scale: float = 1.0, *, of_each: bool = Fa
 ALL = [(name, fields, False) for name, fields in STRUCTURES.items()] + [
     (f"{name}, of each", fields, True) for name, fields in OF_EACH.items()
 ]
-every_structure = pytest.mark.parametrize(("fields", "of_each"), [pytest.param(*row[1:], id=row[0]) for row in ALL])
+ORDINARY = {
+    "nngp": ("classes", "positions", "tied, mean", "heads", "weighted, of each", "weighted, pre-norm, of each"),
+    "ntk": ("classes, deep", "tied", "weighted, mean, of each"),
+}
+"""Every form but the dearest in the ordinary check, with one kernel or the other; the whole one crosses them all."""
+every_structure = pytest.mark.parametrize(
+    ("fields", "of_each", "kind"),
+    [
+        pytest.param(fields, of_each, kind, id=f"{name}-{kind}", marks=[pytest.mark.whole] * (name not in ORDINARY[kind]))
+        for name, fields, of_each in ALL
+        for kind in KINDS
+    ],
+)
 
 
 class Compilations:
@@ -86,7 +98,6 @@ def compilations():
     return Compilations()
 
 
-@every_kind
 @every_structure
 def test_three_values_of_every_variance_take_one_compilation(fields, of_each, kind, compilations):
     arch = architecture(fields)
@@ -108,7 +119,6 @@ def test_the_counter_of_compilations_sees_one(compilations):
     assert counted.count > 0
 
 
-@every_kind
 @every_structure
 def test_derivatives_are_those_of_finite_differences(fields, of_each, kind):
     """Of one number made of all entries, at fixed random numbers where heads are drawn."""
@@ -139,8 +149,16 @@ def test_derivatives_are_those_of_finite_differences(fields, of_each, kind):
             assert abs(exact - difference) <= 1e-6 * abs(difference) + 1e-12 * abs(float(total(at)))
 
 
-@every_kind
-@pytest.mark.parametrize("name", ["classes", "tied", "heads"])
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        ("classes", "nngp"),
+        *(
+            pytest.param(*case, marks=pytest.mark.whole)
+            for case in (("classes", "ntk"), ("tied", "nngp"), ("tied", "ntk"), ("heads", "nngp"))
+        ),
+    ],
+)
 def test_vmap_over_64_variances_equals_the_loop(name, kind):
     arch = architecture(STRUCTURES[name])
     x, values = tokens(arch), np.linspace(0.1, 2.0, 64)
@@ -169,7 +187,6 @@ def test_variances_of_single_tokens_and_positions_equal_brute_force(activation, 
     assert computed.form == ("closed, weighted counts" if readout != "mean" or activation == "linear" else "closed, position by position")
 
 
-@every_kind
 @every_structure
 def test_equal_variances_of_each_are_one_variance(fields, of_each, kind):
     """Also in closed forms that change with it: weighted counts and four classes are two ways to the same number."""

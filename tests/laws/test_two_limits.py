@@ -41,12 +41,22 @@ def finite(name: str, kind: str, x: np.ndarray, width: int, networks: int):
 # The tangent kernel of every other row is held to a second recursion in tests/kernel/test_recursion.py, to nine digits.
 TANGENT = ("linear", "softmax", "causal, two blocks", "two residual pre-norm blocks", "softmax, causal, mean")
 
+ORDINARY = {
+    "nngp": ("linear", "linear, relu", "causal, two blocks", "tied softmax", "softmax", "two residual pre-norm blocks"),
+    "ntk": ("linear", "softmax"),
+}
+"""One of each form in the ordinary check; the whole one has them all."""
+
 
 @pytest.mark.networks
 @pytest.mark.parametrize(
     ("kind", "name"),
     [
-        pytest.param(kind, name, marks=[pytest.mark.slow] * (kind == "ntk" and name not in TANGENT))
+        pytest.param(
+            kind,
+            name,
+            marks=[pytest.mark.slow] * (kind == "ntk" and name not in TANGENT) + [pytest.mark.whole] * (name not in ORDINARY[kind]),
+        )
         for kind, name in itertools.product(NETWORKS, CASES)
     ],
 )
