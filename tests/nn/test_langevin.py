@@ -14,7 +14,7 @@ from linear_model import linear, problem
 from specht.architecture import Architecture
 from specht.errors import InputError
 from specht.nn.network import Network, Size
-from specht.nn.posterior import Posterior
+from specht.nn.posterior import SampledPosterior
 from specht.nn.sampling import Sampling, StepSizeWarning, _decays, langevin
 
 PRIOR, NOISE = 0.5, 2.0
@@ -122,8 +122,8 @@ def test_prior_variances_are_those_of_the_weights():
             assert abs(spread - 1.0) <= 5.0 * math.sqrt(2.0 / weight.size)
 
 
-def fake(samples: np.ndarray) -> Posterior:
-    return Posterior(samples.astype(np.float32), None, step=0.1, momentum=0.9, curvature=1.0, burn_in=0, thin=1)
+def fake(samples: np.ndarray) -> SampledPosterior:
+    return SampledPosterior(samples.astype(np.float32), None, step=0.1, momentum=0.9, curvature=1.0, burn_in=0, thin=1)
 
 
 def test_diagnostics_tell_good_chains_from_bad_ones():
