@@ -18,13 +18,13 @@ _DEVIATIONS = 2.0
 def label_plot(result: Mapping[str, Any], *, title: str, caption: str) -> Plot:
     """Posterior means against labels, with a line where both are equal."""
     figure = go.Figure()
-    label, mean = np.array(result["label"]), np.array(result["mean"])
+    label, mean, deviation = (np.array(result[name]) for name in ("label", "mean", "deviation"))
     ends = [float(label.min()), float(label.max())]
     figure.add_scatter(
         x=ends, y=ends, name="mean = label", mode="lines", line={"color": GREY, "width": 1.2, "dash": "dash"}, hoverinfo="skip"
     )
     for output, (name, colour) in enumerate(_series(mean.shape[1])):
-        _add_points(figure, label[:, output], mean[:, output], result["deviation"], name=name, colour=colour, x="label")
+        _add_points(figure, label[:, output], mean[:, output], deviation, name=name, colour=colour, x="label")
     _style(figure, x="label", y="posterior mean")
     return Plot(figure, title, caption + _left_out(mean.shape[1]), wide=True)
 
@@ -82,11 +82,11 @@ def _left_out(outputs: int) -> str:
     return f" Of {outputs} outputs, the first {drawn} are shown." if outputs > drawn else ""
 
 
-def _add_points(figure: go.Figure, at: Any, mean: Any, deviation: Any, *, name: str, colour: str, x: str) -> None:
-    bars = {"type": "data", "array": _DEVIATIONS * np.asarray(deviation), "thickness": 1.0, "width": 2, "color": colour}
+def _add_points(figure: go.Figure, at: np.ndarray, mean: np.ndarray, deviation: np.ndarray, *, name: str, colour: str, x: str) -> None:
+    bars = {"type": "data", "array": (_DEVIATIONS * deviation).tolist(), "thickness": 1.0, "width": 2, "color": colour}
     figure.add_scatter(
-        x=at,
-        y=mean,
+        x=at.tolist(),
+        y=mean.tolist(),
         name=name,
         mode="markers",
         marker={"color": colour, "size": 6},
