@@ -5,6 +5,8 @@ from __future__ import annotations
 import dataclasses
 import math
 import os
+import re
+from pathlib import Path
 from typing import Any
 
 import h5py
@@ -38,7 +40,11 @@ def test_comes_back_to_the_bit(name, made, tmp_path):
 
 
 def test_every_type_of_result_is_tried(made):
-    elsewhere = {"NetworkCurve", "Forecast"}  # tests/learning/test_networks.py and test_forecast.py
+    elsewhere = {
+        "NetworkCurve",
+        "Forecast",
+        "SampledPosterior",
+    }  # tests/learning/test_networks.py, test_forecast.py, tests/nn/test_langevin.py
     assert {type(result).__name__ for result in made.values()} == set(FIGURES) - elsewhere
 
 
@@ -65,6 +71,104 @@ def test_a_loaded_spectrum_predicts_the_same(made, tmp_path):
     assert (curves[0].content.mean_output(x, learnt) == curves[1].content.mean_output(x, learnt)).all()
 
 
+POSTERIORS = [name for name in NAMES if name.startswith("posterior")]
+NEW = toy_results.SOURCE.sample(seed=9, n=5, length=4)
+
+
+def saved_and_loaded(result: Any, path: Path) -> Any:
+    result.save(path)
+    return specht.load(path)
+
+
+@pytest.mark.parametrize("name", POSTERIORS)
+def test_a_loaded_posterior_predicts_the_same(name, made, tmp_path):
+    posterior = made[name]
+    again = saved_and_loaded(posterior, tmp_path / "posterior.nc")
+    assert_same(again.predict(NEW), posterior.predict(NEW))
+    assert_same(again.sample(NEW, 2, seed=1, noise=True), posterior.sample(NEW, 2, seed=1, noise=True))
+    assert_same(again.log_marginal_likelihood, posterior.log_marginal_likelihood)
+
+
+def test_posteriors_are_tried_by_every_way_of_solving(made):
+    assert {made[name].method for name in POSTERIORS} == {"cholesky", "cholesky of features", "iterative"}
+
+
+def test_a_loaded_fit_is_ready_to_be_conditioned(made, tmp_path):
+    fitted = made["fitted process"]
+    again = saved_and_loaded(fitted, tmp_path / "fitted.nc")
+    x, y = toy_results.SOURCE.sample(seed=0, n=30, length=4), np.arange(30.0)
+    assert_same(again.gp.condition(x, y).predict(NEW), fitted.gp.condition(x, y).predict(NEW))
+    assert str(again) == str(fitted)
+
+
+def test_a_posterior_is_solved_once_and_after_loading_when_it_is_needed(tmp_path, monkeypatch):
+    solved = []
+    solve = specht.GP.solve
+    monkeypatch.setattr(specht.GP, "solve", lambda *arguments: solved.append(1) or solve(*arguments))
+    posterior = toy_results.condition()
+    posterior.predict(NEW), posterior.plot(), posterior.save(tmp_path / "posterior.nc")
+    assert len(solved) == 1
+    again = specht.load(tmp_path / "posterior.nc")
+    assert repr(again) == repr(posterior)
+    assert len(solved) == 1
+    again.predict(NEW), again.to_dataframe(), again.predict(NEW)
+    assert len(solved) == 2
+
+
+def test_a_posterior_keeps_its_samples(tmp_path):
+    x, y = toy_results.SOURCE.sample(seed=0, n=12, length=4), np.arange(24.0).reshape(2, 12).T  # columns after each other in memory
+    posterior = specht.GP(toy_results.ERF, ridge=0.3).condition(x, y)
+    before = posterior.predict(NEW)
+    x[:], y[:] = 0, 0.0
+    assert_same(saved_and_loaded(posterior, tmp_path / "posterior.nc").predict(NEW), before)
+
+
+def agreement(x, y=None):
+    return np.exp((x[:, None, :] == (x if y is None else y)[None, :, :]).mean(axis=-1))
+
+
+class OwnKernel(specht.Kernel):
+    """A subclass may compute anything, and no file knows what."""
+
+
+@pytest.mark.parametrize(
+    ("kernel", "name"),
+    [(agreement, "agreement"), (2.0 * specht.Kernel(toy_results.ARCH), "(2.0 * Kernel("), (OwnKernel(toy_results.ARCH), "V=3 L=4")],
+    ids=["function", "product", "subclass"],
+)
+def test_posteriors_of_functions_show_themselves_and_refuse_to_be_saved(kernel, name, tmp_path):
+    posterior = toy_results.condition(kernel)
+    assert_shows_itself(posterior)
+    sentence = "is a function or a sum or product of kernels, which no file can hold: keep x, y and the ridge, and condition on them again."
+    with pytest.raises(specht.InputError, match=re.escape(sentence)) as told:
+        posterior.save(tmp_path / "posterior.nc")
+    assert str(told.value).startswith(f"The kernel {name}")
+    assert os.listdir(tmp_path) == []
+
+
+def test_a_fitted_function_refuses_to_be_saved(tmp_path):
+    fitted = toy_results.fitted(agreement)
+    assert_shows_itself(fitted)
+    with pytest.raises(specht.InputError, match=r"which no file can hold: keep \.to_dataframe\(\), or fit again\."):
+        fitted.save(tmp_path / "fitted.nc")
+
+
+def test_a_damaged_posterior_gets_the_sentence(made, tmp_path):
+    made["posterior"].save(tmp_path / "posterior.nc")
+    damaged(tmp_path / "posterior.nc", lambda content: content[: len(content) // 2])
+    with pytest.raises(specht.InputError, match="is damaged or no netCDF file, so nothing of it can be trusted: save the result again"):
+        specht.load(tmp_path / "posterior.nc")
+
+
+def test_many_samples_are_thinned_out(made, monkeypatch):
+    monkeypatch.setattr("specht.learning.posterior.SHOWN", 4)
+    posterior = toy_results.condition()
+    table = posterior.to_dataframe()
+    assert table["sample"].tolist() == [0, 4, 7, 11]
+    assert table["mean"].tolist() == pytest.approx(posterior.predict(posterior.inputs).mean[[0, 4, 7, 11]])
+    assert "Of 12 samples, 4 evenly spaced ones are shown." in posterior._plot().caption
+
+
 @pytest.mark.parametrize("name", [name for name in NAMES if name != "curve, several ridges"])
 def test_shows_itself(name, made):
     assert_shows_itself(made[name])
@@ -78,6 +182,9 @@ COLUMNS = {
     "sample complexity": "irrep level degeneracy eigenvalue samples bound lower_bound",
     "profile": "level weight low high share share_low share_high variance_share",
     "probe": "layer invariant residual change spread tolerance adjacency adjacency_stderr order order_low order_high",
+    "posterior": "sample output label mean deviation",
+    "posterior, several outputs": "sample output label mean deviation",
+    "fitted process": "parameter value log_stderr low high at_bound",
     "score": "score low high distance direction rms defined plug_in length",
     "corpus": "length score low high distance direction rms defined plug_in",
 }
@@ -94,6 +201,13 @@ def test_data_frames_hold_the_numbers(made):
     assert spectrum.to_dataframe()["irrep"].tolist() == [str(row.irrep) for row in spectrum.rows]
     assert sorted(curve.to_dataframe()["test"]) == sorted(curve.test.ravel())
     assert len(made["score"].to_dataframe()) == 1
+    posterior, fitted = made["posterior, several outputs"], made["fitted process"]
+    table = posterior.to_dataframe()
+    assert table["label"].tolist() == posterior.y.ravel().tolist()
+    mean, variance = posterior.predict(posterior.inputs)
+    assert table["mean"].tolist() == mean.ravel().tolist()
+    assert table["deviation"].tolist() == np.repeat(np.sqrt(variance), 2).tolist()
+    assert fitted.to_dataframe()["value"].tolist() == [parameter.value for parameter in fitted.parameters.values()]
 
 
 def test_levels_of_a_curve_are_a_dimension(made):
@@ -122,6 +236,9 @@ TRACES = {
     "measured curve": ("losses", ["test", "train", "out of distribution"]),
     "sample complexity": ("samples", ["samples N*", "at least"]),
     "probe": ("residuals", ["up to here rounding", "sees order", "ignores order"]),
+    "posterior": ("labels", ["mean = label", "posterior mean"]),
+    "posterior, several outputs": ("labels", ["mean = label", "output 0", "output 1"]),
+    "fitted process": ("parameters", ["fitted value"]),
     "score": ("parts", ["ignores order", "depends on distance", "depends on direction"]),
 }
 
@@ -132,6 +249,18 @@ def test_figure_has_the_traces_of_the_report(name, made):
     drawn = made[name].plot(figure)
     assert isinstance(drawn, go.Figure)
     assert [trace.name for trace in drawn.data] == names  # pyright: ignore[reportAttributeAccessIssue]
+
+
+def test_error_bars_of_posteriors(made):
+    posterior, fitted = made["posterior"], made["fitted process"]
+    bars = posterior.plot().to_dict()["data"][1]
+    np.testing.assert_array_equal(bars["error_y"]["array"], 2.0 * np.sqrt(posterior.predict(posterior.inputs).variance))
+    np.testing.assert_array_equal(bars["x"], posterior.y[:, 0])
+    points = fitted.plot().to_dict()
+    assert points["layout"]["yaxis"]["type"] == "log"
+    bars, (value, log_stderr) = points["data"][0], fitted.parameters["ridge"]
+    upper = bars["error_y"]["array"][bars["x"].index("ridge")]
+    assert upper == pytest.approx(value * (np.exp(log_stderr) - 1.0))
 
 
 @pytest.mark.parametrize("name", ["spectrum, linear", "curve", "profile", "corpus"])

@@ -56,6 +56,9 @@ FIGURES: dict[str, dict[str, str]] = {
         "lengths": f"{_DRAWN}:lengths",
         "cuts": f"{_DRAWN}:cuts",
     },
+    "Posterior": {"labels": f"{_DRAWN}:labels"},
+    "FittedGP": {"parameters": f"{_DRAWN}:parameters"},
+    "SampledPosterior": {"outputs": f"{_DRAWN}:outputs"},
     "Forecast": {"curve": f"{_DRAWN}:forecast", "architectures": f"{_DRAWN}:architectures", "accuracy": f"{_DRAWN}:accuracy"},
 }
 """Figures of each type of result, the first being the one that notebooks show: from a result to a `specht.report.figures.Plot`."""
@@ -127,9 +130,10 @@ class Result:
         return xarray.Dataset(parts[False], coords=parts[True], attrs=attributes)
 
     def to_dataframe(self) -> pandas.DataFrame:
-        """Its main table, one observation a row: what varies along the dimensions of the first variable."""
+        """Its main table, one observation a row: what varies along the dimensions of the first variable that is no dimension itself."""
         variables = list(self._variables())
-        dataset, main, order = self.to_xarray(), variables[0].axes, [variable.name for variable in variables]
+        main = next((variable.axes for variable in variables if variable.axes != (variable.name,)), variables[0].axes)
+        dataset, order = self.to_xarray(), [variable.name for variable in variables]
         outside = [name for name, variable in dataset.variables.items() if not set(variable.dims) <= set(main)]
         if not main:
             table = dataset.drop_vars(outside).reset_coords().expand_dims("result").to_dataframe()

@@ -19,7 +19,11 @@ def network_curve() -> Any:
     return specht.learning_curve(toy_results.ARCH, toy_results.TASK, [4], by="networks", **options)
 
 
-RESULTS = toy_results.RESULTS | {"network curve": network_curve, "forecast": toy_results.forecast}
+RESULTS = toy_results.RESULTS | {
+    "network curve": network_curve,
+    "forecast": toy_results.forecast,
+    "sampled posterior": toy_results.langevin,
+}
 del RESULTS["curve, several ridges"]  # which has no figure
 
 

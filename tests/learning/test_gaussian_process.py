@@ -105,9 +105,27 @@ class TestPosterior:
         expected = (gram[20:, 20:] - gram[20:, :20] @ inverse @ gram[:20, 20:]).diagonal()
         np.testing.assert_allclose(posterior.predict(new).variance, expected, atol=1e-9)
 
+    @pytest.mark.parametrize(("readout", "columns"), [("mean", 3), ("last", 4)], ids=["jointly", "one for all"])
+    def test_heads_are_as_many_as_the_samples_asked_for(self, readout, columns, tmp_path):
+        """Whatever the kernel is asked later, so that a posterior from a file is the same one."""
+        softmax = specht.Architecture(vocab=3, length=3, attention="softmax", readout=readout)
+        kernel = specht.Kernel(softmax, relative_error=0.9)
+        x, new = X[:20, :columns], NEW[:, :columns]
+        posterior = GP(kernel, ridge=0.3).condition(x, Y[:20])
+        before = posterior.predict(new)
+        assert posterior.gp.kernel.heads == kernel.heads_drawn() == 256
+        kernel._heads_chosen["nngp"] = 512
+        posterior.save(tmp_path / "posterior.nc")
+        for again in (posterior, specht.load(tmp_path / "posterior.nc")):
+            np.testing.assert_array_equal(again.predict(new).mean, before.mean)
+            np.testing.assert_array_equal(again.predict(new).variance, before.variance)
+        rows, mean, _ = posterior.at_samples
+        np.testing.assert_allclose(mean, Y[:20] - 0.3 * posterior.solver.fit.weights, atol=1e-9)
+        assert rows.tolist() == list(range(20))
+
     def test_repr(self):
         posterior = GP(ERF, ridge=0.25).condition(X, Y)
-        assert repr(posterior) == f"Posterior({ERF}; 60 samples, 3 outputs, ridge 0.25, cholesky)"
+        assert repr(posterior) == f"Posterior: {ERF}\n60 samples, 3 outputs, ridge 0.25, by cholesky"
         assert repr(GP(counts_kernel)) == "GP(counts_kernel; ridge 1 in units of the kernel)"
 
 

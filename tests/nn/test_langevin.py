@@ -10,11 +10,12 @@ import jax
 import numpy as np
 import pytest
 from linear_model import linear, problem
+from toy_results import assert_comes_back, assert_shows_itself
 
 from specht.architecture import Architecture
 from specht.errors import InputError
 from specht.nn.network import Network, Size
-from specht.nn.posterior import Posterior
+from specht.nn.posterior import SampledPosterior
 from specht.nn.sampling import Sampling, StepSizeWarning, _decays, langevin
 
 PRIOR, NOISE = 0.5, 2.0
@@ -122,8 +123,20 @@ def test_prior_variances_are_those_of_the_weights():
             assert abs(spread - 1.0) <= 5.0 * math.sqrt(2.0 / weight.size)
 
 
-def fake(samples: np.ndarray) -> Posterior:
-    return Posterior(samples.astype(np.float32), None, step=0.1, momentum=0.9, curvature=1.0, burn_in=0, thin=1)
+def fake(samples: np.ndarray) -> SampledPosterior:
+    return SampledPosterior(samples.astype(np.float32), None, step=0.1, momentum=0.9, curvature=1.0, burn_in=0, thin=1)
+
+
+def test_a_sampled_posterior_shows_itself_and_comes_back(tmp_path):
+    posterior = fake(np.random.default_rng(0).standard_normal((4, 5, 3, 2)))
+    assert_shows_itself(posterior)
+    assert_comes_back(posterior, tmp_path)
+    table = posterior.to_dataframe()
+    assert list(table.columns) == ["input", "output", "mean", "stderr", "deviation"]
+    assert table["mean"].tolist() == posterior.mean.ravel().tolist()
+    drawn = posterior.plot().to_dict()["data"]
+    assert [trace["name"] for trace in drawn] == ["output 0", "output 1"]
+    np.testing.assert_array_equal(drawn[1]["error_y"]["array"], 2.0 * np.sqrt(posterior.variance[:, 1]))
 
 
 def test_diagnostics_tell_good_chains_from_bad_ones():

@@ -51,6 +51,25 @@ def corpus() -> Any:
     return measure(specht.corpus.open_corpus(coins.astype(np.int64)), settings)[1]
 
 
+def condition(kernel: Any = ARCH, *, n: int = 12, outputs: int = 1, **options: Any) -> Any:
+    """The posterior given labels that depend on the first token and on the order of two others; further outputs are plain tokens."""
+    x = SOURCE.sample(seed=0, n=n, length=4)
+    y = np.column_stack([x[:, 0] - 0.5 * (x[:, 1] > x[:, 2]), *x.T[1:outputs]])
+    return specht.GP(kernel, **({"ridge": 0.3} | options)).condition(x, y[:, 0] if outputs == 1 else y)
+
+
+def fitted(kernel: Any = ARCH) -> Any:
+    x = SOURCE.sample(seed=0, n=30, length=4)
+    return specht.GP(kernel).fit(x, x[:, 0] - 1.0 + 0.3 * np.random.default_rng(0).standard_normal(30), starts=1)
+
+
+def langevin() -> Any:
+    x = SOURCE.sample(seed=0, n=6, length=4)
+    sampling = specht.nn.Sampling(chains=3, samples=4, burn_in=1.0, duration=1.0)
+    size = specht.nn.Size(8, 4, 2)
+    return specht.nn.langevin(lambda key: specht.nn.Network.init(ARCH, size, key=key), x, x[:, 0], x, noise=1.0, sampling=sampling)
+
+
 def forecast() -> Any:
     x = np.random.default_rng(0).integers(2, size=(70, 4))
     lines = [" ".join(map(str, row)) + f",{'yes' if row[0] else 'no'}" for row in x]
@@ -75,10 +94,15 @@ RESULTS: dict[str, Callable[[], Any]] = {
     "sample complexity": lambda: specht.sample_complexity(spectrum(), ridge=0.1),
     "profile": lambda: specht.profile(lambda x: x[:, 0] == x[:, 1], SOURCE, length=4, samples=100),
     "probe": probed,
+    "posterior": lambda: condition(n=60),
+    "posterior, several outputs": lambda: condition(ERF, outputs=2),
+    "posterior, tangent kernel": lambda: condition(specht.Kernel(ERF, seed=3).ntk, unit="mean diagonal"),
+    "posterior, iterative": lambda: condition(ERF, method="iterative", seed=5),
+    "fitted process": fitted,
     "score": lambda: corpus().main,
     "corpus": corpus,
 }
-"""Every type but those that take long: networks and forecasts are tried beside their own tests."""
+"""Every type but those that take long: networks, sampled posteriors and forecasts are tried beside their own tests."""
 
 
 def draw(result: Any) -> Plot:

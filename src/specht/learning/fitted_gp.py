@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
@@ -15,6 +16,7 @@ from specht.learning.fitting import Optimum
 from specht.learning.gram_source import GramSource, Inputs
 from specht.learning.variance_fit import Fitted, Model, fit_model
 from specht.memory import available_memory
+from specht.results import Result, Variable, plain
 
 if TYPE_CHECKING:
     from specht.learning.gaussian_process import GP
@@ -29,6 +31,8 @@ _MATRICES = 8
 """Matrices of the size of the Gram that value and gradient need."""
 _SMALL = 0.3
 """Standard error of a logarithm up to which an error bar is nearly as long upwards as downwards."""
+_LISTED = 6
+"""Parameters that a short description names."""
 _SAME = 0.01
 """Difference of log likelihoods below which two starts have met."""
 
@@ -49,7 +53,7 @@ class FittedParameter(NamedTuple):
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class FittedGP:
+class FittedGP(Result):
     """The most likely process; `gp` is ready to be conditioned."""
 
     gp: GP
@@ -77,6 +81,57 @@ class FittedGP:
         lines += [f"  {name} {parameter}" for name, parameter in self.parameters.items()]
         lines += [f"  held: {', '.join(self.held)}"] * bool(self.held)
         return "\n".join([*lines, *self.warnings])
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write it to a netCDF file; `specht.load` reads it again, equal to the bit. Only kernels of architectures can be saved."""
+        self.gp.refuse_to_save_functions("keep .to_dataframe(), or fit again")
+        super().save(path)
+
+    def summary(self) -> dict[str, Any]:
+        """Fitted values as plain values, as files and figures have them; one without a standard error has None."""
+        low, high = (dict(zip(self.optimum.names, ends.tolist(), strict=True)) for ends in (self.optimum.low, self.optimum.high))
+        return {
+            "kernel": self.gp.name,
+            "log_marginal_likelihood": self.log_marginal_likelihood,
+            "start_likelihoods": self.start_likelihoods.tolist(),
+            "held": list(self.held),
+            "warnings": list(self.warnings),
+            "parameters": [
+                {
+                    "name": name,
+                    "value": parameter.value,
+                    "log_stderr": plain(parameter.log_stderr),
+                    "low": low[name],
+                    "high": high[name],
+                    "at_bound": self.at_bound.get(name),
+                }
+                for name, parameter in self.parameters.items()
+            ],
+        }
+
+    def _summary(self) -> str:
+        names = list(self.parameters)
+        more = f" and {len(names) - _LISTED} more" if len(names) > _LISTED else ""
+        fitted = ", ".join(f"{name} {self.parameters[name].value:.4g}" for name in names[:_LISTED]) + more
+        starts = len(self.start_likelihoods)
+        likelihood = f"log marginal likelihood {self.log_marginal_likelihood:.4f}, best of {starts} start{'s' * (starts != 1)}"
+        warned = f"\n{len(self.warnings)} warnings: see .warnings" if self.warnings else ""
+        return f"{self.gp.name}\n{likelihood}\n{fitted}{warned}"
+
+    def _variables(self) -> list[Variable]:
+        names, values = list(self.parameters), list(self.parameters.values())
+        sides = np.array([self.at_bound.get(name, "") for name in names], dtype=str)
+        return [
+            Variable("parameter", "parameter", np.array(names, dtype=str), "what was fitted"),
+            Variable("value", "parameter", [parameter.value for parameter in values], "most likely value"),
+            Variable("log_stderr", "parameter", [parameter.log_stderr for parameter in values], "standard error of its logarithm"),
+            Variable("low", "parameter", self.optimum.low, "lower bound of the search"),
+            Variable("high", "parameter", self.optimum.high, "upper bound of the search"),
+            Variable("at_bound", "parameter", sides, "bound at which it stopped; empty where it did not"),
+            Variable("start", "start", np.arange(len(self.start_likelihoods)), "number of the start"),
+            Variable("start_likelihood", "start", self.start_likelihoods, "log marginal likelihood where the start ended"),
+            Variable("log_marginal_likelihood", (), self.log_marginal_likelihood, "log marginal likelihood of the most likely values"),
+        ]
 
 
 def fit_gp(

@@ -16,14 +16,17 @@ forecast. Several outputs (N, K) are independent processes with one kernel.
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
 from specht.errors import InputError, explains_calls, unknown_choice, whole_number
 from specht.learning.checks import labels, not_negative
 from specht.learning.gram_source import GramSource, Inputs
+from specht.learning.kernel_recipe import KernelRecipe, recipe_of
+from specht.learning.posterior import ITERATIVE, Posterior
 from specht.learning.solvers import ByFeatures, ByGram, ByOneCall, ByProducts, Solver
 from specht.memory import available_memory
 
@@ -33,87 +36,15 @@ if TYPE_CHECKING:
 Unit = Literal["kernel", "mean diagonal"]
 Method = Literal["auto", "cholesky", "iterative"]
 
+_METHOD_NAMES = {ByGram: "cholesky", ByOneCall: "cholesky", ByFeatures: "cholesky of features", ByProducts: ITERATIVE}
 _GRAMS = 3
 """Matrices of the size of the Gram that Cholesky works with at most, the checks of its input included."""
 _UNKNOWN_MEMORY = 4 * 2**30
 """Bytes that are taken to be free where the system does not say."""
 
 
-class Prediction(NamedTuple):
-    """The posterior at M new inputs."""
-
-    mean: np.ndarray
-    """(M,), or (M, K) where labels had K columns."""
-    variance: np.ndarray
-    """(M,), the same for every output."""
-
-
-@dataclasses.dataclass(frozen=True, eq=False)
-class Posterior:
-    """What the samples say about the output at other inputs; made by `GP.condition`."""
-
-    source: GramSource
-    solver: Solver
-    ridge: float
-    """Variance of label noise, in the units of the kernel."""
-    rows: int
-    """Number of samples N."""
-    outputs: int
-    """Number of outputs K."""
-    single: bool
-    """Whether labels came as a vector, so that means are vectors too."""
-
-    def __repr__(self) -> str:
-        return f"Posterior({self.source!r}; {self.rows} samples, {self.outputs} outputs, ridge {self.ridge:.4g}, {self.method})"
-
-    @property
-    def method(self) -> str:
-        """How it is computed, in a word or two."""
-        names = {ByGram: "cholesky", ByOneCall: "cholesky", ByFeatures: "cholesky of features", ByProducts: "iterative"}
-        return names[type(self.solver)]
-
-    def predict(self, x_new: Any, mask: Any = None, *, noise: bool = False) -> Prediction:
-        """Posterior mean and variance at new inputs, as a pair.
-
-        Arguments:
-            x_new: tokens (M, columns).
-            mask: True for the real tokens, to pad sequences of unequal length.
-            noise: False for the variance of the output f(x), True for that of a new label, which has the ridge on top.
-
-        Where `method` is "iterative", a variance is exact up to the `tolerance` of the process times k(x, x).
-        """
-        mean, variance = self.solver.predict(self.source.inputs(x_new, mask, "x_new"))
-        return Prediction(mean[:, 0] if self.single else mean, variance + self.ridge if noise else variance)
-
-    def sample(self, x_new: Any, n: int = 1, seed: int = 0, mask: Any = None, *, noise: bool = False) -> np.ndarray:
-        """Functions drawn from the posterior, at new inputs: (n, M), or (n, M, K) where labels had K columns.
-
-        Arguments:
-            x_new, mask, noise: as for `predict`.
-            n: how many to draw.
-            seed: the same seed draws the same functions.
-        """
-        n, rng = whole_number("n", n, at_least=1), np.random.default_rng(whole_number("seed", seed))
-        mean, covariance = self.solver.joint(self.source.inputs(x_new, mask, "x_new"))
-        if noise:
-            covariance = covariance + self.ridge * np.eye(len(covariance))
-        # The covariance is often singular, which an eigendecomposition survives and a Cholesky does not.
-        values, vectors = np.linalg.eigh(covariance)
-        root = vectors * np.sqrt(np.maximum(values, 0.0))
-        draws = mean + np.einsum("ij,njk->nik", root, rng.standard_normal((n, len(root), self.outputs)))
-        return draws[:, :, 0] if self.single else draws
-
-    @property
-    def log_marginal_likelihood(self) -> float:
-        """log N(y; 0, K + ridge), summed over outputs."""
-        return self.solver.likelihood()[0]
-
-    @property
-    def log_marginal_likelihood_stderr(self) -> float:
-        """Standard error of the log marginal likelihood: 0 where it is exact, that of random vectors where it is iterative."""
-        return self.solver.likelihood()[1]
-
-
+@explains_calls
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class GP:
     """A Gaussian process with the kernel of an infinitely wide network, or any other.
 
@@ -136,32 +67,42 @@ class GP:
     (array([0.99, 0.01]), array([0.08, 0.1 ]))
     """
 
-    @explains_calls
-    def __init__(
-        self,
-        kernel: Any,
-        ridge: float = 1.0,
-        *,
-        unit: Unit | str = "kernel",
-        method: Method | str = "auto",
-        tolerance: float = 1e-6,
-        memory: float | None = None,
-        seed: int = 0,
-    ) -> None:
-        self.source = GramSource(kernel)
-        self.ridge = not_negative("ridge", ridge)
-        if unit not in get_args(Unit):
-            raise unknown_choice("unit of the ridge", unit, get_args(Unit))
-        if method not in get_args(Method):
-            raise unknown_choice("method", method, get_args(Method))
-        if not isinstance(tolerance, float) or not 0.0 < tolerance < 1.0:
-            raise InputError(f"tolerance must be a number between 0 and 1, got {tolerance!r}.")
-        self.unit, self.method, self.tolerance = unit, method, tolerance
-        self.memory = memory if memory is None else not_negative("memory (bytes)", memory)
-        self.seed = whole_number("seed", seed, at_least=0, at_most=2**31 - 1)
+    kernel: Any
+    ridge: float = 1.0
+    _: dataclasses.KW_ONLY
+    unit: Unit | str = "kernel"
+    method: Method | str = "auto"
+    tolerance: float = 1e-6
+    memory: float | None = None
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        source = GramSource(self.kernel)
+        vars(self)["source"] = source  # with the very kernel that was given
+        checked = {"kernel": recipe_of(source.kernel) or source.kernel, "ridge": not_negative("ridge", self.ridge)}
+        if self.unit not in get_args(Unit):
+            raise unknown_choice("unit of the ridge", self.unit, get_args(Unit))
+        if self.method not in get_args(Method):
+            raise unknown_choice("method", self.method, get_args(Method))
+        if not isinstance(self.tolerance, float) or not 0.0 < self.tolerance < 1.0:
+            raise InputError(f"tolerance must be a number between 0 and 1, got {self.tolerance!r}.")
+        checked["memory"] = self.memory if self.memory is None else not_negative("memory (bytes)", self.memory)
+        checked["seed"] = whole_number("seed", self.seed, at_least=0, at_most=2**31 - 1)
+        for name, value in checked.items():
+            object.__setattr__(self, name, value)
+
+    @functools.cached_property
+    def source(self) -> GramSource:
+        """The kernel as a function: the one that was given, or one made again from its recipe where the process comes from a file."""
+        return GramSource(self.kernel.build() if isinstance(self.kernel, KernelRecipe) else self.kernel)
+
+    @property
+    def name(self) -> str:
+        """Of the kernel."""
+        return str(self.kernel) if isinstance(self.kernel, KernelRecipe) else repr(self.source)
 
     def __repr__(self) -> str:
-        return f"GP({self.source!r}; ridge {self.ridge:.4g} in units of the {self.unit})"
+        return f"GP({self.name}; ridge {self.ridge:.4g} in units of the {self.unit})"
 
     def condition(self, x: Any, y: Any, mask: Any = None) -> Posterior:
         """The posterior given samples.
@@ -171,10 +112,17 @@ class GP:
             y: labels (N,) or (N, K).
             mask: True for the real tokens, to pad sequences of unequal length.
         """
-        inputs = self.source.inputs(x, mask)
-        outputs = labels(y, len(inputs))
+        inputs = self.source.inputs(x, mask).copy()
+        outputs = np.array(labels(y, len(inputs)), order="C")
         ridge = self.ridge * (1.0 if self.unit == "kernel" else self._mean_diagonal(inputs))
-        return Posterior(self.source, self._solve(inputs, outputs, ridge), ridge, len(inputs), outputs.shape[1], np.ndim(y) == 1)
+        solver = self.solve(inputs, outputs, ridge)
+        method = _METHOD_NAMES[type(solver)]
+        # Heads and method are now decided; with them written down, a posterior from a file is solved in the same way.
+        settled = "iterative" if isinstance(solver, ByProducts) else "cholesky"
+        gp = self.replace(kernel=self.source.pinned().kernel, ridge=ridge, unit="kernel", method=settled)
+        posterior = Posterior(gp, inputs, outputs, np.ndim(y) == 1, method)
+        vars(posterior)["solver"] = solver  # solved once
+        return posterior
 
     def fit(
         self,
@@ -213,17 +161,23 @@ class GP:
         settings |= {"tolerance": self.tolerance, "memory": self.memory, "seed": self.seed}
         return GP(**(settings | changes))
 
+    def refuse_to_save_functions(self, instead: str) -> None:
+        """Raise where the kernel is not that of an architecture, and say what to do instead."""
+        if not isinstance(self.kernel, KernelRecipe):
+            raise InputError(f"The kernel {self.name} is a function or a sum or product of kernels, which no file can hold: {instead}.")
+
     def _mean_diagonal(self, inputs: Inputs) -> float:
         mean = float(self.source.diagonal(inputs).mean())
         if not mean > 0.0:
             raise InputError(f"The kernel {self.source!r} vanishes on these inputs: raise a variance, or choose another kernel.")
         return mean
 
-    def _solve(self, inputs: Inputs, y: np.ndarray, ridge: float) -> Solver:
+    def solve(self, inputs: Inputs, y: np.ndarray, ridge: float) -> Solver:
+        """What the posterior is computed from, by the way that suits kernel, size and memory."""
         if self.method == "iterative":
             return self._by_products(inputs, y, ridge)
         if self.source.jointly:
-            return ByOneCall(self.source, inputs, y, ridge)
+            return ByOneCall.solve(self.source, inputs, y, ridge)
         features = self.source.count_features(inputs) if ridge > 0.0 else None  # without noise the Gram tells whether labels agree
         if features is not None and features < len(inputs):
             return ByFeatures.solve(self.source, inputs, y, ridge)

@@ -16,6 +16,7 @@ import numpy as np
 from specht.architecture import Architecture
 from specht.errors import InputError
 from specht.learning.checks import table, vector
+from specht.learning.kernel_recipe import kernel_of, recipe_of
 from specht.sequences.tokens import check_batch
 
 _FEW = 8
@@ -36,6 +37,10 @@ class Inputs:
 
     def __len__(self) -> int:
         return len(self.x)
+
+    def copy(self) -> Inputs:
+        """Arrays of its own, row after row in memory: what is done to the originals later does not change them."""
+        return Inputs(np.array(self.x, order="C"), None if self.mask is None else np.array(self.mask, order="C"))
 
 
 class GramSource:
@@ -69,6 +74,13 @@ class GramSource:
         from specht.kernel.forms import choose_form
 
         return any(choose_form(arch, "nngp") == "joint" for arch in _architectures(self.kernel))
+
+    def pinned(self) -> GramSource:
+        """The same kernel with the heads that it has drawn by now, however many later calls would ask for."""
+        recipe, kernel = recipe_of(self.kernel), kernel_of(self.kernel)
+        if recipe is None or recipe.heads is None or kernel is None:
+            return self
+        return GramSource(recipe.build(kernel.progress))
 
     def inputs(self, x: Any, mask: Any = None, name: str = "x") -> Inputs:
         """Inputs as arrays: tokens where the kernel has an architecture, anything with rows otherwise."""

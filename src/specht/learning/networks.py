@@ -32,7 +32,7 @@ from specht.learning.tally import MeasuredCurve, Tally, mean_square, ratio
 from specht.nn.data import Fixed
 from specht.nn.empirical import tangent_kernel
 from specht.nn.network import Network, Size
-from specht.nn.posterior import Posterior
+from specht.nn.posterior import SampledPosterior
 from specht.nn.recipe import Recipe
 from specht.nn.sampling import Sampling, StepSizeWarning, langevin
 from specht.nn.trained import Trained
@@ -253,7 +253,7 @@ class _Comparison:
         known = not np.isnan(r_hat).any()
         return self._curve("langevin", said, r_hat.max(axis=0) if known else None, effective.min(axis=0) if known else None)
 
-    def _error(self, posterior: Posterior, y: np.ndarray) -> float:
+    def _error(self, posterior: SampledPosterior, y: np.ndarray) -> float:
         return self.unit**2 * posterior.mean_square_error(y / self.unit)[0]
 
     def trained(self, seed: int, progress: Progress | None) -> NetworkCurve:

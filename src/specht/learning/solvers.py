@@ -38,6 +38,10 @@ class Solver(Protocol):
         """Posterior mean (M, K) and covariance (M, M) of the output."""
         ...
 
+    def at_samples(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Posterior mean (M, K) and variance (M,) of the output at some of the samples."""
+        ...
+
     def likelihood(self) -> tuple[float, float]:
         """Log marginal likelihood of the labels and its standard error, which is 0 where it is exact."""
         ...
@@ -67,6 +71,9 @@ class ByGram:
         cross = self.source.between(new, self.inputs)
         return self.fit.mean(cross), self.fit.covariance(cross, self.source.gram(new))
 
+    def at_samples(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        return self.predict(self.inputs[rows])
+
     def likelihood(self) -> tuple[float, float]:
         return self.fit.log_marginal_likelihood, 0.0
 
@@ -76,9 +83,16 @@ class ByOneCall:
     """Cholesky of a Gram whose heads are drawn for all inputs together: samples and new inputs are evaluated in one call."""
 
     source: GramSource
+    """With as many heads in every call as the Gram of the samples has."""
     inputs: Inputs
-    y: np.ndarray
-    ridge: float
+    gram: np.ndarray
+    """Of the samples (N, N)."""
+    fit: Regression
+
+    @classmethod
+    def solve(cls, source: GramSource, inputs: Inputs, y: np.ndarray, ridge: float) -> ByOneCall:
+        gram = source.gram(inputs)
+        return cls(source.pinned(), inputs, gram, regress(gram, y, ridge))
 
     def predict(self, new: Inputs) -> tuple[np.ndarray, np.ndarray]:
         mean, covariance = self.joint(new)
@@ -88,11 +102,14 @@ class ByOneCall:
         n, columns = len(self.inputs), self.inputs.x.shape[1:]
         masks = [np.ones((len(part), *columns), bool) if part.mask is None else part.mask for part in (self.inputs, new)]
         gram = self.source.gram(Inputs(np.concatenate([self.inputs.x, new.x]), np.concatenate(masks)))
-        fit = regress(gram[:n, :n], self.y, self.ridge)
+        fit = regress(gram[:n, :n], self.fit.y, self.fit.ridge)
         return fit.mean(gram[n:, :n]), fit.covariance(gram[n:, :n], gram[n:, n:])
 
+    def at_samples(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        return self.fit.mean(self.gram[rows]), self.fit.variance(self.gram[rows], self.gram.diagonal()[rows])
+
     def likelihood(self) -> tuple[float, float]:
-        return regress(self.source.gram(self.inputs), self.y, self.ridge, overwrite=True).log_marginal_likelihood, 0.0
+        return self.fit.log_marginal_likelihood, 0.0
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -100,11 +117,12 @@ class ByFeatures:
     """Cholesky in the space of explicit features."""
 
     source: GramSource
+    inputs: Inputs
     fit: FeatureRegression
 
     @classmethod
     def solve(cls, source: GramSource, inputs: Inputs, y: np.ndarray, ridge: float) -> ByFeatures:
-        return cls(source, regress_features(source.features(inputs), y, ridge))
+        return cls(source, inputs, regress_features(source.features(inputs), y, ridge))
 
     def predict(self, new: Inputs) -> tuple[np.ndarray, np.ndarray]:
         parts = [self.source.features(block) for block in _blocks(new, len(self.fit.factor))]
@@ -113,6 +131,9 @@ class ByFeatures:
     def joint(self, new: Inputs) -> tuple[np.ndarray, np.ndarray]:
         features = self.source.features(new)
         return self.fit.mean(features), self.fit.covariance(features)
+
+    def at_samples(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        return self.predict(self.inputs[rows])
 
     def likelihood(self) -> tuple[float, float]:
         return self.fit.log_marginal_likelihood, 0.0
@@ -159,6 +180,9 @@ class ByProducts:
         cross, prior = self.source.between(new, self.tiles.inputs), self.source.gram(new)
         covariance = posterior_covariance(self.tiles.product, self.preconditioner, cross, prior, tolerance=self.tolerance)
         return self.fit.mean(cross), covariance
+
+    def at_samples(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        return self.predict(self.tiles.inputs[rows])
 
     def likelihood(self) -> tuple[float, float]:
         return self._likelihood

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from specht.nn.empirical import tangent_kernel as tangent_kernel
     from specht.nn.network import Network as Network
     from specht.nn.network import Size as Size
-    from specht.nn.posterior import Posterior as Posterior
+    from specht.nn.posterior import SampledPosterior as SampledPosterior
     from specht.nn.recipe import Recipe as Recipe
     from specht.nn.sampling import Sampling as Sampling
     from specht.nn.sampling import StepSizeWarning as StepSizeWarning
@@ -37,7 +37,7 @@ __all__, __getattr__, __dir__ = lazy_names(
         "specht.nn.data": ["Fixed", "Fresh"],
         "specht.nn.empirical": ["Estimate", "empirical_nngp", "empirical_ntk", "feature_kernel", "tangent_kernel"],
         "specht.nn.network": ["Network", "Size"],
-        "specht.nn.posterior": ["Posterior"],
+        "specht.nn.posterior": ["SampledPosterior"],
         "specht.nn.recipe": ["Recipe"],
         "specht.nn.sampling": ["Sampling", "StepSizeWarning", "langevin"],
         "specht.nn.trained": ["Trained"],

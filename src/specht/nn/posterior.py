@@ -12,10 +12,11 @@ from jaxtyping import Float32, Float64
 
 from specht.arrays import as_numpy
 from specht.errors import InputError
+from specht.results import Result, Variable
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Posterior:
+class SampledPosterior(Result):
     """Functions sampled from the posterior, at M inputs with K outputs."""
 
     samples: Float32[np.ndarray, "chains samples M K"]
@@ -50,12 +51,12 @@ class Posterior:
         """Of the sampled functions."""
         return self.samples.astype(np.float64).var(axis=(0, 1), ddof=1)
 
-    def at(self, part: slice) -> Posterior:
+    def at(self, part: slice) -> SampledPosterior:
         """The same at some of the inputs."""
         conditional = None if self.conditional is None else self.conditional[:, :, part]
         return dataclasses.replace(self, samples=self.samples[:, :, part], conditional=conditional)
 
-    def sampled_only(self) -> Posterior:
+    def sampled_only(self) -> SampledPosterior:
         """The same without what is known of the readout: means are then those of the sampled functions."""
         return dataclasses.replace(self, conditional=None)
 
@@ -77,6 +78,39 @@ class Posterior:
     def effective_samples(self) -> Float64[np.ndarray, "M K"]:
         """Independent samples that all chains together are worth, for every output. By BlackJAX."""
         return _diagnosed("ess_bulk", self.samples)
+
+    def summary(self) -> dict[str, Any]:
+        """Means and variances as plain values, as files and figures have them."""
+        return {
+            "chains": len(self.samples),
+            "samples": self.samples.shape[1],
+            "step": float(self.step),
+            "momentum": float(self.momentum),
+            "curvature": float(self.curvature),
+            "burn_in": int(self.burn_in),
+            "thin": int(self.thin),
+            "mean": self.mean.tolist(),
+            "stderr": self.stderr.tolist(),
+            "deviation": np.sqrt(self.variance).tolist(),
+        }
+
+    def _summary(self) -> str:
+        chains, samples, inputs, outputs = self.samples.shape
+        steps = f"step {self.step:.3g}, {self.burn_in} steps before the first sample, {self.thin} from one to the next"
+        return f"{chains} chains of {samples} samples at {inputs} inputs, {outputs} output{'s' * (outputs != 1)}\n{steps}"
+
+    def _variables(self) -> list[Variable]:
+        (_, _, inputs, outputs), both = self.samples.shape, ("input", "output")
+        deviation = np.sqrt(self.variance)
+        return [
+            Variable("input", "input", np.arange(inputs), "number of the input"),
+            Variable("output", "output", np.arange(outputs), "number of the output"),
+            Variable("mean", both, self.mean, "posterior mean", "label"),
+            Variable("stderr", both, self.stderr, "standard error of the posterior mean, over chains", "label"),
+            Variable("deviation", both, deviation, "posterior standard deviation, over all samples", "label"),
+            Variable("chains", (), len(self.samples), "independent chains"),
+            Variable("samples", (), self.samples.shape[1], "samples of each chain"),
+        ]
 
 
 def _unbiased_square(errors: np.ndarray) -> float:

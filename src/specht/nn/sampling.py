@@ -44,7 +44,7 @@ from specht.nn.data import Fixed, check_model_inputs, in_blocks
 from specht.nn.loop import Forward, call_model
 from specht.nn.losses import check_outputs
 from specht.nn.network import Network
-from specht.nn.posterior import Posterior
+from specht.nn.posterior import SampledPosterior
 from specht.sequences.tokens import input_array
 
 Progress = Callable[[int, int], None]
@@ -109,7 +109,7 @@ def langevin(
     prior: Any = None,
     forward: Forward | None = None,
     progress: Progress | None = None,
-) -> Posterior:
+) -> SampledPosterior:
     """Functions of networks sampled from their posterior.
 
     >>> from specht.architecture import Architecture
@@ -218,7 +218,7 @@ class _Walk:
     """Inputs at which functions are kept, in blocks."""
     kept: int
 
-    def run(self, params: list[PyTree], keys: list[Any], progress: Progress | None) -> Posterior:
+    def run(self, params: list[PyTree], keys: list[Any], progress: Progress | None) -> SampledPosterior:
         chains = [_Chain(each, jnp.zeros_like(ravel_pytree(each)[0])) for each in params]
         curvature = self._curvature(chains)
         first = self._steps(curvature)
@@ -253,7 +253,7 @@ class _Walk:
                 stacklevel=3,
             )
         known = None if conditional[0][0] is None else np.array(conditional)
-        return Posterior(np.stack(samples), known, steps.step, steps.momentum, largest, begin, steps.thin)
+        return SampledPosterior(np.stack(samples), known, steps.step, steps.momentum, largest, begin, steps.thin)
 
     def _keep(self, chain: _Chain) -> _Kept:
         """The function of a chain where it is, and its mean over the readout weights."""

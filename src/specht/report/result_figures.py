@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from specht.errors import InputError
-from specht.report import forecast_figures, predict_figures, probe_figures, profile_figures, symmetry_figures
+from specht.report import forecast_figures, posterior_figures, predict_figures, probe_figures, profile_figures, symmetry_figures
 from specht.report.figures import Plot
 from specht.report.spectrum_figures import spectrum_plot
 
@@ -133,6 +133,27 @@ def cuts(corpus: Any) -> Plot:
 
 def _one_corpus(corpus: Any) -> dict[str, Any]:
     return {"corpora": [corpus.summary() | {"name": "corpus", "tokens": "", "nulls": {}}]}
+
+
+def labels(posterior: Any) -> Plot:
+    """The posterior mean at the samples against their labels."""
+    result = posterior.summary()
+    shown = len(result["sample"])
+    caption = "Posterior mean at the samples against their labels. Bars: two posterior standard deviations of the output on either side."
+    caption += f" Of {result['samples']} samples, {shown} evenly spaced ones are shown." if shown < result["samples"] else ""
+    return posterior_figures.label_plot(result, title="Labels and posterior mean", caption=caption)
+
+
+def parameters(fitted: Any) -> Plot:
+    """Fitted variances and ridge."""
+    caption = "Most likely values. Bars: one standard error, cut at the bounds of the search. Open squares stopped at a bound."
+    return posterior_figures.parameter_plot(fitted.summary(), title="Fitted variances and ridge", caption=caption)
+
+
+def outputs(posterior: Any) -> Plot:
+    """What sampled networks say at every input."""
+    caption = "Mean over networks sampled from the posterior, input by input. Bars: two posterior standard deviations on either side."
+    return posterior_figures.output_plot(posterior.summary(), title="Sampled posterior", caption=caption)
 
 
 def forecast(outlook: Any) -> Plot:
