@@ -39,8 +39,8 @@ LOOKS: dict[str, tuple[float, ...]] = {RATIO: (1e-3, 0.03, 0.1, 0.3, 1.0, 3.0, 1
 """Where a first look is taken, since the likelihood may have several maxima."""
 FIRST = {RATIO: 1.0, GAIN: 3.0}
 """Where a number stands while the other one is looked at."""
-_RIDGES = 47
-"""Ridges that are looked at."""
+_RIDGES = 24
+"""Ridges that are looked at, a factor of e apart: every eigenvalue fades in over more than that."""
 _PRECISION = 1e-3
 """Of the logarithms that are found: the likelihood is flat there, and misses by the square of it."""
 _EDGE = 2.0
@@ -109,7 +109,8 @@ def _tridiagonal(gram: np.ndarray, labels: np.ndarray) -> tuple[np.ndarray, np.n
     """Diagonal and subdiagonal of Q^T gram Q, and Q^T labels."""
     n = len(gram)
     work = int(_sytrd_lwork(n, lower=1)[0])
-    factor, diagonal, beside, scales, _ = _sytrd(gram, lower=1, lwork=work)
+    # LAPACK reads columns first, and a symmetric matrix is its own transpose.
+    factor, diagonal, beside, scales, _ = _sytrd(gram.T, lower=1, lwork=work)
     rotated = np.array(labels, dtype=np.float64, order="F")
     # Q leaves the first row alone, and stands as Householder vectors below the subdiagonal.
     rotated[1:], _, _ = _ormqr("L", "T", factor[1:, :-1], scales, rotated[1:], 64 * n)
@@ -234,7 +235,9 @@ def _normalised(batch: CountedBatch, arch: Architecture, variances: Variances | 
     size = float(np.trace(gram)) / len(gram)
     if not size > 0.0:
         raise InputError(f"The kernel of {arch} vanishes on these sequences: raise a variance, or choose another architecture.")
-    return gram / size + 1.0
+    gram /= size
+    gram += 1.0
+    return gram
 
 
 def _input_variance(arch: Architecture, batch: CountedBatch) -> float:
