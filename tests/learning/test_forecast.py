@@ -16,7 +16,7 @@ from specht.architecture import Architecture
 from specht.errors import InputError
 from specht.learning.contenders import CONTENDERS, contenders
 from specht.learning.extrapolate import EmpiricalSpectrum, Trust
-from specht.learning.fit import Shape, fit_architecture, fit_ridge, normalised_gram, profile_likelihood
+from specht.learning.fit import Shape, fit_architecture, fit_ridge, normalised_gram
 from specht.learning.forecast import Settings, band, calibrate, forecast_table, measured_sizes
 from specht.learning.power_law import extrapolate_power_law, fit_power_law, interval_score
 from specht.learning.regression import regress
@@ -172,25 +172,20 @@ def test_fit_is_at_least_as_likely_as_every_point_of_a_grid(name):
     assert (fit.gain is None) == (name in ("positions", "mean"))
 
 
-def test_profile_likelihood_and_its_slopes():
-    x, y = gaussian_rows(np.random.default_rng(7), 60)
-    gram, other = x @ x.T, x[:, :3] @ x[:, :3].T
-
-    def at(share: float, log_ridge: float) -> tuple[float, np.ndarray, float]:
-        return profile_likelihood(gram + share * other, other[None], y, math.exp(log_ridge))
-
-    value, slope, size = at(0.5, 0.1)
-    ridge = math.exp(0.1)
-    assert value == pytest.approx(regress(size * (gram + 0.5 * other), y, size * ridge).log_marginal_likelihood, rel=1e-10)
-    for factor in (0.99, 1.01):
-        assert regress(factor * size * (gram + 0.5 * other), y, factor * size * ridge).log_marginal_likelihood < value
-    step = 1e-5
-    differences = [
-        (at(0.5 + step, 0.1)[0] - at(0.5 - step, 0.1)[0]) / (2 * step),
-        (at(0.5, 0.1 + step)[0] - at(0.5, 0.1 - step)[0]) / (2 * step),
-    ]
-    np.testing.assert_allclose(slope, differences, rtol=1e-6)
-    assert math.isnan(profile_likelihood(-gram, other[None], y, 1e-6)[0])
+@pytest.mark.parametrize("rows", [2, 60])
+def test_best_ridge_is_that_of_the_eigenvalues(rows):
+    """By another factorisation of a Gram without full rank, on a fine grid of ridges."""
+    x, y = gaussian_rows(np.random.default_rng(17), rows)
+    gram = x[:, :20] @ x[:, :20].T
+    values, vectors = np.linalg.eigh(gram)
+    power, values = ((vectors.T @ y) ** 2)[:, 0], np.maximum(values, 0.0)
+    shifted = values[:, None] + np.geomspace(1e-6, 1e4, 5000)
+    sizes = (power[:, None] / shifted).mean(axis=0)
+    likelihoods = -0.5 * (np.log(2 * math.pi * sizes) + 1.0 + np.log(shifted).mean(axis=0))
+    best = int(np.argmax(likelihoods))
+    ridge, size, likelihood = fit_ridge(gram, y)
+    assert likelihood == pytest.approx(likelihoods[best], abs=2e-6)
+    assert (math.log(ridge), size) == (pytest.approx(math.log(shifted[0, best] - values[0]), abs=0.01), pytest.approx(sizes[best], rel=0.01))
 
 
 def test_fit_says_where_it_stopped():

@@ -190,29 +190,64 @@ def matching_columns(x: Sequences, y: Sequences, weights: Float[Array, "n column
     return jax.lax.scan(add_column, jnp.zeros((len(left), len(right)), dtype=jnp.float64), columns)[0]
 
 
+class Side(NamedTuple):
+    """What classes of position pairs need to know of every sequence of a batch."""
+
+    sizes: Any
+    """Real tokens (n,)."""
+    squares: Any
+    """Pairs of columns of the sequence with itself that hold the same token (n,)."""
+    last: Any
+    """Symbol in the readout column (n,)."""
+
+
+class Shared(NamedTuple):
+    """What every sequence of one batch shares with every sequence of another: counts (n, m)."""
+
+    tokens: Any
+    """Pairs of columns that hold the same token."""
+    matches: Any
+    """Columns in which both hold the same token; None without positions."""
+    overlap: Any
+    """Columns that are real in both; None without positions."""
+
+
 def class_pairs(model: Model, x: Sequences, y: Sequences) -> ClassPairs:
     """Classes of position pairs of all pairs of sequences, counted by two matrix products of one-hot tokens."""
     tally_x, tally_y = (batch.tally(model.arch.symbols) for batch in (x, y))
-    sizes = x.sizes()[:, None] * y.sizes()[None, :]
-    same_token = _product(tally_x, tally_y)
-    agrees = x.symbols[:, -1:] == y.symbols[None, :, -1]
-    squares_x, squares_y = jnp.sum(tally_x**2, axis=1), jnp.sum(tally_y**2, axis=1)
-    same_tally = squares_x[:, None].astype(jnp.float64) + squares_y[None, :].astype(jnp.float64) == 2.0 * same_token
-    if not model.arch.has_positions:
-        return ClassPairs((same_token, sizes - same_token), sizes, same_tally, agrees, outer=True)
-    matches = matching_columns(x, y, x.visible.astype(jnp.float64))
-    overlap = _product(*(batch.visible.astype(batch.count_dtype) for batch in (x, y)))
-    counts = (matches, overlap - matches, same_token - matches, sizes - overlap - same_token + matches)
-    identical = (matches == x.sizes()[:, None]) & (matches == y.sizes()[None, :])
-    coincide = jnp.where(model.positions_matter, identical, same_tally)
-    return ClassPairs(counts, sizes, coincide, agrees, outer=True)
+    matches = overlap = None
+    if model.arch.has_positions:
+        matches = matching_columns(x, y, x.visible.astype(jnp.float64))
+        overlap = _product(*(batch.visible.astype(batch.count_dtype) for batch in (x, y)))
+    return classes_of_counts(model, _side(x, tally_x), _side(y, tally_y), Shared(_product(tally_x, tally_y), matches, overlap))
 
 
 def class_pairs_with_itself(model: Model, x: Sequences) -> ClassPairs:
     """Classes of position pairs inside each sequence."""
-    size = x.sizes()
-    tally = x.tally(model.arch.symbols)
-    same_token = jnp.sum(tally**2, axis=1).astype(jnp.float64)
+    return classes_with_itself(model, _side(x, x.tally(model.arch.symbols)))
+
+
+def _side(x: Sequences, tally: Array) -> Side:
+    return Side(x.sizes(), jnp.sum(tally**2, axis=1).astype(jnp.float64), x.symbols[:, -1])
+
+
+def classes_of_counts(model: Model, x: Side, y: Side, shared: Shared) -> ClassPairs:
+    """Classes of position pairs of all pairs of sequences, from what was counted."""
+    same_token, matches, overlap = shared
+    sizes = x.sizes[:, None] * y.sizes[None, :]
+    agrees = x.last[:, None] == y.last[None, :]
+    same_tally = x.squares[:, None] + y.squares[None, :] == 2.0 * same_token
+    if not model.arch.has_positions:
+        return ClassPairs((same_token, sizes - same_token), sizes, same_tally, agrees, outer=True)
+    counts = (matches, overlap - matches, same_token - matches, sizes - overlap - same_token + matches)
+    identical = (matches == x.sizes[:, None]) & (matches == y.sizes[None, :])
+    coincide = jnp.where(model.positions_matter, identical, same_tally)
+    return ClassPairs(counts, sizes, coincide, agrees, outer=True)
+
+
+def classes_with_itself(model: Model, x: Side) -> ClassPairs:
+    """Classes of position pairs inside each sequence, from what was counted."""
+    size, same_token = x.sizes, x.squares
     if model.arch.has_positions:
         counts = (size, jnp.zeros_like(size), same_token - size, size**2 - same_token)
     else:

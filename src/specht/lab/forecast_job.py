@@ -5,10 +5,9 @@ from __future__ import annotations
 import dataclasses
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import xarray
 
 from specht.kernel.memory import check_memory
 from specht.lab.csv_text import csv_text
@@ -17,6 +16,9 @@ from specht.learning.contenders import contenders
 from specht.learning.forecast import Forecast, Settings, forecast_table
 from specht.learning.forecast_summary import CSV_COLUMNS, forecast_lines
 from specht.sequences.table import Table, read_table
+
+if TYPE_CHECKING:
+    import xarray  # takes longer to load than a small table to read
 
 
 @dataclasses.dataclass(frozen=True)

@@ -28,7 +28,7 @@ from collections.abc import Callable
 from typing import cast
 
 import numpy as np
-from scipy import optimize, stats
+from scipy import optimize, special
 
 REACH = 0.2
 """Smallest share of eigenvectors that the average h may rest on before powers take over."""
@@ -70,6 +70,14 @@ class Trust:
     """By how much log(error) has been missed for each degree of freedom that a row had to learn (`Extrapolation.learnt`)."""
     drift_stderr: float = 0.0
 
+    def deviations(self, levels: np.ndarray) -> np.ndarray:
+        """Quantiles of Student's t, in standard errors; of a Gaussian where it has no end of degrees of freedom."""
+        return special.stdtrit(self.freedom, levels) if math.isfinite(self.freedom) else special.ndtri(levels)
+
+    def share_below(self, deviation: float) -> float:
+        """The share of the same law below so many standard errors."""
+        return float(special.stdtr(self.freedom, deviation) if math.isfinite(self.freedom) else special.ndtr(deviation))
+
 
 @dataclasses.dataclass(frozen=True)
 class Extrapolation:
@@ -101,9 +109,8 @@ class Extrapolation:
 
         Both parts are Student's t in the logarithm, with the corrections of `trust`, and the step is cut off at zero.
         """
-        law = stats.t(trust.freedom) if math.isfinite(trust.freedom) else stats.norm()
         middle = (np.arange(_NODES) + 0.5) / _NODES
-        now = self.log_now + trust.factor * self.now_stderr * law.ppf(middle)
+        now = self.log_now + trust.factor * self.now_stderr * trust.deviations(middle)
         if self.n_train == self.rows:
             return np.exp(np.quantile(now, levels))
         direction = 1.0 if self.n_train > self.rows else -1.0
@@ -113,7 +120,7 @@ class Extrapolation:
         steps = np.full(1, min(direction * step, 0.0))
         if spread > 0.0:
             centre = direction * step / spread
-            steps = spread * np.minimum(centre + law.ppf(middle * law.cdf(-centre)), 0.0)
+            steps = spread * np.minimum(centre + trust.deviations(middle * trust.share_below(-centre)), 0.0)
         return np.exp(np.quantile(np.add.outer(now, direction * steps), levels))
 
 
@@ -133,6 +140,7 @@ class EmpiricalSpectrum:
         self._coefficients = self._vectors.T @ labels
         self.power = np.sum(self._coefficients**2, axis=1)
         """Squared label coefficients, summed over outputs."""
+        self._now: dict[float, tuple[float, float, float, Reading, float]] = {}
 
     def __len__(self) -> int:
         return len(self.eigenvalues)
@@ -164,10 +172,9 @@ class EmpiricalSpectrum:
         At N itself leave-one-out is taken, which does without the theory; the theory has the ratio of the errors at N' and N.
         """
         n = len(self)
-        squares = np.sum(self.residuals(ridge) ** 2, axis=1)
-        here, reading, beyond = self._theory(n, ridge)
-        now_stderr = self._log_stderr(squares, reading)
-        log_now = math.log(max(float(squares.mean()), _TINY))
+        if ridge not in self._now:
+            self._now[ridge] = self._at_all_rows(ridge)
+        log_now, now_stderr, here, reading, beyond = self._now[ridge]
         if n_train == n:
             return Extrapolation(n, n_train, math.exp(log_now), log_now, now_stderr, 0.0, 0.0, beyond)
         there, other, continued = self._theory(n_train, ridge)
@@ -175,6 +182,12 @@ class EmpiricalSpectrum:
         stderr = math.hypot(noise, CONTINUED * (continued - beyond))
         learnt = max(n_train - ridge / self._kappa(other, continued), 0.0) - max(n - ridge / self._kappa(reading, beyond), 0.0)
         return Extrapolation(n, n_train, math.exp(log_now + there - here), log_now, now_stderr, stderr, learnt / n, continued)
+
+    def _at_all_rows(self, ridge: float) -> tuple[float, float, float, Reading, float]:
+        """log of the leave-one-out error and its standard error, and what `_theory` says there."""
+        squares = np.sum(self.residuals(ridge) ** 2, axis=1)
+        here, reading, beyond = self._theory(len(self), ridge)
+        return math.log(max(float(squares.mean()), _TINY)), self._log_stderr(squares, reading), here, reading, beyond
 
     def _kappa(self, reading: Reading, continued: float) -> float:
         return reading.kappa * math.exp(-continued)
@@ -234,10 +247,7 @@ class EmpiricalSpectrum:
 
     def _continue(self, last: Reading, n_train: float, ridge: float) -> tuple[float, float]:
         """Beyond reach, h and D_1 go on as powers of the effective ridge: the error, and log of the factor that they go on for."""
-        before = self._with_kappa(last.kappa * WINDOW)
-        step = math.log(WINDOW)
-        rise = max(0.0, math.log(before.noise / last.noise) / step) if last.noise > 0.0 else 0.0
-        fall = min(1.0, max(0.0, math.log(last.d1 / before.d1) / step))
+        rise, fall = self._powers
 
         def excess(log_kappa: float) -> float:
             return last.d1 * math.exp(-fall * (log_kappa - math.log(last.kappa))) + ridge / math.exp(log_kappa) - n_train
@@ -250,6 +260,15 @@ class EmpiricalSpectrum:
         d2 = min(last.d2 * math.exp(fall * distance), d1)
         noise = last.noise * math.exp(-rise * distance)
         return n_train / (n_train - d2) * noise, distance
+
+    @functools.cached_property
+    def _powers(self) -> tuple[float, float]:
+        """Powers of the effective ridge in h and, with the opposite sign, in D_1, measured next to the last reading."""
+        last = self._last
+        assert last is not None
+        before, step = self._with_kappa(last.kappa * WINDOW), math.log(WINDOW)
+        rise = max(0.0, math.log(before.noise / last.noise) / step) if last.noise > 0.0 else 0.0
+        return rise, min(1.0, max(0.0, math.log(last.d1 / before.d1) / step))
 
     def _with_kappa(self, kappa: float) -> Reading:
         low, high = -float(self.eigenvalues[0]), float(self.eigenvalues[-1])

@@ -1,40 +1,51 @@
 r"""Variances and ridge of an architecture from data, by the likelihood of the labels.
 
 Labels are Gaussian with covariance $a (\tilde k + \rho)$, where $\tilde k = k / E[k(x, x)] + 1$ is the kernel in units of its own trace
-plus an offset that every sequence shares. The size $a$ has its best value in closed form. The ridge $\rho$ and what shapes the kernel are
-found by gradients, in logarithms and from several starts:
+plus an offset that every sequence shares. The size $a$ has its best value in closed form, and one factorisation of the Gram tells the best
+ridge $\rho$. So one or two numbers are left, which shape the kernel; they are searched for in logarithms, without derivatives:
 
 - `ratio` = s_p / s_w, how much positions weigh against tokens, where there are positions;
 - `gain`, the typical input variance of a nonlinear activation, or of the scores of softmax attention.
 
-With $A = \tilde k + \rho$, labels $y$ of n rows and K outputs, and $\alpha = A^{-1} y$,
+With $A = \tilde k + \rho$ and labels $y$ of n rows and K outputs,
 
-$$ a = \frac{y^T \alpha}{n K}, \qquad \log p = -\frac{nK}{2} (\log 2\pi a + 1) - \frac{K}{2} \log\det A, \qquad
-   \frac{\partial \log p}{\partial A} = \frac12 \Big( \frac{\alpha \alpha^T}{a} - K A^{-1} \Big) . $$
+$$ a = \frac{y^T A^{-1} y}{n K}, \qquad \log p = -\frac{nK}{2} (\log 2\pi a + 1) - \frac{K}{2} \log\det A . $$
+
+$\tilde k = Q T Q^T$ with a tridiagonal $T$, which costs a third of the eigenvectors and leaves a few steps a row for every $\rho$.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import linalg, optimize
 
 from specht.architecture import Architecture, Variances
 from specht.errors import InputError
-from specht.learning.fitting import maximise
 
-_potrf, _potri = linalg.get_lapack_funcs(("potrf", "potri"), dtype=np.float64)
+if TYPE_CHECKING:
+    from specht.kernel.counted import CountedBatch
+
+_sytrd, _sytrd_lwork, _ormqr, _ptsv = linalg.get_lapack_funcs(("sytrd", "sytrd_lwork", "ormqr", "ptsv"), dtype=np.float64)
 
 RATIO, GAIN, RIDGE = "ratio", "gain", "ridge"
 BOUNDS = {RATIO: (1e-3, 1e3), GAIN: (0.03, 100.0), RIDGE: (1e-6, 1e4)}
 """Smallest and largest value of what is fitted. The ridge is in units of E[k]; the gain of an activation is that at a ratio of 1."""
-STARTS: dict[str, tuple[float, ...]] = {RATIO: (1.0, 0.1, 10.0), GAIN: (3.0, 0.5, 1.0)}
-"""Where the searches start, one after the other."""
-_SOME = slice(0, 64)
+LOOKS: dict[str, tuple[float, ...]] = {RATIO: (1e-3, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 1e3), GAIN: (0.03, 0.3, 1.0, 3.0, 10.0, 100.0)}
+"""Where a first look is taken, since the likelihood may have several maxima."""
+FIRST = {RATIO: 1.0, GAIN: 3.0}
+"""Where a number stands while the other one is looked at."""
+_RIDGES = 24
+"""Ridges that are looked at, a factor of e apart: every eigenvalue fades in over more than that."""
+_PRECISION = 1e-3
+"""Of the logarithms that are found: the likelihood is flat there, and misses by the square of it."""
+_EDGE = 2.0
+"""A number within this factor of a bound stopped there."""
+_SOME = 64
 """Rows that are enough for the scale of the input of an activation."""
 
 
@@ -55,18 +66,12 @@ class Fit:
     rows: int
     """Rows that it was judged on."""
     at_edge: tuple[str, ...]
-    """Parameters that stopped at a bound."""
+    """Parameters that stopped at a bound, or within a factor of two of it."""
 
 
 def normalised_gram(arch: Architecture, tokens: np.ndarray, mask: np.ndarray) -> np.ndarray:
     """The kernel in units of E[k(x, x)] on these sequences, plus the shared offset."""
-    from specht.kernel.kernel import Kernel  # loads JAX
-
-    gram = Kernel(arch).nngp(tokens, mask=None if mask.all() else mask)
-    size = float(np.trace(gram)) / len(gram)
-    if not size > 0.0:
-        raise InputError(f"The kernel of {arch} vanishes on these sequences: raise a variance, or choose another architecture.")
-    return gram / size + 1.0
+    return _normalised(_counted(tokens, mask), arch)
 
 
 def fit_ridge(gram: np.ndarray, labels: np.ndarray) -> tuple[float, float, float]:
@@ -77,53 +82,39 @@ def fit_ridge(gram: np.ndarray, labels: np.ndarray) -> tuple[float, float, float
     >>> round(ridge, 3), round(signal, 3)
     (1.0, 2.0)
     """
-    values, vectors = np.linalg.eigh(gram)
-    values = np.maximum(values, 0.0)
-    power = np.sum((vectors.T @ labels) ** 2, axis=1)
     n, outputs = labels.shape
+    diagonal, beside, rotated = _tridiagonal(gram, labels)
+
+    def size_and_likelihood(log_ridge: float) -> tuple[float, float]:
+        pivots, _, weights, stopped = _ptsv(diagonal + math.exp(log_ridge), beside, rotated)
+        if stopped:  # not positive definite, to rounding
+            return math.nan, -math.inf
+        size = float(np.vdot(rotated, weights)) / (n * outputs)
+        return size, -0.5 * (n * outputs * (math.log(2.0 * math.pi * size) + 1.0) + outputs * float(np.log(pivots).sum()))
 
     def negative(log_ridge: float) -> float:
-        shifted = values + math.exp(log_ridge)
-        size = float(np.sum(power / shifted)) / (n * outputs)
-        return 0.5 * (n * outputs * (math.log(size) + 1.0 + math.log(2.0 * math.pi)) + outputs * float(np.log(shifted).sum()))
+        return -size_and_likelihood(log_ridge)[1]
 
     # The likelihood may have several maxima in the ridge, so a coarse look comes before the search.
     low, high = BOUNDS[RIDGE]
-    points = np.linspace(math.log(low), math.log(high), 47)
+    points = np.linspace(math.log(low), math.log(high), _RIDGES)
     best = int(np.argmin([negative(point) for point in points]))
     around = (points[max(best - 1, 0)], points[min(best + 1, len(points) - 1)])
     optimum = optimize.minimize_scalar(negative, bounds=around, method="bounded", options={"xatol": 1e-4})
-    ridge = math.exp(float(optimum.x))
-    size = float(np.sum(power / (values + ridge))) / (n * outputs)
-    return ridge, size, -float(optimum.fun) / n
+    size, likelihood = size_and_likelihood(float(optimum.x))
+    return math.exp(float(optimum.x)), size, likelihood / n
 
 
-def profile_likelihood(gram: np.ndarray, slopes: np.ndarray, labels: np.ndarray, ridge: float) -> tuple[float, np.ndarray, float]:
-    """Log likelihood at the best size of the kernel, its slopes, and that size.
-
-    Arguments:
-        gram: normalised kernel (n, n).
-        slopes: derivatives of the Gram in P logarithms (P, n, n).
-        labels: (n, outputs), without mean.
-
-    Returns:
-        log likelihood of all rows; slopes in the P logarithms and in that of the ridge; size. Not a number where the Gram plus ridge is
-        not positive definite.
-    """
-    n, outputs = labels.shape
-    matrix = gram.T.copy(order="F")
-    matrix.reshape(-1, order="F")[:: n + 1] += ridge
-    factor, stopped = _potrf(matrix, lower=1, clean=0, overwrite_a=1)
-    if stopped:
-        return math.nan, np.full(len(slopes) + 1, math.nan), math.nan
-    log_determinant = 2.0 * float(np.log(factor.diagonal()).sum())
-    weights = linalg.cho_solve((factor, True), labels, check_finite=False)
-    size = float(np.vdot(labels, weights)) / (n * outputs)
-    inverse, _ = _potri(factor, lower=1, overwrite_c=1)
-    lower = np.tril(inverse, -1)
-    of_gram = 0.5 * (weights @ weights.T / size - outputs * (lower + lower.T + np.diag(inverse.diagonal())))
-    value = -0.5 * (n * outputs * (math.log(2.0 * math.pi * size) + 1.0) + outputs * log_determinant)
-    return value, np.array([*(np.vdot(of_gram, slope) for slope in slopes), ridge * np.trace(of_gram)]), size
+def _tridiagonal(gram: np.ndarray, labels: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Diagonal and subdiagonal of Q^T gram Q, and Q^T labels."""
+    n = len(gram)
+    work = int(_sytrd_lwork(n, lower=1)[0])
+    # LAPACK reads columns first, and a symmetric matrix is its own transpose.
+    factor, diagonal, beside, scales, _ = _sytrd(gram.T, lower=1, lwork=work)
+    rotated = np.array(labels, dtype=np.float64, order="F")
+    # Q leaves the first row alone, and stands as Householder vectors below the subdiagonal.
+    rotated[1:], _, _ = _ormqr("L", "T", factor[1:, :-1], scales, rotated[1:], 64 * n)
+    return diagonal, beside, rotated
 
 
 def fit_architecture(
@@ -140,42 +131,70 @@ def fit_architecture(
         arch: its variances s_w, s_p (and s_1 of a nonlinear activation) are replaced.
         tokens, mask: sequences (n, columns), True where a token is real.
         labels: (n, outputs), without mean.
-        progress: called as progress(done, total) after every start.
+        progress: called as progress(done, total) after the first look and after the search.
     """
-    shape = Shape.of(arch)
-    if not shape.names:
-        fitted = shape.apply([], 1.0)
-        return _described(fitted, {}, fit_ridge(normalised_gram(fitted, tokens, mask), labels), labels, ())
-    unit = _input_variance(shape.apply([1.0] * len(shape.names), 1.0), tokens, mask)
-    evaluate = _compiled(shape, tokens, mask, unit)
+    shape, batch = Shape.of(arch), _counted(tokens, mask)
+    unit = _input_variance(shape.apply([1.0] * len(shape.names), 1.0), batch)
+    seen: dict[tuple[float, ...], tuple[float, float, float]] = {}
 
-    def objective(logarithms: np.ndarray) -> tuple[float, np.ndarray]:
-        value, slope, _ = profile_likelihood(*evaluate(logarithms[:-1]), labels, math.exp(logarithms[-1]))
-        return value, slope
+    def likelihood(values: Sequence[float]) -> float:
+        point = tuple(float(value) for value in values)
+        if point not in seen:
+            seen[point] = fit_ridge(_normalised(batch, arch, shape.variances(point, unit)), labels)
+        return seen[point][2]
 
-    low, high = np.log([BOUNDS[name] for name in (*shape.names, RIDGE)]).T
-    points = np.log([list(point) for point in zip(*(STARTS[name] for name in shape.names), strict=True)])
-    ridges = [math.log(fit_ridge(evaluate(point)[0], labels)[0]) for point in points]
-    optimum = maximise(
-        objective, (*shape.names, RIDGE), np.column_stack([points, ridges]), low, high, labels=labels.size, progress=progress
-    )
-    *values, ridge = optimum.values.tolist()
-    fitted = shape.apply(values, unit)
-    _, _, size = profile_likelihood(*evaluate(np.log(values)), labels, ridge)
-    named = dict(zip(shape.names, values, strict=True))
+    start = _look(likelihood, shape.names)
+    if progress is not None:
+        progress(1, 2)
+    _search(likelihood, shape.names, start)
+    if progress is not None:
+        progress(2, 2)
+    values = max(seen, key=likelihood)
+    fitted, named = shape.apply(values, unit), dict(zip(shape.names, values, strict=True))
+    ridge, signal, best = seen[values]
+    ends = tuple(name for name, value in (named | {RIDGE: ridge}).items() if _at_edge(name, value))
     if GAIN in named and arch.attention != "softmax":
-        named[GAIN] *= _input_variance(fitted.replace(s_1=1.0), tokens, mask) / unit  # at the fitted ratio
-    ends = tuple(name for name in optimum.at_bound if name != RIDGE)
-    return _described(fitted, named, (ridge, size, optimum.log_likelihood / len(labels)), labels, ends)
+        named[GAIN] *= _input_variance(fitted.replace(s_1=1.0), batch) / unit  # at the fitted ratio
+    return Fit(fitted, named.get(RATIO), named.get(GAIN), ridge, signal, best, len(labels), ends)
 
 
-def _described(
-    arch: Architecture, values: dict[str, float], best: tuple[float, float, float], labels: np.ndarray, ends: tuple[str, ...]
-) -> Fit:
-    ridge, signal, likelihood = best
-    low, high = BOUNDS[RIDGE]
-    ends += (RIDGE,) * (ridge < 2 * low or ridge > high / 2)
-    return Fit(arch, values.get(RATIO), values.get(GAIN), ridge, signal, likelihood, len(labels), ends)
+def _look(likelihood: Callable[[Sequence[float]], float], names: tuple[str, ...]) -> tuple[float, ...]:
+    """The best of a few well spread points, one coordinate after the other."""
+    best = tuple(FIRST[name] for name in names)
+    for place, name in enumerate(names):
+        best = max(((*best[:place], value, *best[place + 1 :]) for value in LOOKS[name]), key=likelihood)
+    likelihood(best)
+    return best
+
+
+def _search(likelihood: Callable[[Sequence[float]], float], names: tuple[str, ...], start: tuple[float, ...]) -> None:
+    """Climb from a point of the first look, in logarithms and within bounds; what is evaluated is remembered by `likelihood`."""
+
+    def negative(logarithms: Any) -> float:
+        return -likelihood(np.exp(np.atleast_1d(logarithms)))
+
+    neighbours = [_neighbours(name, value) for name, value in zip(names, start, strict=True)]
+    if len(names) == 1:
+        optimize.minimize_scalar(negative, bounds=neighbours[0], method="bounded", options={"xatol": _PRECISION})
+    elif names:
+        at, bounds = np.log(start), np.log([BOUNDS[name] for name in names])
+        # A simplex of halves of the way to the neighbour that lies farther inside.
+        steps = [(high if high - here > here - low else low) - here for here, (low, high) in zip(at, neighbours, strict=True)]
+        simplex = np.vstack([at, at + 0.5 * np.diag(steps)])
+        options = {"initial_simplex": simplex, "xatol": _PRECISION, "fatol": 1e-8, "maxfev": 100}
+        optimize.minimize(negative, at, method="Nelder-Mead", bounds=bounds, options=options)
+
+
+def _neighbours(name: str, value: float) -> tuple[float, float]:
+    """Logarithms of the points of the first look on either side, or of the end itself."""
+    points = LOOKS[name]
+    place = points.index(value)
+    return math.log(points[max(place - 1, 0)]), math.log(points[min(place + 1, len(points) - 1)])
+
+
+def _at_edge(name: str, value: float) -> bool:
+    low, high = BOUNDS[name]
+    return value < _EDGE * low or value > high / _EDGE
 
 
 @dataclasses.dataclass(frozen=True)
@@ -205,28 +224,25 @@ class Shape:
         return self.arch.with_variances(Variances(*(float(number) for number in self.variances(values, unit))))
 
 
-def _input_variance(arch: Architecture, tokens: np.ndarray, mask: np.ndarray) -> float:
+def _counted(tokens: np.ndarray, mask: np.ndarray) -> CountedBatch:
+    from specht.kernel.counted import CountedBatch  # loads JAX
+
+    return CountedBatch(tokens, mask)
+
+
+def _normalised(batch: CountedBatch, arch: Architecture, variances: Variances | None = None) -> np.ndarray:
+    gram = batch.gram(arch, variances)
+    size = float(np.trace(gram)) / len(gram)
+    if not size > 0.0:
+        raise InputError(f"The kernel of {arch} vanishes on these sequences: raise a variance, or choose another architecture.")
+    gram /= size
+    gram += 1.0
+    return gram
+
+
+def _input_variance(arch: Architecture, batch: CountedBatch) -> float:
     """Mean variance of what enters the activation, which the same network without it puts out."""
     if arch.activation == "linear":
         return 1.0
-    from specht.kernel.kernel import Kernel  # loads JAX
-
-    linear = Kernel(arch.replace(activation="linear", s_1=1.0, s_2=1.0))
-    return float(linear.diagonal(tokens[_SOME], mask=mask[_SOME]).mean())
-
-
-def _compiled(shape: Shape, tokens: np.ndarray, mask: np.ndarray, unit: float) -> Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]:
-    """The normalised Gram and its derivatives in the logarithms (P, n, n), as a function of them."""
-    import jax
-
-    from specht.kernel.batches import sequences
-    from specht.learning.shaped_gram import gram_and_slopes
-
-    batch = sequences(shape.arch, tokens, mask, "tokens")
-
-    def evaluate(logarithms: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        with jax.enable_x64(True):
-            gram, slopes = gram_and_slopes(logarithms, unit, batch, shape=shape)
-            return np.asarray(gram), np.asarray(slopes)
-
-    return evaluate
+    gram = batch.gram(arch.replace(activation="linear", s_1=1.0, s_2=1.0))
+    return float(gram.diagonal()[:_SOME].mean())

@@ -17,7 +17,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
-from scipy import stats
+from scipy import special
 
 from specht.architecture import Architecture
 from specht.errors import InputError
@@ -333,7 +333,7 @@ def order_share(found: list[ArchitectureForecast], confidence: float) -> OrderSh
     best = max(ordered, key=lambda one: one.fit.log_likelihood)
     difference = bag.squares - best.squares
     value, stderr = float(difference.mean()), float(difference.std(ddof=1)) / math.sqrt(len(difference))
-    reach = float(stats.norm.ppf((1.0 + confidence) / 2.0)) * stderr
+    reach = float(special.ndtri((1.0 + confidence) / 2.0)) * stderr
     return OrderShare(best.name, value, value - reach, value + reach)
 
 
