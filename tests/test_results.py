@@ -86,7 +86,8 @@ def test_a_loaded_posterior_predicts_the_same(name, made, tmp_path):
     again = saved_and_loaded(posterior, tmp_path / "posterior.nc")
     assert_same(again.predict(NEW), posterior.predict(NEW))
     assert_same(again.sample(NEW, 2, seed=1, noise=True), posterior.sample(NEW, 2, seed=1, noise=True))
-    assert_same(again.log_marginal_likelihood, posterior.log_marginal_likelihood)
+    if posterior.method != "iterative":  # Lanczos steps would be compiled twice
+        assert_same(again.log_marginal_likelihood, posterior.log_marginal_likelihood)
 
 
 def test_posteriors_are_tried_by_every_way_of_solving(made):
@@ -105,13 +106,17 @@ def test_a_posterior_is_solved_once_and_after_loading_when_it_is_needed(tmp_path
     solved = []
     solve = specht.GP.solve
     monkeypatch.setattr(specht.GP, "solve", lambda *arguments: solved.append(1) or solve(*arguments))
-    posterior = toy_results.condition()
-    posterior.predict(NEW), posterior.plot(), posterior.save(tmp_path / "posterior.nc")
+    posterior = toy_results.condition(toy_results.ERF)
+    posterior.predict(NEW)
+    posterior.plot()
+    posterior.save(tmp_path / "posterior.nc")
     assert len(solved) == 1
     again = specht.load(tmp_path / "posterior.nc")
     assert repr(again) == repr(posterior)
     assert len(solved) == 1
-    again.predict(NEW), again.to_dataframe(), again.predict(NEW)
+    again.predict(NEW)
+    again.to_dataframe()
+    again.predict(NEW)
     assert len(solved) == 2
 
 
@@ -160,9 +165,9 @@ def test_a_damaged_posterior_gets_the_sentence(made, tmp_path):
         specht.load(tmp_path / "posterior.nc")
 
 
-def test_many_samples_are_thinned_out(made, monkeypatch):
+def test_many_samples_are_thinned_out(monkeypatch):
     monkeypatch.setattr("specht.learning.posterior.SHOWN", 4)
-    posterior = toy_results.condition()
+    posterior = toy_results.condition(toy_results.ERF)
     table = posterior.to_dataframe()
     assert table["sample"].tolist() == [0, 4, 7, 11]
     assert table["mean"].tolist() == pytest.approx(posterior.predict(posterior.inputs).mean[[0, 4, 7, 11]])

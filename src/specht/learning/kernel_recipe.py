@@ -30,7 +30,7 @@ class KernelRecipe:
     >>> str(recipe), recipe.seed
     ('V=2 L=3 | pos=learned(1.0) | linear/sqrt | linear | last (ntk)', 7)
     >>> recipe.build()([[0, 1, 1, 0]]).tolist()
-    [[75.0]]
+    [[135.0]]
     """
 
     arch: Architecture
