@@ -100,7 +100,7 @@ def fit_ridge(gram: np.ndarray, labels: np.ndarray) -> tuple[float, float, float
     points = np.linspace(math.log(low), math.log(high), _RIDGES)
     best = int(np.argmin([negative(point) for point in points]))
     around = (points[max(best - 1, 0)], points[min(best + 1, len(points) - 1)])
-    optimum = optimize.minimize_scalar(negative, bounds=around, method="bounded", options={"xatol": 1e-4})
+    optimum: Any = optimize.minimize_scalar(negative, bounds=around, method="bounded", options={"xatol": 1e-4})
     size, likelihood = size_and_likelihood(float(optimum.x))
     return math.exp(float(optimum.x)), size, likelihood / n
 
@@ -171,7 +171,7 @@ def _search(likelihood: Callable[[Sequence[float]], float], names: tuple[str, ..
     """Climb from a point of the first look, in logarithms and within bounds; what is evaluated is remembered by `likelihood`."""
 
     def negative(logarithms: Any) -> float:
-        return -likelihood(np.exp(np.atleast_1d(logarithms)))
+        return -likelihood(np.exp(np.atleast_1d(logarithms)).tolist())
 
     neighbours = [_neighbours(name, value) for name, value in zip(names, start, strict=True)]
     if len(names) == 1:
