@@ -1,4 +1,4 @@
-"""The Gaussian process: cost of the gradient of its likelihood, the matrix-free way against Cholesky, gradients against a grid.
+"""The Gaussian process: cost of the gradient of its likelihood, the matrix-free way against Cholesky, a forecast's fit against a grid.
 
     python benchmarks/gp.py            # with 20000 samples, about twenty minutes on one core
     python benchmarks/gp.py --quick    # without them
@@ -7,8 +7,8 @@ Prints one JSON object a line. Seconds are CPU seconds on one thread, the minimu
 * gradient: value and gradient of the log marginal likelihood, in units of one Gram plus one Cholesky of the same run;
 * matrix free: how many standard errors its log-determinant, and how many error bounds its variances, are away from Cholesky;
 * many samples: peak of the resident set while 20000 samples are conditioned on, predicted from and judged;
-* fit: log likelihood of one row that gradients reach beyond the grid search that they replaced, on ten tables of `benchmarks/forecast.py`,
-  of which two are left out where the folder of corpora (SPECHT_DATA) is not there.
+* fit: log likelihood of one row that the fit of a forecast reaches beyond the grid search that it replaced, on ten tables of
+  `benchmarks/forecast.py`, of which two are left out where the folder of corpora (SPECHT_DATA) is not there.
 `met` says which targets a line meets; the exit code is 1 when one is missed.
 """
 
@@ -34,7 +34,7 @@ from specht.learning.regression import regress
 
 RATIOS = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
 GAINS = (0.3, 1.0, 3.0, 10.0)
-"""The grid that gradients replaced."""
+"""The grid that the search of today replaced."""
 
 
 def report(quick: bool) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -45,12 +47,13 @@ def test_blocks_fit_together():
 
 def test_one_program_serves_all_variances_and_sizes():
     x, arch = np.random.default_rng(2).integers(0, 3, (600, 5)), PLAIN.replace(s_1=0.5)
-    counted._from_counts.clear_cache()
+    program: Any = counted._from_counts
+    program.clear_cache()
     for rows in (257, 300, 600):
         batch = CountedBatch(x[:rows])
         for s_p in (0.0, 0.5, 2.0):
             batch.gram(arch, Variances(0.5, s_p))
-    assert counted._from_counts._cache_size() == 1
+    assert program._cache_size() == 1
 
 
 def test_many_symbols_are_left_to_the_kernel(monkeypatch, batch):

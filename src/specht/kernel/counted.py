@@ -1,8 +1,8 @@
 """The Gram of one batch at many variances: what does not depend on them is counted once, and hardly anything is compiled.
 
 The kernel of linear attention sees two sequences through a few counts (`specht.kernel.pairs.ClassPairs`). They are integers, so NumPy
-counts them as exactly as a compiled program does. What is left for one to do is a formula for each entry, which takes a fifth of the time
-to compile, and about a fiftieth of the time to run.
+counts them as exactly as a compiled program does. What is left to compile is a formula for each entry: a fifth of the time to compile, and
+about a fiftieth of the time to run.
 """
 
 from __future__ import annotations
