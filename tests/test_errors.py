@@ -50,7 +50,7 @@ CALLS = {
         lambda: specht.spectrum(None, None, "ntk"),
         "^spectrum takes 2 arguments without a name, got 3: .* such as kind.",
     ),
-    "curve": (lambda: specht.learning_curve(None, None, n_trian=3), "^Unknown argument 'n_trian': did you mean 'n_train'"),
+    "curve": (lambda: specht.learning_curve(ARCH, None, n_trian=3), "^Unknown argument 'n_trian': did you mean 'n_train'"),
     "complexity": (lambda: specht.sample_complexity(rigde=1.0), "^Unknown argument 'rigde': did you mean 'ridge'"),
     "profile": (lambda: specht.profile(None, None, lenght=3), "^Unknown argument 'lenght': did you mean 'length'"),
     "probe": (lambda: specht.probe(None, vcoab=3), "^Unknown argument 'vcoab': did you mean 'vocab'"),
@@ -59,6 +59,8 @@ CALLS = {
     "score": (lambda: specht.corpus.score(lenght=4), "^Unknown argument 'lenght': did you mean 'length'"),
     "settings": (lambda: specht.corpus.Settings(lenght=4), "^Unknown field 'lenght': did you mean 'length'"),
 }
+
+ARCH = specht.Architecture(vocab=2, length=2)
 
 
 @pytest.mark.parametrize("call", CALLS)

@@ -115,7 +115,7 @@ REFUSED = {
     "datasets=5 has no meaning with by='theory': leave it out, or choose by='gp' or by='networks'": (ARCH, TASK, {"datasets": 5}),
     "samples=9 has no meaning with by='gp': leave it out, or choose by='theory'": (ARCH, TASK, {"samples": 9, "by": "gp"}),
     "columns=3 does not go with an Architecture, but with a Gram function": (ARCH, TASK, {"columns": 3, "by": "gp"}),
-    "Unknown option 'rigde': did you mean 'ridge'?": (ARCH, TASK, {"rigde": 3}),
+    "Unknown argument 'rigde': did you mean 'ridge'?": (ARCH, TASK, {"rigde": 3}),
     "Unknown way to get a learning curve 'theroy': did you mean 'theory'?": (ARCH, TASK, {"by": "theroy"}),
     "n_train is missing: give one number of samples or a list": (ARCH, TASK, {"n_train": None}),
     "task must be a Task, got None: write specht.Task": (ARCH, None, {}),
@@ -124,7 +124,7 @@ REFUSED = {
     "by='theory' takes a Spectrum, an Architecture or Eigenvalues, got 3": (3, TASK, {}),
     "A Gram function does not say how long its sequences are: give columns": (signs_gram, TASK, {"by": "gp"}),
     "The task has 2 tokens and the architecture 3": (ARCH, OTHER, {}),
-    "gram(x) must be a table of 9 rows and 9 columns": (
+    "the kernel must be a table of 9 rows and 9 columns": (
         lambda x, y=None: np.ones((2, 2)),
         TASK,
         {"by": "gp", "columns": 3, "scale": 1.0},

@@ -151,7 +151,7 @@ def _check_options(options: dict[str, Any], by: str, form: str) -> None:
         if others:
             ways = _or(f"by={way!r}" for way in others)
             raise InputError(f"{name}={value!r} has no meaning with by={by!r}: leave it out, or choose {ways}.")
-        raise unknown_choice("option", name, _OPTIONS[by][form])
+        raise unknown_choice("argument", name, ("task", "n_train", "by", *_OPTIONS[by][form]))
 
 
 def _or(words: Iterable[str]) -> str:
