@@ -13,6 +13,9 @@ import pytest
 RUNS_LONG = {"runs_long", "networks", "slow"}
 """Marks of tests whose programs run for longer than they take to compile."""
 
+ROOM = 4 * 2**30
+"""Bytes of a worker beyond which it forgets compiled programs."""
+
 
 def pytest_configure(config):
     # Set before JAX is loaded, and inherited by the processes that tests start.
@@ -47,6 +50,24 @@ def pytest_runtest_setup(item):
 
 
 def pytest_collection_finish():
-    """What is there before the first test stays to the end: the garbage collector need not look through it again and again."""
+    """What is there before the first test stays to the end: the garbage collector looks elsewhere, and more seldom."""
     gc.collect()
     gc.freeze()
+    gc.set_threshold(50_000, 20, 50)
+
+
+def pytest_runtest_teardown(item, nextitem):
+    """Compiled programs are kept from file to file while there is room for them."""
+    if (nextitem is None or nextitem.path != item.path) and _memory() > ROOM:
+        import jax
+
+        jax.clear_caches()
+        gc.collect()
+
+
+def _memory() -> int:
+    """Bytes that this process holds, where the system tells."""
+    try:
+        return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    except OSError:
+        return 0

@@ -144,7 +144,9 @@ def test_a_short_experiment_has_the_verdicts_on_record(name, monkeypatch):
     assert outcomes == {claim.id: expected[claim.id] for claim in experiment.claims}
 
 
-@pytest.mark.parametrize("function", ALONE)
+@pytest.mark.parametrize(
+    "function", [pytest.param(function, marks=[pytest.mark.runs_long] * function.startswith("specht.lab.threshold")) for function in ALONE]
+)
 def test_a_job_of_the_long_experiments(function):
     assert_plain_numbers(function, ALONE[function].run())
 
