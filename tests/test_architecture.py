@@ -100,7 +100,7 @@ BAD_FIELDS = {
     "s_1 is a variance and must be finite and not negative, got inf.": {"s_1": float("inf")},
     "s_2 is a variance and must be a number, got 'big'.": {"s_2": "big"},
     "Unknown attention 'sotfmax': did you mean 'softmax'? Choose from: linear, softmax.": {"attention": "sotfmax"},
-    "Unknown activation 'swoosh'. Choose from: linear, erf, relu, gelu, tanh, sine, softplus": {"activation": "swoosh"},
+    "Unknown activation 'wavy'. Choose from: linear, erf, relu, gelu, tanh, sine, softplus": {"activation": "wavy"},
     "Unknown positions 'learnt': did you mean 'learned'?": {"positions": "learnt"},
     "Unknown scaling 'root'. Choose from: sqrt, tied, untied.": {"scaling": "root"},
     "Unknown norm 'layer'. Choose from: none, pre, post.": {"norm": "layer"},
