@@ -30,6 +30,8 @@ def static() -> Any:
     return dataclasses.field(metadata={"static": True})
 
 
+_FEW_SYMBOLS = 8
+"""Up to so many, a product of one-hot tokens counts matching columns faster than comparing them."""
 Entries = tuple[Array, ...]
 Flags = tuple[Array | bool, ...]
 
@@ -217,7 +219,11 @@ def class_pairs(model: Model, x: Sequences, y: Sequences) -> ClassPairs:
     tally_x, tally_y = (batch.tally(model.arch.symbols) for batch in (x, y))
     matches = overlap = None
     if model.arch.has_positions:
-        matches = matching_columns(x, y, x.visible.astype(jnp.float64))
+        if model.arch.symbols <= _FEW_SYMBOLS:
+            hot = (batch.one_hot(model.arch.symbols, batch.count_dtype) for batch in (x, y))
+            matches = _product(*(part.reshape(len(part), -1) for part in hot))
+        else:
+            matches = matching_columns(x, y, x.visible.astype(jnp.float64))
         overlap = _product(*(batch.visible.astype(batch.count_dtype) for batch in (x, y)))
     return classes_of_counts(model, _side(x, tally_x), _side(y, tally_y), Shared(_product(tally_x, tally_y), matches, overlap))
 

@@ -61,10 +61,10 @@ def gram(tile: Tile, x: Sequences, y: Sequences | None, plan: Plan, progress: Pr
 def _blocks(x: Sequences, rows: int) -> Iterator[tuple[slice, Sequences]]:
     """Equal blocks of at most about `rows` rows, the last filled up with copies of the first row.
 
-    Few sizes, few compilations: a power of two for batches below `_BLOCK`, and blocks of that size for all others.
+    Few sizes, few compilations: a multiple of 16 for batches below `_BLOCK`, and blocks of that size for all others.
     """
     n, devices = len(x.symbols), jax.devices()
-    whole = min(_BLOCK, 1 << (n - 1).bit_length())
+    whole = min(_BLOCK, 16 * math.ceil(n / 16))
     size = math.ceil((whole if whole <= rows else n / math.ceil(n / rows)) / len(devices)) * len(devices)
     for start in range(0, n, size):
         stop = min(start + size, n)
