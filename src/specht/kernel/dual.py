@@ -93,8 +93,7 @@ def _relu(k, q_x, q_y, same) -> Dual:
 
     $$ F = \frac{\sqrt{q_x q_y}}{2\pi} (\sin\vartheta + (\pi - \vartheta) \cos\vartheta), \qquad \dot F = \frac{\pi - \vartheta}{2\pi} . $$
     """
-    slope = (math.pi - angle_of_gap(_gap(k, q_x, q_y, same))) / (2.0 * math.pi)
-    return Dual(_relu_value(k, q_x, q_y, jnp.asarray(same)), slope)
+    return Dual(*_relu_pair(k, q_x, q_y, jnp.asarray(same)))
 
 
 def _gap(k, q_x, q_y, same) -> Array:
@@ -104,26 +103,29 @@ def _gap(k, q_x, q_y, same) -> Array:
     return jnp.where(same, 0.0, jnp.clip(1.0 - rho, 0.0, 2.0))
 
 
+def _relu_slope(k, q_x, q_y, same) -> Array:
+    return (math.pi - angle_of_gap(_gap(k, q_x, q_y, same))) / (2.0 * math.pi)
+
+
 @jax.custom_jvp
-def _relu_value(k, q_x, q_y, same) -> Array:
-    gap = _gap(k, q_x, q_y, same)
-    slope = (math.pi - angle_of_gap(gap)) / (2.0 * math.pi)
-    return jnp.sqrt(q_x * q_y) * (jnp.sqrt(gap * (2.0 - gap)) / (2.0 * math.pi) + slope * (1.0 - gap))
+def _relu_pair(k, q_x, q_y, same) -> tuple[Array, Array]:
+    gap, slope = _gap(k, q_x, q_y, same), _relu_slope(k, q_x, q_y, same)
+    return jnp.sqrt(q_x * q_y) * (jnp.sqrt(gap * (2.0 - gap)) / (2.0 * math.pi) + slope * (1.0 - gap)), slope
 
 
-@_relu_value.defjvp
+@_relu_pair.defjvp
 def _relu_change(primals, tangents):
     r"""$\partial_k F = \dot F$ and $\partial_{q_x} F = \frac{\sin\vartheta}{4\pi} \sqrt{q_y/q_x}$: smooth, where the parts of F are not."""
     k, q_x, q_y, same = primals
     change, change_x, change_y, _ = tangents
     gap = _gap(k, q_x, q_y, same)
-    slope = (math.pi - angle_of_gap(gap)) / (2.0 * math.pi)
+    slope, change_slope = jax.jvp(lambda *moved: _relu_slope(*moved, same), (k, q_x, q_y), (change, change_x, change_y))
     quarter = root(gap * (2.0 - gap)) / (4.0 * math.pi)
     ratio = root(jnp.where(q_x > 0.0, q_y / jnp.where(q_x > 0.0, q_x, 1.0), 0.0))
     inverse = jnp.where(ratio > 0.0, 1.0 / jnp.where(ratio > 0.0, ratio, 1.0), 0.0)
     # one variable: k, q_x and q_y move together, and only their common change counts
     along = jnp.where(same, 0.25 * (change_x + change_y), slope * change + quarter * (ratio * change_x + inverse * change_y))
-    return _relu_value(k, q_x, q_y, same), along
+    return _relu_pair(k, q_x, q_y, same), (along, change_slope)
 
 
 def _gelu(k, q_x, q_y) -> Dual:
