@@ -119,7 +119,7 @@ def _relu_change(primals, tangents):
     k, q_x, q_y, same = primals
     change, change_x, change_y, _ = tangents
     gap = _gap(k, q_x, q_y, same)
-    slope, change_slope = jax.jvp(lambda *moved: _relu_slope(*moved, same), (k, q_x, q_y), (change, change_x, change_y))
+    slope, change_slope = jax.jvp(lambda a, b, c: _relu_slope(a, b, c, same), (k, q_x, q_y), (change, change_x, change_y))
     quarter = root(gap * (2.0 - gap)) / (4.0 * math.pi)
     ratio = root(jnp.where(q_x > 0.0, q_y / jnp.where(q_x > 0.0, q_x, 1.0), 0.0))
     inverse = jnp.where(ratio > 0.0, 1.0 / jnp.where(ratio > 0.0, ratio, 1.0), 0.0)
