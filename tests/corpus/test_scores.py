@@ -79,6 +79,8 @@ QUICK = (
     "char:alice",
     "wikitext-2-body",
 )
+SMALL = ("ecoli-proteins", "alice", "char:alice")
+"""Corpora of the ordinary check; `--all` has those of a second and more too."""
 QUICK_PLAIN = ("ecoli-proteins", "char:alice", "char:moby-dick")
 PLAIN = ("moby-dick", "ecoli-proteins", "kalevala", "nt-syriac", "hongloumeng", "char:alice", "char:moby-dick")
 
@@ -120,18 +122,17 @@ def check(source: str, data: Path, folder: Path) -> None:
     assert abs(main.score + main.distance + main.direction - 1) < 1e-12
 
 
-@pytest.mark.parametrize("source", QUICK)
+def marked(source: str, quick: tuple[str, ...]):
+    mark = [] if source in SMALL else [pytest.mark.whole if source in quick else pytest.mark.slow]
+    return pytest.param(source, marks=mark)
+
+
+@pytest.mark.parametrize("source", [marked(source, QUICK) for source in REFERENCES])
 def test_scores_of_corpora(source, data, tmp_path):
     check(source, data, tmp_path)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("source", [source for source in REFERENCES if source not in QUICK])
-def test_scores_of_the_other_corpora(source, data, tmp_path):
-    check(source, data, tmp_path)
-
-
-@pytest.mark.parametrize("source", [pytest.param(source, marks=[pytest.mark.slow] * (source not in QUICK_PLAIN)) for source in PLAIN])
+@pytest.mark.parametrize("source", [marked(source, QUICK_PLAIN) for source in PLAIN])
 def test_scores_in_other_metrics(source, data, tmp_path):
     known = REFERENCES[source]
     corpus = opened(source, data, tmp_path)

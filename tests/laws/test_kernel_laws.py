@@ -37,7 +37,10 @@ def padding(x: np.ndarray) -> np.ndarray:
 
 def mostly_whole(names, ordinary):
     """Cases of which only some are in the ordinary check: heads that are drawn position by position take seconds each."""
-    return [pytest.param(name, marks=[] if name in ordinary else [pytest.mark.whole]) for name in names]
+    return [
+        pytest.param(name, marks=[pytest.mark.whole] * (name not in ordinary) + [pytest.mark.runs_long] * (name in SAMPLED))
+        for name in names
+    ]
 
 
 @pytest.mark.parametrize("name", mostly_whole(CASES, [*CLOSED, "softmax", "softmax, relu, residual pre-norm", "softmax, causal, mean"]))

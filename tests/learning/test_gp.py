@@ -81,6 +81,7 @@ class TestAgainstLoops:
         curve = gp.learning_curve(ERF, TASK, n_train=[8, 40], ridge=0.1, datasets=3, seed=SEED, n_test=50, kind=kind, scale=1.5)
         assert_agrees(curve, measured(kernel, TASK, [8, 40], 0.15))
 
+    @pytest.mark.runs_long
     def test_sampled_heads_are_the_same_for_training_and_testing(self):
         arch = specht.Architecture(vocab=3, length=LENGTH, attention="softmax", activation="erf")
         kernel = specht.Kernel(arch, heads=256, seed=SEED)
@@ -88,6 +89,7 @@ class TestAgainstLoops:
         assert curve.heads == 256
         assert_agrees(curve, measured(kernel, TASK, [8, 40], 0.1, datasets=2))
 
+    @pytest.mark.runs_long
     def test_heads_drawn_for_one_batch_jointly(self):
         arch = specht.Architecture(vocab=3, length=LENGTH, attention="softmax", depth=2)
         curve = gp.learning_curve(arch, TASK, n_train=[3, 8], ridge=0.1, datasets=2, seed=SEED, n_test=8, scale=1.0, heads=256)

@@ -94,7 +94,7 @@ LONG = {
     *("breaking.invariance", "breaking.addition", "breaking.slices", "breaking.kernels", "sparse.f2", "sparse.f3"),
     *("selection.theorem-2", "selection.theorem-3", "selection.figure-1", "selection.figure-2", "selection.figure-3"),
     *("selection.figure-4", "selection.figure-5", "infinity.f2", "infinity.f3", "infinity.q1", "infinity.q3", "infinity.q3-nonlinear"),
-    "infinity.e8",
+    *("infinity.e8", "infinity.e4-heads", "infinity.e10", "breaking.initial", "selection.separation"),
 }
 """Experiments of more than three seconds at the smoke scale."""
 EXPERIMENTS = {experiment.name: experiment for paper in PAPERS.values() for experiment in paper.experiments}

@@ -38,7 +38,18 @@ LARGE = [
     (4, 4, {}),
     (4, 4, {"activation": "relu"}),
 ]
-EVERY_CASE = [(*case, kind) for case in SMALL for kind in KINDS] + [(*case, "nngp") for case in LARGE]
+TANGENT = [
+    (2, 6, {"activation": "erf"}),
+    (3, 4, {}),
+    (3, 5, {"readout": "mean", "activation": "relu"}),
+    (3, 4, {"positions": "none", "activation": "relu"}),
+]
+"""The tangent kernels of the ordinary check: methods take either kernel in the same way."""
+EVERY_CASE = [
+    *[(*case, "nngp") for case in SMALL],
+    *[pytest.param(*case, "ntk", marks=[pytest.mark.whole] * (case not in TANGENT)) for case in SMALL],
+    *[(*case, "nngp") for case in LARGE],
+]
 
 
 @pytest.mark.parametrize(("vocab", "length", "fields", "kind"), EVERY_CASE, ids=str)

@@ -28,4 +28,4 @@ def both(arch: Architecture, x: Any, y: Any, mask: Any, mask_y: Any) -> tuple[Se
 
 def take(batch: Sequences, at: slice) -> Sequences:
     """Some of the rows."""
-    return Sequences(*(part[at] for part in batch))
+    return Sequences(batch.symbols[at], batch.visible[at])

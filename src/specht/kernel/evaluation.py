@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 
 from specht.kernel.batches import take
@@ -39,9 +41,11 @@ def tile_program(model: Model, form: Form, kind: Kind, *, seed: int, heads: int)
 def _closed(model: Model, form: Form, kind: Kind, x: Sequences, y: Sequences | None) -> Any:
     if form == "tied":  # what belongs to one batch is dear, so it is computed once
         return tied_kernel(model, x, None if y is x else y, kind=kind, same=y is x)
-    if form == "weighted":  # elsewhere it is cheap, and one program for all tiles saves a compilation
-        return weighted_kernel(model, x, y, kind=kind)
-    return closed_kernel(model, x, y, kind=kind, bookkeeping="classes" if form == "classes" else "positions")
+    # elsewhere it is cheap or counted already, and one program for all tiles saves a compilation
+    same = form != "positions" and y is x and x.counts is None
+    if form == "weighted":
+        return weighted_kernel(model, x, None if same else y, kind=kind, same=same)
+    return closed_kernel(model, x, None if same else y, kind=kind, bookkeeping="classes" if form == "classes" else "positions", same=same)
 
 
 def tile_plan(model: Model, form: Form, memory: int) -> Plan:
@@ -53,7 +57,17 @@ def tile_plan(model: Model, form: Form, memory: int) -> Plan:
     row += 3 * 8 * columns**2 if form == "tied" and model.arch.readout == "mean" else 0
     planes = 3 * GROUPS if form == "heads" else 6
     rows = max(16, min(512, int(memory / (2 * row)), int(math.sqrt(memory / (8 * planes)))))
-    return Plan(rows, outputs=2, steps=GROUPS) if form == "heads" else Plan(rows)
+    if form == "heads":
+        return Plan(rows, outputs=2, steps=GROUPS)
+    if form == "tied":
+        return Plan(rows)
+    kept = max(1, int(memory / (4 * rows * symbols * columns)))  # as if every symbol had its place, which it has where they are few
+    return Plan(rows, prepare=functools.partial(_counted, symbols=symbols), kept=kept)
+
+
+@functools.partial(jax.jit, static_argnames="symbols")
+def _counted(block: Sequences, *, symbols: int) -> Sequences:
+    return jax.tree.map(jnp.asarray, block).counted(symbols)
 
 
 def diagonal_rows(model: Model, form: Form, memory: int) -> int:

@@ -129,7 +129,7 @@ def _compiled(model: Model, x: Sequences, y: Sequences | None, seed: Array, *, k
             return kernel_of_heads(model, x, right, seed=seed, chunks=chunks, kind=kind)
         case "joint":
             n = len(x.symbols)
-            batch = x if same else Sequences(*(jnp.concatenate(parts) for parts in zip(x, right, strict=True)))
+            batch = x if same else jax.tree.map(lambda *parts: jnp.concatenate(parts), x, right)
             value = joint_kernel(model, batch, seed=seed, heads=chunks * HEADS_STEP, kind=kind)
             return value if same else value[:n, n:]
 

@@ -197,7 +197,7 @@ class Kernel(Composable):
 
     def _joint(self, left: Sequences, right: Sequences | None, kind: Kind) -> Gram:
         n = len(left.symbols)
-        batch = left if right is None else Sequences(*(np.concatenate(parts) for parts in zip(left, right, strict=True)))
+        batch = left if right is None else jax.tree.map(lambda *parts: np.concatenate(parts), left, right)
         refuse_many_positions(self.arch, len(batch.symbols))
         columns = slice(0, n) if right is None else slice(n, None)
 
@@ -238,7 +238,7 @@ def _stderr(value: Gram) -> np.ndarray:
 
 
 def _placed(batch: Sequences) -> Sequences:
-    return Sequences(*(jnp.asarray(part) for part in batch))
+    return jax.tree.map(jnp.asarray, batch)
 
 
 def _silent() -> None:

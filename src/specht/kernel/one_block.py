@@ -19,7 +19,7 @@ from specht.kernel.forms import Kind
 from specht.kernel.heads import CHUNK, GROUPS, Reading, head_features, reading, tied_features
 from specht.kernel.layers import Family, Moments, finish_block, kernel_of, readout
 from specht.kernel.model import Model
-from specht.kernel.pairs import PointPairs, Sequences
+from specht.kernel.pairs import PointPairs, Sequences, count_product
 from specht.kernel.positions import position_gram, position_mean
 from specht.kernel.products import outer, rows
 from specht.kernel.weighted import attention_sum
@@ -197,11 +197,13 @@ def _read_at_readout(model: Model, x: Sequences, y: Sequences | None, reads: tup
 
 def _coincide(model: Model, x: Sequences, y: Sequences) -> Array:
     """Pairs of sequences that the network cannot tell apart."""
-    tally_x, tally_y = (batch.tally(model.arch.symbols).astype(jnp.float64) for batch in (x, y))
-    squares_x, squares_y = jnp.sum(tally_x**2, axis=1), jnp.sum(tally_y**2, axis=1)
-    same_tally = squares_x[:, None] + squares_y[None, :] == 2.0 * outer(tally_x, tally_y)
-    same_tally = same_tally if model.arch.readout == "mean" else same_tally & (x.symbols[:, -1:] == y.symbols[None, :, -1])
+
+    def same_tally() -> Array:
+        tally_x, tally_y = (batch.tally(model.arch.symbols) for batch in (x, y))
+        squares_x, squares_y = (jnp.sum(tally**2, axis=1).astype(jnp.float64) for tally in (tally_x, tally_y))
+        same = squares_x[:, None] + squares_y[None, :] == 2.0 * count_product(tally_x, tally_y)
+        return same if model.arch.readout == "mean" else same & (x.symbols[:, -1:] == y.symbols[None, :, -1])
+
     if not model.arch.has_positions:
-        return same_tally
-    identical = x.fingerprint()[:, None] == y.fingerprint()[None, :]
-    return jnp.where(model.positions_matter, identical, same_tally)
+        return same_tally()
+    return jax.lax.cond(model.positions_matter, lambda: x.fingerprint()[:, None] == y.fingerprint()[None, :], same_tally)

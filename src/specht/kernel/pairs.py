@@ -43,6 +43,12 @@ class Sequences(NamedTuple):
     """Tokens, with the class symbol filled in: integers (n, columns)."""
     visible: Any
     """Which tokens are real: booleans (n, columns)."""
+    counts: Any = None
+    """How often each symbol occurs (n, symbols), in a batch that was counted once to meet many others."""
+    places: Any = None
+    """Which symbol stands where, one-hot (n, columns x symbols), in a counted batch of few symbols."""
+    code: Any = None
+    """Fingerprints (n,), in a counted batch."""
 
     def sizes(self) -> Float[Array, " n"]:
         """Number of real tokens of each sequence."""
@@ -50,6 +56,8 @@ class Sequences(NamedTuple):
 
     def fingerprint(self) -> UInt[Array, " n"]:
         """A 64-bit number for each sequence with its padding: equal for equal ones, and for others with probability 2^-64."""
+        if self.code is not None:
+            return self.code
         columns = self.symbols.shape[1]
         code = jnp.where(self.visible, self.symbols.astype(jnp.uint64) + 1, 0) * columns + jnp.arange(columns, dtype=jnp.uint64)[None, :]
         for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB), (31, 0x9E3779B97F4A7C15)):  # mixes every bit
@@ -61,9 +69,15 @@ class Sequences(NamedTuple):
         """float32 is exact on counts below 2^24, the square of 4096 columns, and twice as fast."""
         return jnp.float32 if self.symbols.shape[1] < 4096 else jnp.float64
 
+    def counted(self, symbols: int) -> Sequences:
+        """The same batch, with everything counted that depends on it alone."""
+        hot = self.one_hot(symbols, self.count_dtype)
+        places = hot.reshape(len(hot), -1) if symbols <= _FEW_SYMBOLS else None
+        return self._replace(counts=self.tally(symbols), places=places, code=self.fingerprint())
+
     def tally(self, symbols: int) -> Float[Array, "n symbols"]:
         """How often each symbol occurs."""
-        return jnp.sum(self.one_hot(symbols, self.count_dtype), axis=1)
+        return jnp.sum(self.one_hot(symbols, self.count_dtype), axis=1) if self.counts is None else self.counts
 
     def one_hot(self, symbols: int, dtype) -> Float[Array, "n columns symbols"]:
         hot = self.symbols[:, :, None] == jnp.arange(symbols, dtype=self.symbols.dtype)[None, None, :]
@@ -184,12 +198,12 @@ def matching_columns(x: Sequences, y: Sequences, weights: Float[Array, "n column
     def add_column(total: Array, column: tuple[Array, ...]) -> tuple[Array, None]:
         left, right, weight, *factor = column
         value = weight[:, None] * factor[0][None, :] if factor else weight[:, None]
-        return total + jnp.where(left[:, None] == right[None, :], value, 0.0), None
+        return total + jnp.where(left[:, None] == right[None, :], value, jnp.zeros((), weight.dtype)), None
 
     # padding matches nothing, not even padding
     left, right = jnp.where(x.visible, x.symbols, -1), jnp.where(y.visible, y.symbols, -2)
     columns = tuple(part.T for part in (left, right, weights, *([] if other is None else [other])))
-    return jax.lax.scan(add_column, jnp.zeros((len(left), len(right)), dtype=jnp.float64), columns)[0]
+    return jax.lax.scan(add_column, jnp.zeros((len(left), len(right)), dtype=weights.dtype), columns)[0]
 
 
 class Side(NamedTuple):
@@ -216,16 +230,16 @@ class Shared(NamedTuple):
 
 def class_pairs(model: Model, x: Sequences, y: Sequences) -> ClassPairs:
     """Classes of position pairs of all pairs of sequences, counted by two matrix products of one-hot tokens."""
-    tally_x, tally_y = (batch.tally(model.arch.symbols) for batch in (x, y))
+    x, y = (batch if batch.counts is not None else batch.counted(model.arch.symbols) for batch in (x, y))
+    tally_x, tally_y = x.counts, y.counts
     matches = overlap = None
     if model.arch.has_positions:
-        if model.arch.symbols <= _FEW_SYMBOLS:
-            hot = (batch.one_hot(model.arch.symbols, batch.count_dtype) for batch in (x, y))
-            matches = _product(*(part.reshape(len(part), -1) for part in hot))
+        if x.places is not None and y.places is not None:
+            matches = count_product(x.places, y.places)
         else:
-            matches = matching_columns(x, y, x.visible.astype(jnp.float64))
-        overlap = _product(*(batch.visible.astype(batch.count_dtype) for batch in (x, y)))
-    return classes_of_counts(model, _side(x, tally_x), _side(y, tally_y), Shared(_product(tally_x, tally_y), matches, overlap))
+            matches = matching_columns(x, y, x.visible.astype(x.count_dtype)).astype(jnp.float64)
+        overlap = count_product(*(batch.visible.astype(batch.count_dtype) for batch in (x, y)))
+    return classes_of_counts(model, _side(x, tally_x), _side(y, tally_y), Shared(count_product(tally_x, tally_y), matches, overlap))
 
 
 def class_pairs_with_itself(model: Model, x: Sequences) -> ClassPairs:
@@ -366,6 +380,6 @@ def position_pairs(model: Model, x: Sequences, y: Sequences, positions: Array, *
     return PositionPairs(x, y, positions, model.positions_matter, arch.symbols, arch.causal, arch.has_positions, outer)
 
 
-def _product(left: Array, right: Array) -> Float[Array, "n m"]:
+def count_product(left: Array, right: Array) -> Float[Array, "n m"]:
     """Matrix product of counts: exact in full precision, which accelerators lower unless told."""
     return jnp.matmul(left, right.T, precision=jax.lax.Precision.HIGHEST).astype(jnp.float64)

@@ -11,6 +11,7 @@ where the second term counts once and without the squares, and the third not at 
 
 from __future__ import annotations
 
+import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
@@ -39,7 +40,12 @@ def attention_sum(model: Model, x: Sequences, y: Sequences | None, reads: tuple[
         else:
             total = total + matching_columns(x, y, weights, None if read.inverse is None else once_y)
         if read.in_stream:
-            total = total + product(positions[None, :] ** 2 * squares_x, squares_y)
+            everywhere = jnp.all(x.visible) & jnp.all(other.visible) if read.inverse is None else False
+            total = total + jax.lax.cond(
+                everywhere,
+                lambda: jnp.full(total.shape, jnp.sum(positions**2)),
+                lambda: product(positions[None, :] ** 2 * squares_x, squares_y),
+            )
     if not model.arch.normalised:
         return total
     return total / product(x.sizes()[:, None], other.sizes()[:, None])
