@@ -31,7 +31,9 @@ def pytest_configure(config):
     jax.config.update("jax_numpy_rank_promotion", "raise")
 
     # Compiling makes the first example slow, and the same examples every time make a failure repeatable.
-    hypothesis.settings.register_profile("specht", deadline=None, derandomize=True, max_examples=40)
+    hypothesis.settings.register_profile(
+        "specht", deadline=None, derandomize=True, max_examples=20 if "not whole" in config.option.markexpr else 40
+    )
     hypothesis.settings.load_profile("specht")
 
 

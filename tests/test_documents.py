@@ -148,9 +148,12 @@ def reader(tmp_path, monkeypatch):
     return tmp_path
 
 
-@pytest.mark.parametrize(
-    "snippet", [pytest.param(snippet, marks=[pytest.mark.runs_long] * ("networks=" in snippet.code)) for snippet in snippets()], ids=str
-)
+def marks(snippet: Snippet) -> list:
+    """Snippets on networks run long. The longest compares networks of two widths with their limit, as tests/laws does."""
+    return [pytest.mark.runs_long] * ("networks=" in snippet.code) + [pytest.mark.whole] * (str(snippet) == "docs/new_architecture.md-0")
+
+
+@pytest.mark.parametrize("snippet", [pytest.param(snippet, marks=marks(snippet)) for snippet in snippets()], ids=str)
 def test_snippet_runs_and_prints_what_stands_below_it(snippet, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     names: dict = {}

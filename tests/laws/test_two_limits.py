@@ -42,8 +42,8 @@ def finite(name: str, kind: str, x: np.ndarray, width: int, networks: int):
 TANGENT = ("linear", "softmax", "causal, two blocks", "two residual pre-norm blocks", "softmax, causal, mean")
 
 ORDINARY = {
-    "nngp": ("linear", "linear, relu", "causal, two blocks", "tied softmax", "softmax", "two residual pre-norm blocks"),
-    "ntk": ("linear", "softmax"),
+    "nngp": ("linear, relu", "causal, two blocks", "tied softmax", "softmax"),
+    "ntk": ("linear",),
 }
 """One of each form in the ordinary check; the whole one has them all."""
 

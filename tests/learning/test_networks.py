@@ -55,6 +55,7 @@ def test_a_network_curve_shows_itself_and_comes_back(sampled, tmp_path):
     assert sampled.to_dataframe()["excess"].tolist() == sampled.excess.tolist()
 
 
+@pytest.mark.whole  # the unit itself is tested below
 def test_outputs_do_not_depend_on_the_units_of_labels():
     """Twice the target at twice the scale is the same problem: losses are four times as large."""
     double = specht.Task(SOURCE, specht.Target("double", lambda x: 2.0 * TASK.target(x)), SOURCE)

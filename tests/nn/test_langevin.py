@@ -88,6 +88,7 @@ def test_both_parametrisations_have_one_posterior():
     assert energies["ntk"][0] == pytest.approx(0.3 * sum(leaf.size for leaf in jax.tree.leaves(network)), rel=0.1)
 
 
+@pytest.mark.whole  # the ordinary check has networks near their Gaussian process, by the same means
 @pytest.mark.runs_long
 def test_the_mean_over_the_readout_is_that_of_the_functions_with_less_noise():
     x, at = tokens(6), tokens(5, seed=1)

@@ -46,7 +46,7 @@ TANGENT = [
 ]
 """The tangent kernels of the ordinary check: methods take either kernel in the same way."""
 EVERY_CASE = [
-    *[(*case, "nngp") for case in SMALL],
+    *[pytest.param(*case, "nngp", marks=[pytest.mark.whole] * (case[1] < 3)) for case in SMALL],
     *[pytest.param(*case, "ntk", marks=[pytest.mark.whole] * (case not in TANGENT)) for case in SMALL],
     *[(*case, "nngp") for case in LARGE],
 ]
@@ -212,6 +212,7 @@ def test_one_token_and_many(vocab, length):
         assert spec.rows[0].eigenvalue == pytest.approx(float(specht.Kernel(arch)(np.zeros((1, length + 1), int))[0, 0]), rel=1e-12)
 
 
+@pytest.mark.runs_long
 def test_eigenfunctions_of_long_sequences_stay_finite():
     arch, source = architecture(2, 350, activation="erf"), specht.sources.iid([0.1, 0.9])
     spec = specht.spectrum(arch, source, max_level=1)

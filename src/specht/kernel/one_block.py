@@ -144,7 +144,7 @@ def _nothing(x: Sequences, y: Sequences | None) -> Attended:
 def _after_attention(model: Model, x: Sequences, y: Sequences | None, attended: Attended, *, kind: Kind) -> Array:
     r"""The rest of the network at the readout, with $\Theta^1 = 3 K^1 + 4 K_{cc} \cdot$ score path (positions trained or absent)."""
     arch = model.arch
-    pairs = PointPairs(True if y is None else _coincide(model, x, y), outer=y is not None)
+    pairs = PointPairs(True if y is None else coincide(model, x, y), outer=y is not None)
     own = PointPairs(True, outer=False)
     other = x if y is None else y
 
@@ -195,7 +195,7 @@ def _read_at_readout(model: Model, x: Sequences, y: Sequences | None, reads: tup
     return factor * tokens + (_at_readout(model, x, y, positions=True) - tokens)
 
 
-def _coincide(model: Model, x: Sequences, y: Sequences) -> Array:
+def coincide(model: Model, x: Sequences, y: Sequences) -> Array:
     """Pairs of sequences that the network cannot tell apart."""
 
     def same_tally() -> Array:
