@@ -14,7 +14,7 @@ RUNS_LONG = {"runs_long", "networks", "slow"}
 """Marks of tests whose programs run for longer than they take to compile."""
 
 ROOM = 4 * 2**30
-"""Bytes of a worker beyond which it forgets compiled programs."""
+"""Bytes of a worker beyond which it forgets compiled programs, and a quarter of the machine's memory where that is more."""
 
 
 def pytest_configure(config):
@@ -60,7 +60,7 @@ def pytest_collection_finish():
 
 def pytest_runtest_teardown(item, nextitem):
     """Compiled programs are kept from file to file while there is room for them."""
-    if (nextitem is None or nextitem.path != item.path) and _memory() > ROOM:
+    if (nextitem is None or nextitem.path != item.path) and _memory() > max(ROOM, _machine() // 4):
         import jax
 
         jax.clear_caches()
@@ -72,4 +72,12 @@ def _memory() -> int:
     try:
         return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
     except OSError:
+        return 0
+
+
+def _machine() -> int:
+    """Bytes of memory that the machine has, where the system tells."""
+    try:
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (OSError, ValueError, AttributeError):
         return 0

@@ -76,6 +76,7 @@ def test_training_to_the_end_is_regression_with_the_tangent_kernel_of_a_lazy_net
     np.testing.assert_allclose(found.function()(x), expected, rtol=0.01, atol=0.005 * np.abs(expected).max())
 
 
+@pytest.mark.whole  # the ordinary check has the job that measures the regime
 def test_the_kernel_regime_and_beyond():
     """Networks that are large beside the target keep their kernel, small ones change it."""
     source, arch = specht.sources.uniform(2), ARCH.replace(s_w=0.5)
