@@ -58,7 +58,7 @@ def tile_plan(model: Model, form: Form, memory: int) -> Plan:
     planes = 3 * GROUPS if form == "heads" else 6
     rows = max(16, min(512, int(memory / (2 * row)), int(math.sqrt(memory / (8 * planes)))))
     if form == "heads":
-        return Plan(rows, outputs=2, steps=GROUPS)
+        return Plan(rows, usual=None, outputs=2, steps=GROUPS)  # heads are drawn again for every tile, so large ones save work
     if form == "tied":
         return Plan(rows)
     kept = max(1, int(memory / (4 * rows * symbols * columns)))  # as if every symbol had its place, which it has where they are few

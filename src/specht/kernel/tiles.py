@@ -20,8 +20,6 @@ Tick = Callable[[], None]
 Tile = Callable[[Sequences, Sequences | None, Tick], tuple[jax.Array, ...]]
 """Evaluates one tile, and ticks after each of its steps."""
 Progress = Callable[[int, int], None]
-_BLOCK = 256
-"""Rows of a block, where that many fit."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -29,7 +27,9 @@ class Plan:
     """How a Gram is cut up."""
 
     rows: int
-    """Rows of a square tile."""
+    """Rows of a square tile at most."""
+    usual: int | None = 256
+    """Rows of a tile, where that many fit; None for as many as fit."""
     outputs: int = 1
     """Matrices that a tile returns: the kernel, and its standard error where it is sampled."""
     steps: int = 1
@@ -69,12 +69,12 @@ def gram(tile: Tile, x: Sequences, y: Sequences | None, plan: Plan, progress: Pr
 class _Blocks:
     """Equal blocks of at most about `plan.rows` rows, the last filled up with copies of the first row, each prepared when it is asked for.
 
-    Few sizes, few compilations: a multiple of 8 for batches below `_BLOCK`, and blocks of that size for all others.
+    Few sizes, few compilations: a multiple of 8 for batches below the usual size, and blocks of that size for all others.
     """
 
     def __init__(self, x: Sequences, plan: Plan) -> None:
         n, self._devices = len(x.symbols), jax.devices()
-        whole = min(_BLOCK, 8 * math.ceil(n / 8))
+        whole = min(plan.usual or n, 8 * math.ceil(n / 8))
         size = whole if whole <= plan.rows else n / math.ceil(n / plan.rows)
         self._size = math.ceil(size / len(self._devices)) * len(self._devices)
         self._batch, self._plan = x, plan
