@@ -13,7 +13,7 @@ from specht.kernel.attention import linear_attention, tied_attention
 from specht.kernel.forms import Kind
 from specht.kernel.layers import Moments, at_readout, embedding, finish_block, kernel_of, layer_norm, readout
 from specht.kernel.model import Model
-from specht.kernel.pairs import Sequences, class_pairs, class_pairs_with_itself, position_pairs
+from specht.kernel.pairs import ClassPairs, Sequences, class_pairs, class_pairs_with_itself, position_pairs
 from specht.kernel.positions import position_gram, position_mean
 
 Bookkeeping = Literal["classes", "positions"]
@@ -27,17 +27,21 @@ def closed_kernel(model: Model, x: Sequences, y: Sequences | None, *, kind: Kind
     """
     model, x, y = jax.tree.map(jnp.asarray, (model, x, y))  # without compilation they are still NumPy
     y = x if same else y
-    return propagate(model, embed(model, x, y, ntk=kind == "ntk", bookkeeping=bookkeeping))
-
-
-def embed(model: Model, x: Sequences, y: Sequences | None, *, ntk: bool, bookkeeping: Bookkeeping) -> Moments:
-    """Moments of the embedded tokens of all pairs of two batches, or of each sequence with itself (`y=None`)."""
     if bookkeeping == "classes":
-        mean = jnp.zeros((), dtype=jnp.float64)
         left = class_pairs_with_itself(model, x)
-        if y is None:
-            return embedding(model, left, left, left, mean, ntk=ntk)
-        return embedding(model, class_pairs(model, x, y), left, class_pairs_with_itself(model, y), mean, ntk=ntk)
+        pairs = (left, left, left) if y is None else (class_pairs(model, x, y), left, class_pairs_with_itself(model, y))
+        return _by_classes(model, *pairs, kind == "ntk")
+    return propagate(model, embed(model, x, y, ntk=kind == "ntk"))
+
+
+@partial(jax.checkpoint, static_argnums=4)
+def _by_classes(model: Model, cross: ClassPairs, left: ClassPairs, right: ClassPairs, ntk: bool) -> Array:
+    """The kernel from counts. Derivatives compute it again from them, which takes less time than keeping every step."""
+    return propagate(model, embedding(model, cross, left, right, jnp.zeros((), dtype=jnp.float64), ntk=ntk))
+
+
+def embed(model: Model, x: Sequences, y: Sequences | None, *, ntk: bool) -> Moments:
+    """Moments of the embedded tokens, position by position, of all pairs of two batches or of each sequence with itself (`y=None`)."""
     positions = jnp.asarray(position_gram(model.arch), dtype=jnp.float64)
     mean = jnp.asarray(position_mean(model.arch), dtype=jnp.float64)[None, :]
     left = position_pairs(model, x, x, positions, outer=False)

@@ -74,7 +74,7 @@ def _draw(seed: Array | int, number: int) -> Array:
 def _embedded(model: Model, x: Sequences, kind: Kind) -> tuple[Moments, Array]:
     """The stream before the first block, and which keys each query sees."""
     model, x = jax.tree.map(jnp.asarray, (model, x))
-    return embed(model, x, x, ntk=kind == "ntk", bookkeeping="positions"), visible_keys(model.arch, x)
+    return embed(model, x, x, ntk=kind == "ntk"), visible_keys(model.arch, x)
 
 
 def _propagate(

@@ -30,6 +30,8 @@ def static() -> Any:
     return dataclasses.field(metadata={"static": True})
 
 
+_CACHED = 2**19
+"""Bytes of counts that stay in the processor's cache while columns are gone through."""
 _FEW_SYMBOLS = 8
 """Up to so many, a product of one-hot tokens counts matching columns faster than comparing them."""
 Entries = tuple[Array, ...]
@@ -202,8 +204,19 @@ def matching_columns(x: Sequences, y: Sequences, weights: Float[Array, "n column
 
     # padding matches nothing, not even padding
     left, right = jnp.where(x.visible, x.symbols, -1), jnp.where(y.visible, y.symbols, -2)
-    columns = tuple(part.T for part in (left, right, weights, *([] if other is None else [other])))
-    return jax.lax.scan(add_column, jnp.zeros((len(left), len(right)), dtype=weights.dtype), columns)[0]
+    of_right = tuple(part.T for part in (right, *([] if other is None else [other])))
+
+    def some_rows(rows: tuple[Array, Array]) -> Array:
+        symbols, weight = (part.T for part in rows)
+        columns = symbols, of_right[0], weight, *of_right[1:]
+        return jax.lax.scan(add_column, jnp.zeros((symbols.shape[1], len(right)), dtype=weights.dtype), columns)[0]
+
+    step = max(8, _CACHED // (len(right) * weights.dtype.itemsize))
+    if len(left) <= step:
+        return some_rows((left, weights))
+    blocks = -(-len(left) // step)
+    parts = (jnp.pad(part, ((0, blocks * step - len(left)), (0, 0))).reshape(blocks, step, -1) for part in (left, weights))
+    return jax.lax.map(some_rows, tuple(parts)).reshape(blocks * step, -1)[: len(left)]
 
 
 class Side(NamedTuple):

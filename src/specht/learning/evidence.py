@@ -18,7 +18,10 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
-from jax.scipy.linalg import cho_solve
+from jax.scipy.linalg import cho_solve, solve_triangular
+
+_BASE = 100
+"""Rows of a triangular matrix that is worked on in one piece."""
 
 
 @jax.custom_vjp
@@ -47,10 +50,29 @@ def _forward(gram: Any, y: Any, ridge: Any) -> tuple[jax.Array, tuple[jax.Array,
 
 def _backward(kept: tuple[jax.Array, jax.Array], slope: jax.Array) -> tuple[jax.Array, jax.Array, jax.Array]:
     factor, weights = kept
-    n, outputs = weights.shape
-    inverse = cho_solve((factor, True), jnp.eye(n, dtype=factor.dtype))
-    of_gram = 0.5 * slope * (weights @ weights.T - outputs * inverse)
+    outputs = weights.shape[1]
+    of_gram = 0.5 * slope * (weights @ weights.T - outputs * _square(_inverse(factor)))
     return of_gram, -slope * weights, jnp.trace(of_gram)
+
+
+def _inverse(lower: jax.Array) -> jax.Array:
+    """The inverse of a lower triangular matrix by halves: nearly all of it matrix products, which XLA is fast at."""
+    n = len(lower)
+    if n <= _BASE:
+        return solve_triangular(lower, jnp.eye(n, dtype=lower.dtype), lower=True)
+    first, second = _inverse(lower[: n // 2, : n // 2]), _inverse(lower[n // 2 :, n // 2 :])
+    below = -second @ (lower[n // 2 :, : n // 2] @ first)
+    return jnp.block([[first, jnp.zeros_like(below.T)], [below, second]])
+
+
+def _square(lower: jax.Array) -> jax.Array:
+    """M^T M of a lower triangular matrix by halves, which leaves out most of its zeros."""
+    n = len(lower)
+    if n <= _BASE:
+        return lower.T @ lower
+    first, below, second = lower[: n // 2, : n // 2], lower[n // 2 :, : n // 2], lower[n // 2 :, n // 2 :]
+    corner = second.T @ below
+    return jnp.block([[_square(first) + below.T @ below, corner.T], [corner, _square(second)]])
 
 
 log_evidence.defvjp(_forward, _backward)
