@@ -1,0 +1,118 @@
+r"""What a transformer of finite width learns from samples, before training it.
+
+At infinite width the kernel is fixed before it sees data. A network of width d moves its embedding towards the target: d counts as that
+many observations of "nothing special" against N samples. `adapt` gives the posterior of such a network with most layers integrated out:
+by sampling what is left (`method="sample"`), or at the minimum of its free energy (`method="saddle"`), in seconds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any, Literal, get_args
+
+import jax
+
+from specht.errors import InputError, explains_calls, unknown_choice
+from specht.kernel.embedded import by_position
+from specht.kernel.model import model_of
+from specht.learning.adaptive.chains import Chains, sample
+from specht.learning.adaptive.checkpoint import fingerprint, load, save
+from specht.learning.adaptive.collapsed import Collapsed, Level
+from specht.learning.adaptive.problem import MAX_ENTRIES, Problem
+from specht.learning.adaptive.saddle import Saddle, saddle
+from specht.learning.adaptive.sampled import Adapted, draws_of
+from specht.learning.adaptive.widths import Widths, widths_of
+
+Method = Literal["sample", "saddle"]
+
+
+@explains_calls
+def adapt(
+    arch: Any,
+    x: Any,
+    y: Any,
+    *,
+    width: Any = 64,
+    ridge: Any = 0.1,
+    method: Method | str = "sample",
+    mask: Any = None,
+    scale: Any = None,
+    chains: Chains | Any = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> Adapted | Saddle:
+    """The posterior of a transformer of finite width, given samples.
+
+    >>> import specht
+    >>> import numpy as np
+    >>> x = np.random.default_rng(101).integers(0, 2, (48, 17))
+    >>> found = adapt(specht.Architecture(vocab=2, length=16), x, 2.0 * x[:, 0] - 1.0, width=16, method="saddle")
+    >>> found.singled_out.nonzero()[0].tolist(), found.symmetry
+    ([0], 'S_15, of S_16')
+
+    Arguments:
+        arch: the network.
+        x: tokens (N, columns).
+        y: labels (N,) or (N, K). The prior has mean zero and variance one in units of `scale`, so give labels of that size.
+        width: of embedding and layers behind attention, with width/8 heads of size 8; or `Widths`, to give each part its own.
+        ridge: variance of label noise, in units of the squared labels.
+        method: "sample" is exact up to the error it states; "saddle" takes seconds and is too sure of itself at small widths.
+        mask: True for the real tokens, to pad sequences of unequal length.
+        scale: what the kernel is divided by: the mean of k(x, x) over the samples unless given.
+        chains: how long to sample, what, with which seed, and to which file.
+        progress: called as progress(done, total).
+    """
+    if method not in get_args(Method):
+        raise unknown_choice("method", method, get_args(Method))
+    problem, widths = Problem.of(arch, x, y, mask, ridge, scale), widths_of(width)
+    if method == "saddle":
+        return saddle(problem, widths, progress=progress)
+    chains = Chains() if chains is None else chains
+    if not isinstance(chains, Chains):
+        raise InputError(f"chains must be a Chains(chains=, burn_in=, samples=, kept=), got {type(chains).__name__}.")
+    level = _level(problem, widths, chains.level)
+    _refuse_large(problem)
+    return _sampled(problem, widths, level, chains, progress)
+
+
+def _sampled(problem: Problem, widths: Widths, level: Level, chains: Chains, progress: Callable[[int, int], None] | None) -> Adapted:
+    collapsed, state, keep = Collapsed(problem.arch, widths, level, problem.outputs), None, None
+    if chains.checkpoint is not None:
+        owner = fingerprint(problem, widths, level, chains)
+        state, keep = load(chains.checkpoint, owner), partial(save, chains.checkpoint, owner)
+    with jax.enable_x64(True), jax.numpy_dtype_promotion("standard"), jax.numpy_rank_promotion("allow"):
+        model, data, draws = model_of(problem.arch), problem.data(), draws_of(collapsed, chains.seed)
+        state = sample(collapsed, model, data, draws, chains, state=state, save=keep, progress=progress)
+    trace, acceptance = state.trace[:, chains.burn_in :], float(state.acceptance[chains.burn_in :].mean())
+    return Adapted(problem, widths, level, chains, state.kept, trace, acceptance)
+
+
+def _level(problem: Problem, widths: Widths, level: Any) -> Level:
+    arch = problem.arch
+    one_block = not by_position(arch)
+    possible: dict[Level, bool] = {
+        "embedding": True,
+        "layers": widths.hidden is not None,
+        "heads": one_block and widths.heads is not None,
+        "readout": one_block and None not in widths and arch.norm == "none" and not arch.residual and not arch.extra_linear,
+    }
+    if level is None:
+        return "heads" if possible["heads"] else "layers" if possible["layers"] else "embedding"
+    if level not in possible:
+        raise unknown_choice("level", level, possible)
+    if not possible[level]:
+        raise InputError(
+            f"Level {level!r} is not possible for {arch} with {widths.describe()}: it needs finite sizes, and heads and readout need one "
+            "block; leave level out, or give Widths with all sizes."
+        )
+    return level
+
+
+def _refuse_large(problem: Problem) -> None:
+    entries = (problem.rows * problem.arch.columns) ** 2
+    if by_position(problem.arch) and entries > MAX_ENTRIES:
+        most = int(MAX_ENTRIES**0.5) // problem.arch.columns
+        raise InputError(
+            f"{problem.arch} is followed position by position, and {problem.rows} sequences of {problem.arch.columns} columns have "
+            f"{entries:.1e} pairs of them: give at most {most} sequences, or use one block with readout 'last'."
+        )

@@ -1,0 +1,287 @@
+r"""The free energy of an adapting embedding, and its minima over one variance for each token and position.
+
+With variances $g_i$ of the embedding vectors, priors $\Lambda_i$ and embedding width $d$ (notes on adapting kernels, level a),
+
+$$ S(g) = \frac d2 \sum_i \Big[ \frac{g_i}{\Lambda_i} - \ln \frac{g_i}{\Lambda_i} - 1 \Big]
+   + \sum_l \frac{d'}{2} [\, u_l - \ln u_l - 1 \,] - \log N(y;\, 0,\, \textstyle\prod_l u_l\, k_g + \delta) , $$
+
+where $u_l$ is what a linear layer of width $d'$ behind attention multiplies the kernel by, for all outputs alike. Width d is the weight of
+the prior: $g = \Lambda$ at infinite width, the Gaussian process. Finite width draws $g$ towards the target.
+
+There may be several minima. The search starts from the symmetric point, where all positions of the context have one variance, and from
+points with single positions raised: those that the gradient at the symmetric point asks for most.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from collections.abc import Callable
+from functools import partial
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import scipy.optimize
+
+from specht.architecture import Variances
+from specht.errors import InputError
+from specht.kernel.kernel import Kernel
+from specht.kernel.functions import kernel_of_batches
+from specht.learning.adaptive.collapsed import Collapsed, Data
+from specht.learning.adaptive.order import Order, singled_out, symmetry_left
+from specht.learning.adaptive.problem import Problem
+from specht.learning.adaptive.widths import Widths
+from specht.learning.evidence import log_evidence
+from specht.learning.gaussian_process import GP
+from specht.learning.posterior import Posterior, Prediction
+from specht.results import Result, Variable
+
+_RAISED = (3.0, 10.0)
+"""Factors by which single positions are raised at the start."""
+_TRIED = 3
+"""Positions that are raised, one after the other and then together."""
+_SAME = 1e-4
+"""Relative difference of variances below which two minima are one."""
+
+
+class Minimum(NamedTuple):
+    """A minimum of the free energy."""
+
+    free_energy: float
+    tokens: np.ndarray
+    """Variance of each token's vector over its prior (symbols,)."""
+    positions: np.ndarray
+    """Variance of each column's vector over its prior (columns,); empty without positions."""
+    layers: np.ndarray
+    """What each linear layer of finite width multiplies the kernel by."""
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Saddle(Result):
+    """Minima of the free energy, the lowest first; predictions are those of the Gaussian process at the lowest."""
+
+    problem: Problem
+    widths: Widths
+    minima: tuple[Minimum, ...]
+    symmetric: Minimum
+    """The best point with one variance for all positions of the context."""
+    instability: float
+    """Smallest curvature of the free energy at the symmetric point, in the logarithms of variances: negative where it is no minimum."""
+
+    @property
+    def lowest(self) -> Minimum:
+        return self.minima[0]
+
+    @property
+    def symmetric_is_a_minimum(self) -> bool:
+        """Whether the point with one variance for all positions is still a minimum."""
+        return self.instability > 0.0
+
+    @functools.cached_property
+    def posterior(self) -> Posterior:
+        """The Gaussian process at the lowest minimum, given the samples; in the units of its kernel."""
+        problem, lowest = self.problem, self.lowest
+        scale = problem.scale / float(np.prod(lowest.layers))
+        process = GP(Kernel(problem.arch, variances=_variances(problem, lowest.tokens, lowest.positions)), ridge=problem.ridge * scale)
+        return process.condition(problem.x, problem.y, problem.visible)
+
+    def predict(self, x_new: Any, mask: Any = None) -> Prediction:
+        """Posterior mean and variance at new inputs.
+
+        Arguments:
+            x_new: tokens (M, columns).
+            mask: True for the real tokens, to pad sequences of unequal length.
+        """
+        mean, variance = self.posterior.predict(x_new, mask)
+        scale = self.problem.scale / float(np.prod(self.lowest.layers))
+        return Prediction(mean[:, 0] if self.problem.single else mean, variance / scale)
+
+    def mean_square_error(self, x_new: Any, y_new: Any, mask: Any = None) -> tuple[float, float]:
+        """Mean over inputs of the squared error of the mean, summed over outputs; nothing is sampled, so its error is zero."""
+        mean = self.predict(x_new, mask).mean
+        return float(
+            np.square(mean - np.asarray(y_new, dtype=np.float64).reshape(mean.shape)).reshape(len(mean), -1).sum(axis=1).mean()
+        ), 0.0
+
+    @property
+    def order(self) -> Order:
+        """Variances of the vectors of tokens and positions, over their priors."""
+        tokens, positions = self.lowest.tokens, self.lowest.positions
+        return Order(tokens, np.zeros_like(tokens), positions, np.zeros_like(positions))
+
+    @functools.cached_property
+    def singled_out(self) -> np.ndarray:
+        """Which context positions the embedding singles out: truth values (L,)."""
+        length = self.problem.arch.length
+        return singled_out(self.order.positions[:length], self.order.positions_stderr[:length])
+
+    @property
+    def symmetry(self) -> str:
+        """What is left of the symmetric group of the context, in words."""
+        return symmetry_left(self.singled_out) if self.problem.arch.has_positions else f"S_{self.problem.arch.length}, unbroken"
+
+    def _summary(self) -> str:
+        count = "1 minimum" if len(self.minima) == 1 else f"{len(self.minima)} minima"
+        stable = "a minimum" if self.symmetric_is_a_minimum else "no minimum"
+        return (
+            f"{self.problem.arch}\n{self.widths.describe()}; free energy over a variance for each token and position\n"
+            f"{self.problem.describe()}\n{count}, the symmetric point is {stable}; symmetry left: {self.symmetry}"
+        )
+
+    def _variables(self) -> list[Variable]:
+        order = self.order
+        return [
+            Variable("column", "column", np.arange(len(order.positions)), "column, the readout column last"),
+            Variable("positions", "column", order.positions, "variance of a position's vector over its prior"),
+            Variable("token", "token", np.arange(len(order.tokens)), "token"),
+            Variable("tokens", "token", order.tokens, "variance of a token's vector over its prior"),
+            Variable("free_energy", "minimum", [each.free_energy for each in self.minima], "free energy of each minimum"),
+            Variable("symmetric_free_energy", (), self.symmetric.free_energy, "free energy of the best symmetric point"),
+            Variable("instability", (), self.instability, "smallest curvature at the symmetric point"),
+            Variable("width", (), self.widths.embedding, "entries of the embedding"),
+            Variable("samples", (), self.problem.rows, "number of samples N", "samples"),
+        ]
+
+
+def saddle(problem: Problem, widths: Widths, *, progress: Callable[[int, int], None] | None = None) -> Saddle:
+    """All minima of the free energy that the starts lead to."""
+    energy = FreeEnergy(problem, widths)
+    symmetric = energy.minimise(energy.zeros(), together=True)
+    starts = [symmetric, *energy.broken_starts(symmetric)]
+    found: list[np.ndarray] = []
+    for done, start in enumerate(starts, start=1):
+        found.append(energy.minimise(start))
+        if progress is not None:
+            progress(done, len(starts))
+    distinct = _distinct(sorted(found, key=energy.value))
+    return Saddle(
+        problem, widths, tuple(energy.minimum(point) for point in distinct), energy.minimum(symmetric), energy.instability(symmetric)
+    )
+
+
+class FreeEnergy:
+    """S as a function of the logarithms of variances over their priors, tokens first, then columns, then layers."""
+
+    def __init__(self, problem: Problem, widths: Widths) -> None:
+        self.problem, self.widths = problem, widths
+        arch = problem.arch
+        self.symbols, self.columns = arch.symbols, arch.columns if arch.has_positions else 0
+        self.layers = Collapsed(arch, widths, "layers", problem.outputs).linear_layers
+        with jax.enable_x64(True):
+            self._data = problem.data()
+
+    def zeros(self) -> np.ndarray:
+        return np.zeros(self.symbols + self.columns + self.layers)
+
+    @property
+    def context(self) -> slice:
+        """The logarithms that belong to positions of the context."""
+        return slice(self.symbols, self.symbols + min(self.columns, self.problem.arch.length))
+
+    def value_and_gradient(self, point: np.ndarray) -> tuple[float, np.ndarray]:
+        hidden = float(self.widths.hidden or 1)
+        with jax.enable_x64(True):
+            value, gradient = _value_and_gradient(
+                jnp.asarray(point), float(self.widths.embedding), hidden, self._data, self.problem.arch, self.layers
+            )
+            value, gradient = float(value), np.asarray(gradient)
+        return (value, gradient) if np.isfinite(value) else (np.inf, np.zeros_like(gradient))
+
+    def value(self, point: np.ndarray) -> float:
+        return self.value_and_gradient(point)[0]
+
+    def minimise(self, start: np.ndarray, *, together: bool = False) -> np.ndarray:
+        """The minimum that L-BFGS reaches; `together` keeps one variance for all positions of the context."""
+        expand = self._tie if together else np.eye(len(start))
+
+        def value_and_gradient(reduced: np.ndarray) -> tuple[float, np.ndarray]:
+            value, gradient = self.value_and_gradient(expand @ reduced)
+            return value, expand.T @ gradient
+
+        begin = np.linalg.lstsq(expand, start, rcond=None)[0]
+        bounds = [(-8.0, 8.0)] * len(begin)
+        options = {"maxiter": 1000, "ftol": 1e-14, "gtol": 1e-7, "maxcor": 20}
+        return expand @ scipy.optimize.minimize(value_and_gradient, begin, jac=True, method="L-BFGS-B", bounds=bounds, options=options).x
+
+    @property
+    def _tie(self) -> np.ndarray:
+        """From one number for the context, and one for everything else, to all logarithms."""
+        size = len(self.zeros())
+        inside = np.zeros(size, dtype=bool)
+        inside[self.context] = True
+        if not inside.any():
+            return np.eye(size)
+        return np.column_stack([np.eye(size)[:, ~inside], inside.astype(np.float64)])
+
+    def broken_starts(self, symmetric: np.ndarray) -> list[np.ndarray]:
+        """Points with single positions raised, those first that lower the free energy most, and all of them together."""
+        if self.columns == 0:
+            return []
+        slope = self.value_and_gradient(symmetric)[1][self.context]
+        chosen = self.context.start + np.argsort(slope)[:_TRIED]
+        starts = []
+        for factor in _RAISED:
+            for places in ([chosen[0]], chosen):
+                start = symmetric.copy()
+                start[places] += np.log(factor)
+                starts.append(start)
+        return starts
+
+    def instability(self, point: np.ndarray) -> float:
+        """The smallest eigenvalue of the Hessian, from differences of the gradient, along differences of context positions."""
+        context = np.arange(self.context.start, self.context.stop)
+        if len(context) < 2:
+            return np.inf
+        step = 1e-4
+        columns = []
+        for place in context:
+            shift = np.zeros_like(point)
+            shift[place] = step
+            columns.append((self.value_and_gradient(point + shift)[1] - self.value_and_gradient(point - shift)[1])[context] / (2 * step))
+        hessian = np.column_stack(columns)
+        centre = np.eye(len(context)) - 1.0 / len(context)
+        values = np.linalg.eigvalsh(centre @ (hessian + hessian.T) / 2 @ centre)
+        return float(np.delete(values, np.argmin(np.abs(values))).min())
+
+    def minimum(self, point: np.ndarray) -> Minimum:
+        values = np.exp(point)
+        return Minimum(
+            self.value(point),
+            values[: self.symbols],
+            values[self.symbols : self.symbols + self.columns],
+            values[self.symbols + self.columns :],
+        )
+
+
+@partial(jax.jit, static_argnames=("arch", "layers"))
+def _value_and_gradient(point: Any, width: Any, hidden: Any, data: Data, arch: Any, layers: int) -> Any:
+    symbols = arch.symbols
+
+    def energy(point: jax.Array) -> jax.Array:
+        embedding, gains = jnp.split(point, [len(point) - layers])
+        ratio = jnp.exp(embedding)
+        tokens, positions = ratio[:symbols] * arch.variances.tokens, ratio[symbols:] * arch.variances.positions
+        numbers = Variances(tokens, positions if arch.has_positions else arch.variances.positions, *arch.variances[2:])
+        gram = kernel_of_batches(arch, data.x, variances=numbers) * jnp.exp(jnp.sum(gains)) / data.scale
+        cost = 0.5 * width * jnp.sum(ratio - embedding - 1.0) + 0.5 * hidden * jnp.sum(jnp.exp(gains) - gains - 1.0)
+        return cost - log_evidence(gram, data.y, data.ridge)
+
+    return jax.value_and_grad(energy)(point)
+
+
+def _variances(problem: Problem, tokens: np.ndarray, positions: np.ndarray) -> Variances:
+    prior = problem.arch.variances
+    along = positions * np.asarray(prior.positions) if problem.arch.has_positions else prior.positions
+    return Variances(tokens * np.asarray(prior.tokens), along, prior.dense, prior.readout)
+
+
+def _distinct(points: list[np.ndarray]) -> list[np.ndarray]:
+    kept: list[np.ndarray] = []
+    for point in points:
+        if not any(np.allclose(point, other, rtol=0, atol=_SAME * 10) for other in kept):
+            kept.append(point)
+    if not kept:
+        raise InputError("No minimum of the free energy was found: raise the ridge.")
+    return kept

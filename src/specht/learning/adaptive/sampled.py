@@ -1,0 +1,208 @@
+"""The collapsed posterior, sampled: predictions with standard errors, order parameters, and whether the chains can be trusted."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import math
+from functools import partial
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from specht.arrays import as_numpy
+from specht.errors import InputError
+from specht.kernel.model import Model, model_of
+from specht.kernel.pairs import Sequences
+from specht.learning.adaptive.chains import Chains, weights_of
+from specht.learning.adaptive.collapsed import Collapsed, Data, Level, needs_draws
+from specht.learning.adaptive.order import Order, singled_out, symmetry_left
+from specht.learning.adaptive.problem import Problem
+from specht.learning.adaptive.widths import Widths
+from specht.results import Result, Variable
+
+HEADS = 256
+"""Heads that are drawn once where there are infinitely many and no closed form."""
+_LEVELS = {
+    "embedding": "embedding sampled, all else infinitely wide",
+    "layers": "embedding and linear layers sampled",
+    "heads": "embedding, heads and linear layers sampled",
+    "readout": "all weights but the readout sampled",
+}
+
+
+class SampledPrediction(NamedTuple):
+    """The posterior at M new inputs."""
+
+    mean: np.ndarray
+    """(M,), or (M, K) where labels had K columns."""
+    variance: np.ndarray
+    """Of the output, without label noise; of the same shape."""
+    stderr: np.ndarray
+    """Standard error of the mean, from the scatter of chains; of the same shape."""
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Adapted(Result):
+    """What a transformer of finite width learns from samples; made by `specht.adapt`."""
+
+    problem: Problem
+    widths: Widths
+    level: Level
+    chains: Chains
+    kept: np.ndarray
+    """Weights (chains, kept, parameters)."""
+    trace: np.ndarray
+    """Log posterior after every trajectory that counts (chains, samples)."""
+    acceptance: float
+    """Mean acceptance of trajectories that count."""
+
+    @property
+    def collapsed(self) -> Collapsed:
+        return Collapsed(self.problem.arch, self.widths, self.level, self.problem.outputs)
+
+    def predict(self, x_new: Any, mask: Any = None) -> SampledPrediction:
+        """Posterior mean, variance and standard error at new inputs.
+
+        Arguments:
+            x_new: tokens (M, columns).
+            mask: True for the real tokens, to pad sequences of unequal length.
+        """
+        means, variances = self._by_chain(x_new, mask)
+        mean = means.mean(axis=(0, 1))
+        variance = variances.mean(axis=(0, 1)) + means.var(axis=(0, 1))  # within each sample, and from sample to sample
+        stderr = means.mean(axis=1).std(axis=0, ddof=1) / math.sqrt(len(means))
+        parts = (part[:, 0] if self.problem.single else part for part in (mean, variance, stderr))
+        return SampledPrediction(*parts)
+
+    def mean_square_error(self, x_new: Any, y_new: Any, mask: Any = None) -> tuple[float, float]:
+        """Mean over inputs of the squared error of the posterior mean, summed over outputs, and its standard error over chains.
+
+        The noise of a mean over few chains would add to it, and is taken out.
+        """
+        means = self._by_chain(x_new, mask)[0].mean(axis=1)
+        errors = means - as_numpy(y_new, "y_new").astype(np.float64).reshape(means.shape[1:])
+        value, chains = _unbiased_square(errors), len(errors)
+        left_out = np.array([_unbiased_square(np.delete(errors, chain, axis=0)) for chain in range(chains)])
+        return value, math.sqrt((chains - 1) / chains * float(np.square(left_out - left_out.mean()).sum()))
+
+    @functools.cached_property
+    def order(self) -> Order:
+        """Variances of the vectors of tokens and positions, over their priors."""
+        with jax.enable_x64(True):
+            collapsed, (chains, kept, size) = self.collapsed, self.kept.shape
+            tokens, positions = (np.asarray(part) for part in _squares(collapsed, jnp.asarray(self.kept.reshape(-1, size))))
+        parts: list[np.ndarray] = []
+        for values in (tokens, positions):
+            by_chain = values.reshape(chains, kept, -1).mean(axis=1)
+            parts += [by_chain.mean(axis=0), by_chain.std(axis=0, ddof=1) / math.sqrt(chains)]
+        return Order(*parts)
+
+    @functools.cached_property
+    def singled_out(self) -> np.ndarray:
+        """Which context positions the embedding singles out: truth values (L,)."""
+        length = self.problem.arch.length
+        return singled_out(self.order.positions[:length], self.order.positions_stderr[:length])
+
+    @property
+    def symmetry(self) -> str:
+        """What is left of the symmetric group of the context, in words."""
+        return symmetry_left(self.singled_out) if self.problem.arch.has_positions else f"S_{self.problem.arch.length}, unbroken"
+
+    def r_hat(self) -> float:
+        """Rank-normalised split R-hat of the log posterior: close to one where chains agree. By BlackJAX."""
+        return _diagnosed("rhat", self.trace)
+
+    def effective_samples(self) -> float:
+        """Independent samples that all chains together are worth, judged by the log posterior. By BlackJAX."""
+        return _diagnosed("ess_bulk", self.trace)
+
+    def _by_chain(self, x_new: Any, mask: Any) -> tuple[np.ndarray, np.ndarray]:
+        """Mean and variance given every kept sample: (chains, kept, M, K)."""
+        collapsed, (chains, kept, size) = self.collapsed, self.kept.shape
+        with jax.enable_x64(True):
+            model, data, draws = model_of(self.problem.arch), self.problem.data(), draws_of(collapsed, self.chains.seed)
+            batch, flat = self.problem.batch(x_new, mask, "x_new"), jnp.asarray(self.kept.reshape(-1, size))
+            found = _predictions(collapsed, model, data, draws, batch, flat)
+            mean, variance = (np.asarray(part).reshape(chains, kept, -1, self.problem.outputs) for part in found)
+        return mean, variance
+
+    def _summary(self) -> str:
+        return (
+            f"{self.problem.arch}\n{self.widths.describe()}; {_LEVELS[self.level]}\n{self.problem.describe()}\n"
+            f"{len(self.kept)} chains, R-hat {self.r_hat():.3f}, {self.effective_samples():.0f} effective samples\n"
+            f"symmetry left: {self.symmetry}"
+        )
+
+    def _variables(self) -> list[Variable]:
+        order = self.order
+        return [
+            Variable("column", "column", np.arange(len(order.positions)), "column, the readout column last"),
+            Variable("positions", "column", order.positions, "variance of a position's vector over its prior"),
+            Variable("positions_stderr", "column", order.positions_stderr, "its standard error over chains"),
+            Variable("token", "token", np.arange(len(order.tokens)), "token"),
+            Variable("tokens", "token", order.tokens, "variance of a token's vector over its prior"),
+            Variable("tokens_stderr", "token", order.tokens_stderr, "its standard error over chains"),
+            Variable("r_hat", (), self.r_hat(), "rank-normalised split R-hat of the log posterior"),
+            Variable("effective_samples", (), self.effective_samples(), "effective samples of all chains"),
+            Variable("width", (), self.widths.embedding, "entries of the embedding"),
+            Variable("samples", (), self.problem.rows, "number of samples N", "samples"),
+        ]
+
+
+def draws_of(collapsed: Collapsed, seed: int) -> Any:
+    """Random numbers of infinitely many softmax heads, the same for a seed; None where there is a closed form."""
+    if not needs_draws(collapsed.arch, collapsed.level):
+        return None
+    width = collapsed.widths.embedding
+    return jax.random.normal(jax.random.fold_in(jax.random.key(seed), -1 % 2**31), (HEADS, width, width), dtype=jnp.float64)
+
+
+@partial(jax.jit, static_argnames="collapsed")
+def _predictions(collapsed: Collapsed, model: Model, data: Data, draws: Any, x_new: Sequences, flat: jax.Array) -> Any:
+    def one(row: jax.Array) -> tuple[jax.Array, jax.Array]:
+        weights = weights_of(collapsed, row)
+        own = collapsed.gram(model, weights, data.x, None, draws) / data.scale
+        cross = collapsed.gram(model, weights, x_new, data.x, draws) / data.scale
+        at_new = collapsed.diagonal(model, weights, x_new, draws) / data.scale
+        sizes, turn = jnp.linalg.eigh(collapsed.mixing(weights))
+
+        def output(size: jax.Array, labels: jax.Array) -> tuple[jax.Array, jax.Array]:
+            factor = jax.scipy.linalg.cho_factor(size * own + data.ridge * jnp.eye(len(own)), lower=True)
+            mean = size * cross @ jax.scipy.linalg.cho_solve(factor, labels)
+            explained = jnp.sum(cross * jax.scipy.linalg.cho_solve(factor, cross.T).T, axis=1)
+            return mean, size * at_new - size**2 * explained
+
+        means, variances = jax.vmap(output, in_axes=(0, 1), out_axes=1)(sizes, data.y @ turn)
+        return means @ turn.T, jnp.maximum(variances @ (turn.T**2), 0.0)
+
+    return jax.lax.map(one, flat)
+
+
+@partial(jax.jit, static_argnames="collapsed")
+def _squares(collapsed: Collapsed, flat: jax.Array) -> tuple[jax.Array, jax.Array]:
+    """Mean squares of the embedding vectors of every sample, in units of the prior."""
+
+    def one(row: jax.Array) -> tuple[jax.Array, jax.Array]:
+        weights = weights_of(collapsed, row)
+        positions = jnp.zeros(0) if weights.positions is None else jnp.mean(weights.positions**2, axis=1)
+        return jnp.mean(weights.tokens**2, axis=1), positions
+
+    return jax.lax.map(one, flat)
+
+
+def _unbiased_square(errors: np.ndarray) -> float:
+    """The squared error of the mean over the first axis, less what its own noise adds."""
+    own = errors.var(axis=0, ddof=1) / len(errors)
+    return float((np.square(errors.mean(axis=0)) - own).sum(axis=-1).mean())
+
+
+def _diagnosed(what: str, trace: np.ndarray) -> float:
+    try:
+        from blackjax import diagnostics
+    except ImportError:
+        raise InputError("Chains are sampled and diagnosed by BlackJAX: pip install 'specht[langevin]'.") from None
+    with jax.enable_x64(True), jax.numpy_dtype_promotion("standard"), jax.numpy_rank_promotion("allow"):
+        return float(getattr(diagnostics, what)(jnp.asarray(trace)))

@@ -1,0 +1,45 @@
+"""How wide each part of a transformer is: what is finite is sampled or adapts, what is infinite is integrated out."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+from specht.errors import InputError, whole_number
+
+
+class Widths(NamedTuple):
+    """Sizes of the parts of a network; None where a part is infinitely wide."""
+
+    embedding: int
+    """Entries of the vectors of tokens and positions."""
+    hidden: int | None = None
+    """Width of the layers behind attention."""
+    heads: int | None = None
+    """Attention heads."""
+    head_size: int | None = None
+    """Size of queries, keys and values in a head."""
+
+    def checked(self) -> Widths:
+        """The same, or an `InputError` that says which size is wrong."""
+        embedding = whole_number("width (entries of the embedding)", self.embedding, at_least=1)
+        others = [
+            None if size is None else whole_number(name, size, at_least=1) for name, size in zip(self._fields[1:], self[1:], strict=True)
+        ]
+        if others[1] is not None and others[2] is None:
+            raise InputError(f"{others[1]} heads need a head_size: finitely many heads are of finite size.")
+        return Widths(embedding, *others)
+
+    def describe(self) -> str:
+        """In words, such as "embedding 16, hidden 16, 16 heads of size 8"."""
+        words = [f"embedding {self.embedding}", "hidden layers infinite" if self.hidden is None else f"hidden {self.hidden}"]
+        words.append("infinitely many heads" if self.heads is None else f"{self.heads} heads of size {self.head_size}")
+        return ", ".join(words)
+
+
+def widths_of(width: Any) -> Widths:
+    """Sizes as users give them: one number for everything but heads of size 8, as many as make up the width; or `Widths`."""
+    if isinstance(width, Widths):
+        return width.checked()
+    number = whole_number("width", width, at_least=1)
+    return Widths(number, number, heads=max(1, math.ceil(number / 8)) if number else None, head_size=8)
