@@ -96,7 +96,7 @@ class NetworkCurve(Result):
         """Losses as plain values, as files and figures have them."""
         return self.curve.summary() | {
             "method": self.method,
-            "size": self.networks.size._asdict(),
+            "size": {name: number for name, number in self.networks.size._asdict().items() if number is not None},
             "output_scale": self.networks.output_scale,
             "exact_test": plain(self.exact.test),
             **{name: plain(getattr(self, name)) for name in ("excess", "excess_stderr", "r_hat", "effective_samples")},

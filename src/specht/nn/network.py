@@ -42,6 +42,12 @@ class Size(NamedTuple):
     """Number of attention heads H."""
     head_size: int
     """Size of queries, keys and values in one head."""
+    embedding: int | None = None
+    """Size of the vectors of tokens and positions, where it is not the width; residual sums need one size for both."""
+
+    @property
+    def embedding_width(self) -> int:
+        return self.width if self.embedding is None else self.embedding
 
 
 class Weight(eqx.Module):
@@ -89,13 +95,14 @@ class Block(eqx.Module):
     arch: Architecture = eqx.field(static=True)
 
     @classmethod
-    def init(cls, arch: Architecture, size: Size, weights: _Weights) -> Block:
-        width, heads, head_size = size
-        into_heads, square = (heads, width, head_size), (width, width)
+    def init(cls, arch: Architecture, size: Size, weights: _Weights, entering: int) -> Block:
+        """A block that reads a stream of size `entering`."""
+        width, heads, head_size = size[:3]
+        into_heads, square = (heads, entering, head_size), (width, width)
         return cls(
-            query=weights.draw(into_heads, 1 / width),
-            key=None if arch.scaling == "tied" else weights.draw(into_heads, 1 / width),
-            value=weights.draw(into_heads, 1 / width),
+            query=weights.draw(into_heads, 1 / entering),
+            key=None if arch.scaling == "tied" else weights.draw(into_heads, 1 / entering),
+            value=weights.draw(into_heads, 1 / entering),
             output=weights.draw((heads, head_size, width), 1 / (heads * head_size)),
             dense=weights.draw(square, arch.s_1 / width),
             branch=weights.draw(square, 1 / width) if arch.residual else None,
@@ -188,17 +195,20 @@ class Network(eqx.Module):
             deviation: standard deviation of every weight, as many language models begin with (0.02), instead of what the architecture says.
         """
         size, outputs = _checked_size(arch, size), whole_number("outputs", outputs, at_least=1)
-        width, heads, head_size = size
+        width, heads, head_size = size[:3]
+        embedding = size.embedding_width
         if parametrisation not in get_args(Parametrisation):
             raise unknown_choice("parametrisation", parametrisation, get_args(Parametrisation))
-        block = heads * width * head_size * (3 if arch.scaling == "tied" else 4) + width**2 * (1 + arch.residual)
-        count = width * (arch.symbols + arch.columns + width + outputs) + arch.depth * block  # enough for any positions and extra layer
+        wide = max(width, embedding)
+        block = heads * wide * head_size * (3 if arch.scaling == "tied" else 4) + width**2 * (1 + arch.residual)
+        # enough for any positions and extra layer
+        count = embedding * (arch.symbols + arch.columns) + width * (width + outputs) + arch.depth * block
         deviation = None if deviation is None else finite_number("deviation", deviation, above=0.0)
         weights = _Weights(key, count, parametrisation, deviation)
         return cls(
-            embedding=weights.draw((arch.symbols, width), arch.token_variance),
-            position=weights.draw((arch.columns, width), arch.s_p) if arch.positions == "learned" else None,
-            blocks=tuple(Block.init(arch, size, weights) for _ in range(arch.depth)),
+            embedding=weights.draw((arch.symbols, embedding), arch.token_variance),
+            position=weights.draw((arch.columns, embedding), arch.s_p) if arch.positions == "learned" else None,
+            blocks=tuple(Block.init(arch, size, weights, width if block else embedding) for block in range(arch.depth)),
             extra=weights.draw((width, width), 1 / width) if arch.extra_linear else None,
             readout=weights.draw((width, outputs), arch.s_2 / width),
             arch=arch,
@@ -345,8 +355,16 @@ def _unchanged(stream: Float[Array, "n positions width"]) -> Float[Array, "n pos
 
 
 def _checked_size(arch: Architecture, size: Size) -> Size:
-    sizes = {name: whole_number(name, value, at_least=1) for name, value in size._asdict().items()}
+    given = {name: value for name, value in size._asdict().items() if value is not None}
+    sizes = {name: whole_number(name, value, at_least=1) for name, value in given.items()}
+    every_block_reads_it = arch.residual or (arch.depth > 1 and arch.has_positions and not arch.values_see_positions)
+    if every_block_reads_it and sizes.get("embedding", sizes["width"]) != sizes["width"]:
+        raise InputError(
+            f"Every block of this network adds to the embedding or reads its positions, so embedding and width are one size, got "
+            f"{size.embedding} and {size.width}: leave embedding out."
+        )
     for positions, name in (("sinusoidal", "width"), ("rotary", "head_size")):
-        if arch.positions == positions and sizes[name] % 2:
-            raise InputError(f"{positions.capitalize()} positions pair coordinates up, so {name} must be even, got {sizes[name]}.")
+        paired = sizes.get("embedding", sizes[name]) if name == "width" else sizes[name]
+        if arch.positions == positions and paired % 2:
+            raise InputError(f"{positions.capitalize()} positions pair coordinates up, so {name} must be even, got {paired}.")
     return Size(**sizes)

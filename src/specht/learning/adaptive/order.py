@@ -11,8 +11,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-CLEAR = 5.0
-"""Standard deviations by which a position has to stand out."""
+CLEAR = 15.0
+"""Robust standard deviations by which a position has to stand out: many, because noise gives heavy tails to the variances."""
+_ROUNDING = 1e-4
+"""Relative differences of variances that a search leaves."""
 
 
 class Order(NamedTuple):
@@ -36,9 +38,10 @@ def singled_out(values: np.ndarray, stderr: np.ndarray) -> np.ndarray:
     """
     if len(values) < 3:
         return np.zeros(len(values), dtype=bool)
-    centre = np.median(values)
-    spread = 1.4826 * np.median(np.abs(values - centre))
-    return np.abs(values - centre) > np.maximum(CLEAR * np.hypot(spread, stderr), 1e-6 * np.abs(centre))
+    logarithms = np.log(values)
+    distance = np.abs(logarithms - np.median(logarithms))
+    spread = 1.4826 * np.median(distance)
+    return distance > np.maximum(CLEAR * np.hypot(spread, stderr / values), _ROUNDING)
 
 
 def symmetry_left(singled: np.ndarray) -> str:

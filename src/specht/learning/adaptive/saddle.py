@@ -42,8 +42,11 @@ _RAISED = (3.0, 10.0)
 """Factors by which single positions are raised at the start."""
 _TRIED = 3
 """Positions that are raised, one after the other and then together."""
-_SAME = 1e-4
+_SAME = 1e-3
 """Relative difference of variances below which two minima are one."""
+_RESTARTS = 8
+_FLAT = 1e-4
+"""Slope of the free energy that a minimum has at most."""
 
 
 class Minimum(NamedTuple):
@@ -155,7 +158,7 @@ def saddle(problem: Problem, widths: Widths, *, progress: Callable[[int, int], N
         found.append(energy.minimise(start))
         if progress is not None:
             progress(done, len(starts))
-    distinct = _distinct(sorted(found, key=energy.value))
+    distinct = _distinct(sorted(filter(energy.is_flat, found), key=energy.value))
     return Saddle(
         problem, widths, tuple(energy.minimum(point) for point in distinct), energy.minimum(symmetric), energy.instability(symmetric)
     )
@@ -200,10 +203,18 @@ class FreeEnergy:
             value, gradient = self.value_and_gradient(expand @ reduced)
             return value, expand.T @ gradient
 
-        begin = np.linalg.lstsq(expand, start, rcond=None)[0]
-        bounds = [(-8.0, 8.0)] * len(begin)
-        options = {"maxiter": 1000, "ftol": 1e-14, "gtol": 1e-7, "maxcor": 20}
-        return expand @ scipy.optimize.minimize(value_and_gradient, begin, jac=True, method="L-BFGS-B", bounds=bounds, options=options).x
+        point = np.linalg.lstsq(expand, start, rcond=None)[0]
+        options = {"maxiter": 1000, "ftol": 1e-15, "gtol": 1e-7, "maxcor": 20}
+        for _ in range(_RESTARTS):  # a search may give up far from a minimum, where steps are too long
+            found = scipy.optimize.minimize(value_and_gradient, point, jac=True, method="L-BFGS-B", options=options)
+            point = found.x
+            if np.abs(found.jac).max() < _FLAT:
+                break
+        return expand @ point
+
+    def is_flat(self, point: np.ndarray) -> bool:
+        """Whether the free energy has no slope there."""
+        return bool(np.abs(self.value_and_gradient(point)[1]).max() < _FLAT * max(1.0, float(self.widths.embedding)))
 
     @property
     def _tie(self) -> np.ndarray:
@@ -280,7 +291,7 @@ def _variances(problem: Problem, tokens: np.ndarray, positions: np.ndarray) -> V
 def _distinct(points: list[np.ndarray]) -> list[np.ndarray]:
     kept: list[np.ndarray] = []
     for point in points:
-        if not any(np.allclose(point, other, rtol=0, atol=_SAME * 10) for other in kept):
+        if not any(np.allclose(point, other, rtol=0, atol=_SAME) for other in kept):
             kept.append(point)
     if not kept:
         raise InputError("No minimum of the free energy was found: raise the ridge.")
