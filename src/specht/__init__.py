@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from specht.kernel.functions import ntk as ntk
     from specht.kernel.kernel import Kernel as Kernel
     from specht.learning import gp as gp
+    from specht.learning.adaptive.adapt import adapt as adapt
     from specht.learning.complexity import sample_complexity as sample_complexity
     from specht.learning.eigenvalues import Eigenvalues as Eigenvalues
     from specht.learning.evidence import log_evidence as log_evidence
@@ -57,6 +58,7 @@ __all__, __getattr__, __dir__ = lazy_names(
         "specht.errors": ["InputError"],
         "specht.kernel.functions": ["nngp", "ntk"],
         "specht.kernel.kernel": ["Kernel"],
+        "specht.learning.adaptive.adapt": ["adapt"],
         "specht.learning.complexity": ["sample_complexity"],
         "specht.learning.eigenvalues": ["Eigenvalues"],
         "specht.learning.evidence": ["log_evidence"],

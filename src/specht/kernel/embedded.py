@@ -159,10 +159,11 @@ def _finish(model: Model, left: _Side, right: _Side, pairs: PointPairs) -> Array
     def beside(gram: Callable[[Array, Array], Array], one: _Side, two: _Side) -> Array:
         return gram(one.stream, two.stream) / width
 
-    sides = (product, left, right), (rows, left, left), (rows, right, right)
-    stream = moments(*(beside(*side) for side in sides), (left.stream.mean(axis=1), right.stream.mean(axis=1)))
-    zeros = jnp.zeros(len(left.stream)), jnp.zeros(len(right.stream))
-    after = finish_block(model, stream, moments(*(attention(*side) for side in sides), zeros))
+    def of_all(covariance: Callable[..., Array], means: tuple[Array, Array]) -> Moments:
+        return moments(covariance(product, left, right), covariance(rows, left, left), covariance(rows, right, right), means)
+
+    stream = of_all(beside, (left.stream.mean(axis=1), right.stream.mean(axis=1)))
+    after = finish_block(model, stream, of_all(attention, (jnp.zeros(len(left.stream)), jnp.zeros(len(right.stream)))))
     return kernel_of(readout(model, after, pooled=True))
 
 

@@ -9,7 +9,15 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from specht.errors import InputError
-from specht.report import forecast_figures, posterior_figures, predict_figures, probe_figures, profile_figures, symmetry_figures
+from specht.report import (
+    adaptive_figures,
+    forecast_figures,
+    posterior_figures,
+    predict_figures,
+    probe_figures,
+    profile_figures,
+    symmetry_figures,
+)
 from specht.report.figures import Plot
 from specht.report.spectrum_figures import spectrum_plot
 
@@ -179,3 +187,8 @@ def accuracy(outlook: Any) -> Plot:
         raise InputError("The labels of this table are numbers, so there is no accuracy: plot another figure of the forecast.")
     caption = "Share of held-out rows whose class is named rightly; dashed, always naming the most frequent class."
     return forecast_figures.accuracy_plot(result, title="Accuracy", caption=caption)
+
+
+def order_parameters(result: Any) -> Plot:
+    """Which positions and tokens a network of finite width singles out."""
+    return adaptive_figures.order_plot(result.summary(), title="What the embedding singles out")

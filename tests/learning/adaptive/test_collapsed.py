@@ -1,4 +1,4 @@
-"""The collapsed posterior of a network of finite width: against dense normal laws, finite differences, the prior, and importance sampling."""
+"""The collapsed posterior of a finite network: against dense normal laws, finite differences, the prior, and importance sampling."""
 
 from __future__ import annotations
 
@@ -103,7 +103,9 @@ def test_layers_mix_outputs_like_wishart_matrices():
         assert (np.abs(one.mean(axis=0) - two.mean(axis=0)) <= 5 * stderr + 1e-12).all()
     with jax.enable_x64(True):  # and the code multiplies such factors
         weights = collapsed.draw(jax.random.key(0))
-        lower = [np.diag(np.exp(np.asarray(weights.scales[i]) / 2)) + np.tril(np.asarray(weights.mixtures[i]), -1) / np.sqrt(6) for i in (0, 1)]
+        lower = [
+            np.diag(np.exp(np.asarray(weights.scales[i]) / 2)) + np.tril(np.asarray(weights.mixtures[i]), -1) / np.sqrt(6) for i in (0, 1)
+        ]
         product = lower[0] @ lower[1]
         np.testing.assert_allclose(np.asarray(collapsed.mixing(weights)), product @ product.T, rtol=1e-12)
 
@@ -127,7 +129,9 @@ def test_without_information_chains_sample_the_prior(level):
         assert gains.var() == pytest.approx(2 / 5, rel=0.25)
 
 
-@pytest.mark.parametrize(("level", "fields"), [("embedding", {}), ("heads", {}), ("heads", {"attention": "softmax", "activation": "erf"})], ids=str)
+@pytest.mark.parametrize(
+    ("level", "fields"), [("embedding", {}), ("heads", {}), ("heads", {"attention": "softmax", "activation": "erf"})], ids=str
+)
 def test_means_are_those_of_importance_sampling(level, fields):
     """Few samples, so that weights from the prior, weighed by their evidence, give the posterior mean too."""
     arch = LINEAR.replace(**fields)

@@ -1,1 +1,25 @@
 """What a transformer of finite width learns: its embedding adapts to the data, and the symmetry of the kernel breaks."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from specht.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from specht.learning.adaptive.chains import Chains as Chains
+    from specht.learning.adaptive.layers import layer_gain as layer_gain
+    from specht.learning.adaptive.saddle import Saddle as Saddle
+    from specht.learning.adaptive.sampled import Adapted as Adapted
+    from specht.learning.adaptive.widths import Widths as Widths
+
+__all__, __getattr__, __dir__ = lazy_names(
+    __name__,
+    {
+        "specht.learning.adaptive.chains": ["Chains"],
+        "specht.learning.adaptive.layers": ["layer_gain"],
+        "specht.learning.adaptive.saddle": ["Saddle"],
+        "specht.learning.adaptive.sampled": ["Adapted"],
+        "specht.learning.adaptive.widths": ["Widths"],
+    },
+)

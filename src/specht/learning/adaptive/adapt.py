@@ -7,16 +7,15 @@ by sampling what is left (`method="sample"`), or at the minimum of its free ener
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
-from typing import Any, Literal, get_args
+from typing import Any, Literal, get_args, overload
 
 import jax
 
 from specht.errors import InputError, explains_calls, unknown_choice
 from specht.kernel.embedded import by_position
 from specht.kernel.model import model_of
-from specht.learning.adaptive.chains import Chains, sample
+from specht.learning.adaptive.chains import Chains, Progress, sample
 from specht.learning.adaptive.checkpoint import fingerprint, load, save
 from specht.learning.adaptive.collapsed import Collapsed, Level
 from specht.learning.adaptive.problem import MAX_ENTRIES, Problem
@@ -27,6 +26,34 @@ from specht.learning.adaptive.widths import Widths, widths_of
 Method = Literal["sample", "saddle"]
 
 
+@overload
+def adapt(
+    arch: Any,
+    x: Any,
+    y: Any,
+    *,
+    width: Any = 64,
+    ridge: Any = 0.1,
+    method: Literal["sample"] = "sample",
+    mask: Any = None,
+    scale: Any = None,
+    chains: Chains | Any = None,
+    progress: Progress | None = None,
+) -> Adapted: ...
+@overload
+def adapt(
+    arch: Any,
+    x: Any,
+    y: Any,
+    *,
+    width: Any = 64,
+    ridge: Any = 0.1,
+    method: Literal["saddle"],
+    mask: Any = None,
+    scale: Any = None,
+    chains: Chains | Any = None,
+    progress: Progress | None = None,
+) -> Saddle: ...
 @explains_calls
 def adapt(
     arch: Any,
@@ -35,12 +62,12 @@ def adapt(
     *,
     width: Any = 64,
     ridge: Any = 0.1,
-    method: Method | str = "sample",
+    method: Any = "sample",
     mask: Any = None,
     scale: Any = None,
     chains: Chains | Any = None,
-    progress: Callable[[int, int], None] | None = None,
-) -> Adapted | Saddle:
+    progress: Progress | None = None,
+) -> Any:
     """The posterior of a transformer of finite width, given samples.
 
     >>> import specht
@@ -54,7 +81,7 @@ def adapt(
         arch: the network.
         x: tokens (N, columns).
         y: labels (N,) or (N, K). The prior has mean zero and variance one in units of `scale`, so give labels of that size.
-        width: of embedding and layers behind attention, with width/8 heads of size 8; or `Widths`, to give each part its own.
+        width: of embedding and layers behind attention, with half as many heads of size 4; or `Widths`, to give each part its own.
         ridge: variance of label noise, in units of the squared labels.
         method: "sample" is exact up to the error it states; "saddle" takes seconds and is too sure of itself at small widths.
         mask: True for the real tokens, to pad sequences of unequal length.
@@ -75,7 +102,7 @@ def adapt(
     return _sampled(problem, widths, level, chains, progress)
 
 
-def _sampled(problem: Problem, widths: Widths, level: Level, chains: Chains, progress: Callable[[int, int], None] | None) -> Adapted:
+def _sampled(problem: Problem, widths: Widths, level: Level, chains: Chains, progress: Progress | None) -> Adapted:
     collapsed, state, keep = Collapsed(problem.arch, widths, level, problem.outputs), None, None
     if chains.checkpoint is not None:
         owner = fingerprint(problem, widths, level, chains)

@@ -180,6 +180,7 @@ def _trajectories(
         averaging = update(averaging, _ACCEPTANCE - rate) if burning else averaging
         return (states, averaging), (states.position, states.logdensity, rate)
 
-    begin = DualAveragingState(*(jnp.asarray(number) for number in averaging))
+    numbers: list[Any] = [jnp.asarray(number) for number in averaging]
+    begin = DualAveragingState(*numbers)
     (states, end), (path, trace, rates) = jax.lax.scan(one, (states, begin), jax.random.split(key, count))
     return states.position, tuple(end), path, trace, rates

@@ -54,4 +54,5 @@ def layer_gain(gram: Any, y: Any, width: int, *, ridge: float) -> float:
         return width * (math.exp(logarithm) - 1.0) + float(np.sum(part / (part + ridge) - squares * part / (part + ridge) ** 2))
 
     largest = finite_number("labels", float(squares.sum()), at_least=0.0)
-    return math.exp(brentq(slope, -60.0, 2.0 + math.log1p(largest / ridge), xtol=1e-15, rtol=8.9e-16))
+    root: Any = brentq(slope, -60.0, 2.0 + math.log1p(largest / ridge), xtol=1e-15)
+    return math.exp(root)

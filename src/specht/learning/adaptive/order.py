@@ -13,6 +13,8 @@ import numpy as np
 
 CLEAR = 15.0
 """Robust standard deviations by which a position has to stand out: many, because noise gives heavy tails to the variances."""
+SURE = 5.0
+"""Standard errors of sampling by which it has to stand out as well."""
 _ROUNDING = 1e-4
 """Relative differences of variances that a search leaves."""
 
@@ -41,7 +43,7 @@ def singled_out(values: np.ndarray, stderr: np.ndarray) -> np.ndarray:
     logarithms = np.log(values)
     distance = np.abs(logarithms - np.median(logarithms))
     spread = 1.4826 * np.median(distance)
-    return distance > np.maximum(CLEAR * np.hypot(spread, stderr / values), _ROUNDING)
+    return distance > np.maximum(np.hypot(CLEAR * spread, SURE * stderr / values), _ROUNDING)
 
 
 def symmetry_left(singled: np.ndarray) -> str:

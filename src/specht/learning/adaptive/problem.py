@@ -11,9 +11,9 @@ import numpy as np
 
 from specht.architecture import Architecture
 from specht.errors import InputError, finite_number
-from specht.kernel.kernel import Kernel
 from specht.kernel.batches import sequences
 from specht.kernel.embedded import why_not_embedded
+from specht.kernel.kernel import Kernel
 from specht.kernel.pairs import Sequences
 from specht.learning.adaptive.collapsed import Data
 from specht.learning.checks import labels

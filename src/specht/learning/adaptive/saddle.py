@@ -27,16 +27,17 @@ import scipy.optimize
 
 from specht.architecture import Variances
 from specht.errors import InputError
-from specht.kernel.kernel import Kernel
 from specht.kernel.functions import kernel_of_batches
+from specht.kernel.kernel import Kernel
 from specht.learning.adaptive.collapsed import Collapsed, Data
-from specht.learning.adaptive.order import Order, singled_out, symmetry_left
+from specht.learning.adaptive.order import Order, singled_out
 from specht.learning.adaptive.problem import Problem
+from specht.learning.adaptive.result import AdaptiveResult
 from specht.learning.adaptive.widths import Widths
 from specht.learning.evidence import log_evidence
 from specht.learning.gaussian_process import GP
 from specht.learning.posterior import Posterior, Prediction
-from specht.results import Result, Variable
+from specht.results import Variable
 
 _RAISED = (3.0, 10.0)
 """Factors by which single positions are raised at the start."""
@@ -62,7 +63,7 @@ class Minimum(NamedTuple):
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Saddle(Result):
+class Saddle(AdaptiveResult):
     """Minima of the free energy, the lowest first; predictions are those of the Gaussian process at the lowest."""
 
     problem: Problem
@@ -70,8 +71,8 @@ class Saddle(Result):
     minima: tuple[Minimum, ...]
     symmetric: Minimum
     """The best point with one variance for all positions of the context."""
-    instability: float
-    """Smallest curvature of the free energy at the symmetric point, in the logarithms of variances: negative where it is no minimum."""
+    reached: int
+    """Which of the minima the symmetric point leads to, downhill."""
 
     @property
     def lowest(self) -> Minimum:
@@ -79,8 +80,8 @@ class Saddle(Result):
 
     @property
     def symmetric_is_a_minimum(self) -> bool:
-        """Whether the point with one variance for all positions is still a minimum."""
-        return self.instability > 0.0
+        """Whether going downhill from the symmetric point singles out no position. Data never are quite symmetric, so it moves a little."""
+        return not singled_out(self.minima[self.reached].positions[: self.problem.arch.length], np.zeros(1)).any()
 
     @functools.cached_property
     def posterior(self) -> Posterior:
@@ -114,17 +115,6 @@ class Saddle(Result):
         tokens, positions = self.lowest.tokens, self.lowest.positions
         return Order(tokens, np.zeros_like(tokens), positions, np.zeros_like(positions))
 
-    @functools.cached_property
-    def singled_out(self) -> np.ndarray:
-        """Which context positions the embedding singles out: truth values (L,)."""
-        length = self.problem.arch.length
-        return singled_out(self.order.positions[:length], self.order.positions_stderr[:length])
-
-    @property
-    def symmetry(self) -> str:
-        """What is left of the symmetric group of the context, in words."""
-        return symmetry_left(self.singled_out) if self.problem.arch.has_positions else f"S_{self.problem.arch.length}, unbroken"
-
     def _summary(self) -> str:
         count = "1 minimum" if len(self.minima) == 1 else f"{len(self.minima)} minima"
         stable = "a minimum" if self.symmetric_is_a_minimum else "no minimum"
@@ -134,17 +124,11 @@ class Saddle(Result):
         )
 
     def _variables(self) -> list[Variable]:
-        order = self.order
         return [
-            Variable("column", "column", np.arange(len(order.positions)), "column, the readout column last"),
-            Variable("positions", "column", order.positions, "variance of a position's vector over its prior"),
-            Variable("token", "token", np.arange(len(order.tokens)), "token"),
-            Variable("tokens", "token", order.tokens, "variance of a token's vector over its prior"),
+            *self._order_variables(),
             Variable("free_energy", "minimum", [each.free_energy for each in self.minima], "free energy of each minimum"),
             Variable("symmetric_free_energy", (), self.symmetric.free_energy, "free energy of the best symmetric point"),
-            Variable("instability", (), self.instability, "smallest curvature at the symmetric point"),
-            Variable("width", (), self.widths.embedding, "entries of the embedding"),
-            Variable("samples", (), self.problem.rows, "number of samples N", "samples"),
+            Variable("symmetric_is_a_minimum", (), self.symmetric_is_a_minimum, "whether the symmetric point leads to no broken minimum"),
         ]
 
 
@@ -159,9 +143,8 @@ def saddle(problem: Problem, widths: Widths, *, progress: Callable[[int, int], N
         if progress is not None:
             progress(done, len(starts))
     distinct = _distinct(sorted(filter(energy.is_flat, found), key=energy.value))
-    return Saddle(
-        problem, widths, tuple(energy.minimum(point) for point in distinct), energy.minimum(symmetric), energy.instability(symmetric)
-    )
+    reached = int(np.argmin([np.abs(point - found[0]).max() for point in distinct]))
+    return Saddle(problem, widths, tuple(energy.minimum(point) for point in distinct), energy.minimum(symmetric), reached)
 
 
 class FreeEnergy:
@@ -239,22 +222,6 @@ class FreeEnergy:
                 start[places] += np.log(factor)
                 starts.append(start)
         return starts
-
-    def instability(self, point: np.ndarray) -> float:
-        """The smallest eigenvalue of the Hessian, from differences of the gradient, along differences of context positions."""
-        context = np.arange(self.context.start, self.context.stop)
-        if len(context) < 2:
-            return np.inf
-        step = 1e-4
-        columns = []
-        for place in context:
-            shift = np.zeros_like(point)
-            shift[place] = step
-            columns.append((self.value_and_gradient(point + shift)[1] - self.value_and_gradient(point - shift)[1])[context] / (2 * step))
-        hessian = np.column_stack(columns)
-        centre = np.eye(len(context)) - 1.0 / len(context)
-        values = np.linalg.eigvalsh(centre @ (hessian + hessian.T) / 2 @ centre)
-        return float(np.delete(values, np.argmin(np.abs(values))).min())
 
     def minimum(self, point: np.ndarray) -> Minimum:
         values = np.exp(point)

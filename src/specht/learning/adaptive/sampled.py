@@ -18,10 +18,11 @@ from specht.kernel.model import Model, model_of
 from specht.kernel.pairs import Sequences
 from specht.learning.adaptive.chains import Chains, weights_of
 from specht.learning.adaptive.collapsed import Collapsed, Data, Level, needs_draws
-from specht.learning.adaptive.order import Order, singled_out, symmetry_left
+from specht.learning.adaptive.order import Order
 from specht.learning.adaptive.problem import Problem
+from specht.learning.adaptive.result import AdaptiveResult
 from specht.learning.adaptive.widths import Widths
-from specht.results import Result, Variable
+from specht.results import Variable
 
 HEADS = 256
 """Heads that are drawn once where there are infinitely many and no closed form."""
@@ -45,7 +46,7 @@ class SampledPrediction(NamedTuple):
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Adapted(Result):
+class Adapted(AdaptiveResult):
     """What a transformer of finite width learns from samples; made by `specht.adapt`."""
 
     problem: Problem
@@ -100,17 +101,6 @@ class Adapted(Result):
             parts += [by_chain.mean(axis=0), by_chain.std(axis=0, ddof=1) / math.sqrt(chains)]
         return Order(*parts)
 
-    @functools.cached_property
-    def singled_out(self) -> np.ndarray:
-        """Which context positions the embedding singles out: truth values (L,)."""
-        length = self.problem.arch.length
-        return singled_out(self.order.positions[:length], self.order.positions_stderr[:length])
-
-    @property
-    def symmetry(self) -> str:
-        """What is left of the symmetric group of the context, in words."""
-        return symmetry_left(self.singled_out) if self.problem.arch.has_positions else f"S_{self.problem.arch.length}, unbroken"
-
     def r_hat(self) -> float:
         """Rank-normalised split R-hat of the log posterior: close to one where chains agree. By BlackJAX."""
         return _diagnosed("rhat", self.trace)
@@ -137,18 +127,10 @@ class Adapted(Result):
         )
 
     def _variables(self) -> list[Variable]:
-        order = self.order
         return [
-            Variable("column", "column", np.arange(len(order.positions)), "column, the readout column last"),
-            Variable("positions", "column", order.positions, "variance of a position's vector over its prior"),
-            Variable("positions_stderr", "column", order.positions_stderr, "its standard error over chains"),
-            Variable("token", "token", np.arange(len(order.tokens)), "token"),
-            Variable("tokens", "token", order.tokens, "variance of a token's vector over its prior"),
-            Variable("tokens_stderr", "token", order.tokens_stderr, "its standard error over chains"),
+            *self._order_variables(),
             Variable("r_hat", (), self.r_hat(), "rank-normalised split R-hat of the log posterior"),
             Variable("effective_samples", (), self.effective_samples(), "effective samples of all chains"),
-            Variable("width", (), self.widths.embedding, "entries of the embedding"),
-            Variable("samples", (), self.problem.rows, "number of samples N", "samples"),
         ]
 
 

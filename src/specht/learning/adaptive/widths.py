@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any, NamedTuple
 
 from specht.errors import InputError, whole_number
@@ -38,8 +37,8 @@ class Widths(NamedTuple):
 
 
 def widths_of(width: Any) -> Widths:
-    """Sizes as users give them: one number for everything but heads of size 8, as many as make up the width; or `Widths`."""
+    """Sizes as users give them: `Widths`, or one number, with half as many heads of size 4, as networks of `specht predict` have them."""
     if isinstance(width, Widths):
         return width.checked()
     number = whole_number("width", width, at_least=1)
-    return Widths(number, number, heads=max(1, math.ceil(number / 8)) if number else None, head_size=8)
+    return Widths(number, number, heads=max(1, number // 2), head_size=4)
