@@ -1,0 +1,1 @@
+"""Kernels that adapt to the target, as those of networks of finite width do."""
