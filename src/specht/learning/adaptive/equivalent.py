@@ -99,13 +99,13 @@ def energy(sectors: Sequence[Sector], labels: Labels) -> tuple[float, list[np.nd
     constant = labels.unseen + labels.noise
     log_determinant = float(numbers @ np.log1p(values / kappa)) + n * math.log(n * kappa) + ridge / kappa - n
     stiffness = float(numbers @ (values / (values + kappa) ** 2)) + ridge / kappa**2
-    resolvents = [resolvent(sector.matrix, kappa) for sector in sectors]
-    solved = [resolvent @ sector.target for resolvent, sector in zip(resolvents, sectors, strict=True)]
+    inverses = [resolvent(sector.matrix, kappa) for sector in sectors]
+    solved = [inverse @ sector.target for inverse, sector in zip(inverses, sectors, strict=True)]
     fit = sum(float(np.vdot(sector.target, each)) for sector, each in zip(sectors, solved, strict=True)) + constant / kappa
     slope = sum(float(np.vdot(each, each)) for each in solved) + constant / kappa**2
     derivatives = []
-    for sector, resolvent, each in zip(sectors, resolvents, solved, strict=True):
-        of_determinant = outputs * resolvent - (slope * kappa / stiffness) * (resolvent @ resolvent)
+    for sector, inverse, each in zip(sectors, inverses, solved, strict=True):
+        of_determinant = outputs * inverse - (slope * kappa / stiffness) * (inverse @ inverse)
         derivatives.append(0.5 * (sector.degeneracy * of_determinant - each @ each.T))
     return 0.5 * (outputs * log_determinant + fit), derivatives
 

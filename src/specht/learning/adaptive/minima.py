@@ -1,0 +1,171 @@
+r"""The minima of a free energy over variances, followed along the number of samples.
+
+A network whose embedding has width d pays $\tfrac d2 \sum_i n_i (r_i - \ln r_i - 1)$ for variances that are $r_i$ times those at infinite
+width, where $n_i$ embedding vectors share the i-th. To this comes the energy of the labels (`specht.learning.adaptive.equivalent`). Both
+are minimised over $\theta_i = \ln r_i$, each in units of $n_i^{-1/2}$, so that the cost is equally stiff in all directions.
+
+There may be several minima. They are looked for from the symmetric point, where all context positions are equal, and from points at which
+the positions that the target reads are raised; every minimum that is found is followed to larger and smaller N.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import math
+from collections.abc import Sequence
+from typing import Protocol
+
+import numpy as np
+from scipy.optimize import minimize
+
+from specht.learning.adaptive.equivalent import Labels, Losses
+from specht.learning.adaptive.orbits import Orbits
+
+RAISED = (3.0, 10.0)
+"""Factors by which read positions are raised where a search starts."""
+_FURTHEST = 12.0
+"""Bound of the logarithm of a ratio."""
+_SAME = 1e-3
+"""Distance of logarithms below which two minima are one."""
+_STEP = 1e-4
+"""Of the differences of gradients that make the Hessian."""
+_SEEDS = 8
+"""Numbers of samples at which minima are looked for from raised points; in between they are followed."""
+
+
+class Energy(Protocol):
+    """The energy of the labels as a function of the logarithms of variances."""
+
+    orbits: Orbits
+
+    def energy(self, logarithms: np.ndarray, labels: Labels) -> tuple[float, np.ndarray]: ...
+
+    def losses(self, logarithms: np.ndarray, labels: Labels) -> Losses: ...
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Minimum:
+    """A point at which the free energy is least among its neighbours."""
+
+    free_energy: float
+    ratios: np.ndarray
+    """Logarithms of variances over those at infinite width (P,)."""
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Symmetric:
+    """The best point at which all context positions are equal."""
+
+    free_energy: float
+    ratios: np.ndarray
+    slope: float
+    """Size of the gradient in the directions that tell positions apart: zero if the point is stationary."""
+    curvature: float
+    """Lowest eigenvalue of the Hessian in these directions, in units of n_i^-1/2; not a number without any."""
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Landscape:
+    """The free energy at one width and number of samples."""
+
+    model: Energy
+    width: float
+    labels: Labels
+
+    def value(self, ratios: np.ndarray) -> tuple[float, np.ndarray]:
+        """Free energy and its gradient at logarithms of ratios (P,)."""
+        orbits = self.model.orbits
+        energy, slope = self.model.energy(np.log(orbits.prior) + ratios, self.labels)
+        raised, half = np.expm1(ratios), self.width / 2.0
+        cost = half * float(orbits.multiplicity @ (raised - ratios))
+        return energy + cost, slope + half * orbits.multiplicity * raised
+
+    def descend(self, start: np.ndarray, tied: np.ndarray | None = None) -> Minimum:
+        """The minimum below a start; with `tied` (P, Q) over variances that it makes of Q free ones."""
+        multiplicity = self.model.orbits.multiplicity
+        spread = np.eye(len(start)) if tied is None else tied
+        units = np.sqrt(spread.T @ multiplicity)
+        scale = (self.width + self.labels.n_train) / 2.0
+        free = np.linalg.lstsq(spread, start, rcond=None)[0] * units
+
+        def objective(point: np.ndarray) -> tuple[float, np.ndarray]:
+            value, slope = self.value(spread @ (point / units))
+            return value / scale, spread.T @ slope / units / scale
+
+        bounds = [(-_FURTHEST * unit, _FURTHEST * unit) for unit in units]
+        options = {"maxiter": 500, "maxcor": 20, "ftol": 1e-15, "gtol": 1e-9}
+        end = minimize(objective, free, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
+        return Minimum(float(end.fun) * scale, spread @ (end.x / units))
+
+    def symmetric(self, start: np.ndarray) -> Symmetric:
+        """The best point at which all context positions are equal, and whether it is a minimum."""
+        orbits = self.model.orbits
+        best = self.descend(start, orbits.tied)
+        units = np.sqrt(orbits.multiplicity)
+        across = _across(orbits)
+        if not across.shape[1]:
+            return Symmetric(best.free_energy, best.ratios, 0.0, math.nan)
+        slope = across.T @ (self.value(best.ratios)[1] / units)
+        hessian = np.empty((across.shape[1],) * 2)
+        for place, direction in enumerate(across.T):
+            step = _STEP * direction / units
+            change = self.value(best.ratios + step)[1] - self.value(best.ratios - step)[1]
+            hessian[:, place] = across.T @ (change / units) / (2.0 * _STEP)
+        lowest = float(np.linalg.eigvalsh((hessian + hessian.T) / 2.0)[0])
+        return Symmetric(best.free_energy, best.ratios, float(np.linalg.norm(slope)), lowest)
+
+
+def _across(orbits: Orbits) -> np.ndarray:
+    """Orthonormal directions (P, Q) that tell context positions apart and leave their sum alone, in units of n_i^-1/2."""
+    context = orbits.context
+    if len(context) < 2:
+        return np.zeros((len(orbits.prior), 0))
+    together = np.sqrt(orbits.multiplicity[context])
+    full = np.linalg.qr(np.column_stack([together, np.eye(len(context))[:, :-1]]))[0]
+    across = np.zeros((len(orbits.prior), len(context) - 1))
+    across[context] = full[:, 1:]
+    return across
+
+
+def follow(landscapes: Sequence[Landscape]) -> list[list[Minimum]]:
+    """All minima found at every number of samples (rising), the lowest first."""
+    found: list[list[Minimum]] = [[] for _ in landscapes]
+    size = len(landscapes[0].model.orbits.prior)
+    seeds = np.unique(np.linspace(0, len(landscapes) - 1, min(_SEEDS, len(landscapes))).round().astype(int))
+    for index in seeds:
+        for start in (np.zeros(size), *_raised(landscapes[index].model.orbits)):
+            _add(found[index], landscapes[index].descend(start))
+    for order in (range(1, len(landscapes)), range(len(landscapes) - 2, -1, -1)):
+        for index in order:
+            before = found[index - 1 if order.step > 0 else index + 1]
+            for minimum in list(before):
+                if not (index in seeds and any(_near(minimum, other, 0.3) for other in found[index])):
+                    _add(found[index], landscapes[index].descend(minimum.ratios))
+    return [sorted(each, key=lambda minimum: minimum.free_energy) for each in found]
+
+
+def _raised(orbits: Orbits) -> list[np.ndarray]:
+    """Starts at which read positions are raised: all of them, and single ones where there are several."""
+    reads = orbits.reads
+    groups = [reads] * bool(reads) + [[read] for read in reads if len(reads) > 1][:2]
+    starts = []
+    for group, factor in itertools.product(groups, RAISED):
+        start = np.zeros(len(orbits.prior))
+        start[group] = math.log(factor)
+        starts.append(start)
+    return starts
+
+
+def _add(found: list[Minimum], new: Minimum) -> None:
+    """Keep a minimum that is not known yet; of two that are one, the lower."""
+    for place, old in enumerate(found):
+        if _near(old, new, _SAME):
+            if new.free_energy < old.free_energy:
+                found[place] = new
+            return
+    found.append(new)
+
+
+def _near(first: Minimum, second: Minimum, distance: float) -> bool:
+    return bool(np.max(np.abs(first.ratios - second.ratios)) < distance)
