@@ -5,7 +5,9 @@ width, where $n_i$ embedding vectors share the i-th. To this comes the energy of
 are minimised over $\theta_i = \ln r_i$, each in units of $n_i^{-1/2}$, so that the cost is equally stiff in all directions.
 
 There may be several minima. They are looked for from the symmetric point, where all context positions are equal, and from points at which
-the positions that the target reads are raised; every minimum that is found is followed to larger and smaller N.
+the positions that the target reads are raised; every minimum that is found is followed to larger and smaller N. A search that starts at a
+point with a symmetry ends at one with the same symmetry, which may be a saddle. So the Hessian is looked at, and where it has a negative
+direction the search goes on from either side of the saddle.
 """
 
 from __future__ import annotations
@@ -30,6 +32,12 @@ _SAME = 1e-3
 """Distance of logarithms below which two minima are one."""
 _STEP = 1e-4
 """Of the differences of gradients that make the Hessian."""
+_ASIDE = 0.3
+"""How far from a saddle, along its negative direction, the search goes on; in units of n_i^-1/2."""
+_DOWNWARDS = 1e-5
+"""Negative curvature, over width and samples, below which a point is a saddle and not rounding."""
+_SADDLES = 4
+"""Saddles that one search may leave."""
 _SEEDS = 8
 """Numbers of samples at which minima are looked for from raised points; in between they are followed."""
 
@@ -98,22 +106,39 @@ class Landscape:
         end = minimize(objective, free, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
         return Minimum(float(end.fun) * scale, spread @ (end.x / units))
 
+    def settle(self, start: np.ndarray) -> Minimum:
+        """The minimum below a start, which is no saddle."""
+        found = self.descend(start)
+        units = np.sqrt(self.model.orbits.multiplicity)
+        for _ in range(_SADDLES):
+            curvatures, directions = np.linalg.eigh(self._hessian(found.ratios, np.eye(len(units))))
+            if curvatures[0] > -_DOWNWARDS * (self.width + self.labels.n_train):
+                break
+            aside = _ASIDE * directions[:, 0] / units
+            sides = [self.descend(found.ratios + aside), self.descend(found.ratios - aside)]
+            found = min(sides, key=lambda side: side.free_energy)
+        return found
+
     def symmetric(self, start: np.ndarray) -> Symmetric:
         """The best point at which all context positions are equal, and whether it is a minimum."""
         orbits = self.model.orbits
         best = self.descend(start, orbits.tied)
-        units = np.sqrt(orbits.multiplicity)
         across = _across(orbits)
         if not across.shape[1]:
             return Symmetric(best.free_energy, best.ratios, 0.0, math.nan)
-        slope = across.T @ (self.value(best.ratios)[1] / units)
-        hessian = np.empty((across.shape[1],) * 2)
-        for place, direction in enumerate(across.T):
-            step = _STEP * direction / units
-            change = self.value(best.ratios + step)[1] - self.value(best.ratios - step)[1]
-            hessian[:, place] = across.T @ (change / units) / (2.0 * _STEP)
-        lowest = float(np.linalg.eigvalsh((hessian + hessian.T) / 2.0)[0])
+        slope = across.T @ (self.value(best.ratios)[1] / np.sqrt(orbits.multiplicity))
+        lowest = float(np.linalg.eigvalsh(self._hessian(best.ratios, across))[0])
         return Symmetric(best.free_energy, best.ratios, float(np.linalg.norm(slope)), lowest)
+
+    def _hessian(self, ratios: np.ndarray, directions: np.ndarray) -> np.ndarray:
+        """Second derivatives along directions (P, Q), in units of n_i^-1/2, by differences of gradients."""
+        units = np.sqrt(self.model.orbits.multiplicity)
+        hessian = np.empty((directions.shape[1],) * 2)
+        for place, direction in enumerate(directions.T):
+            step = _STEP * direction / units
+            change = self.value(ratios + step)[1] - self.value(ratios - step)[1]
+            hessian[:, place] = directions.T @ (change / units) / (2.0 * _STEP)
+        return (hessian + hessian.T) / 2.0
 
 
 def _across(orbits: Orbits) -> np.ndarray:
@@ -131,17 +156,18 @@ def _across(orbits: Orbits) -> np.ndarray:
 def follow(landscapes: Sequence[Landscape]) -> list[list[Minimum]]:
     """All minima found at every number of samples (rising), the lowest first."""
     found: list[list[Minimum]] = [[] for _ in landscapes]
-    size = len(landscapes[0].model.orbits.prior)
+    orbits = landscapes[0].model.orbits
+    size = len(orbits.prior)
     seeds = np.unique(np.linspace(0, len(landscapes) - 1, min(_SEEDS, len(landscapes))).round().astype(int))
     for index in seeds:
-        for start in (np.zeros(size), *_raised(landscapes[index].model.orbits)):
-            _add(found[index], landscapes[index].descend(start))
+        for start in (np.zeros(size), *_raised(orbits)):
+            _add(found[index], landscapes[index].settle(start), orbits)
     for order in (range(1, len(landscapes)), range(len(landscapes) - 2, -1, -1)):
         for index in order:
             before = found[index - 1 if order.step > 0 else index + 1]
             for minimum in list(before):
-                if not (index in seeds and any(_near(minimum, other, 0.3) for other in found[index])):
-                    _add(found[index], landscapes[index].descend(minimum.ratios))
+                if not (index in seeds and any(_near(minimum, other, orbits, 0.3) for other in found[index])):
+                    _add(found[index], landscapes[index].settle(minimum.ratios), orbits)
     return [sorted(each, key=lambda minimum: minimum.free_energy) for each in found]
 
 
@@ -157,15 +183,26 @@ def _raised(orbits: Orbits) -> list[np.ndarray]:
     return starts
 
 
-def _add(found: list[Minimum], new: Minimum) -> None:
+def _add(found: list[Minimum], new: Minimum, orbits: Orbits) -> None:
     """Keep a minimum that is not known yet; of two that are one, the lower."""
     for place, old in enumerate(found):
-        if _near(old, new, _SAME):
+        if _near(old, new, orbits, _SAME):
             if new.free_energy < old.free_energy:
                 found[place] = new
             return
     found.append(new)
 
 
-def _near(first: Minimum, second: Minimum, distance: float) -> bool:
-    return bool(np.max(np.abs(first.ratios - second.ratios)) < distance)
+def _near(first: Minimum, second: Minimum, orbits: Orbits, distance: float) -> bool:
+    """Whether two minima are one, or copies of each other: the target may treat tokens alike, or the positions that it reads."""
+    difference = in_order(orbits.names, first.ratios) - in_order(orbits.names, second.ratios)
+    return bool(np.max(np.abs(difference)) < distance)
+
+
+def in_order(names: Sequence[str], ratios: np.ndarray) -> np.ndarray:
+    """Variances (..., P) with those of tokens, and those of read positions, in rising order."""
+    ordered = np.array(ratios)
+    for word in ("token", "position"):
+        places = [index for index, name in enumerate(names) if name.startswith(word)]
+        ordered[..., places] = np.sort(ordered[..., places], axis=-1)
+    return ordered

@@ -112,18 +112,18 @@ class _Points:
     def __init__(self, widths: int, numbers: int, variances: int) -> None:
         shape = (widths, numbers)
         self.losses = {name: np.zeros(shape) for name in ("test", "train", "learned", "kappa", "stderr", "symmetric_slope", "symmetric_curvature")}
-        self.ratios = np.ones((*shape, variances))
-        self.minima: dict[tuple[int, int], list[tuple[float, float, float]]] = {}
-        self.shape = shape
+        self.minima: dict[tuple[int, int], list[tuple[float, float, float, np.ndarray]]] = {}
+        self.shape, self.variances = shape, variances
 
     def arrays(self, one_width: bool) -> dict[str, np.ndarray]:
         most = max(len(each) for each in self.minima.values())
-        table = np.full((*self.shape, most, 3), np.nan)
-        for at, each in self.minima.items():
-            table[at][: len(each)] = each
-        found = self.losses | {"ratios": self.ratios}
-        found |= {"free_energies": table[..., 0], "strengths": table[..., 1], "minima_test": table[..., 2]}
-        return {name: values[0] if one_width else values for name, values in found.items()}
+        table, ratios = np.full((*self.shape, most, 3), np.nan), np.full((*self.shape, most, self.variances), np.nan)
+        for at, found in self.minima.items():
+            for number, (*numbers, logarithms) in enumerate(found):
+                table[at][number], ratios[at][number] = numbers, np.exp(logarithms)
+        arrays = self.losses | {"minima": ratios}
+        arrays |= {"free_energies": table[..., 0], "strengths": table[..., 1], "minima_test": table[..., 2]}
+        return {name: values[0] if one_width else values for name, values in arrays.items()}
 
 
 def _fill(points: _Points, place: int, order: np.ndarray, landscapes: list[Landscape], stderr: float) -> None:
@@ -138,8 +138,9 @@ def _fill(points: _Points, place: int, order: np.ndarray, landscapes: list[Lands
         losses = [model.losses(np.log(orbits.prior) + each.ratios, labels) for each in found]
         for name in ("test", "train", "learned", "kappa"):
             points.losses[name][at] = getattr(losses[0], name)
-        points.ratios[at] = np.exp(found[0].ratios)
-        points.minima[at] = [(each.free_energy, _strength(orbits, each.ratios), loss.test) for each, loss in zip(found, losses, strict=True)]
+        points.minima[at] = [
+            (each.free_energy, _strength(orbits, each.ratios), loss.test, each.ratios) for each, loss in zip(found, losses, strict=True)
+        ]
         sampled = isinstance(model, SampledKernel)
         points.losses["stderr"][at] = model.stderr(np.log(orbits.prior) + found[0].ratios, labels) if sampled else stderr
         if frozen:

@@ -10,21 +10,33 @@ import numpy as np
 
 from specht.architecture import Architecture
 from specht.errors import InputError, finite_number
+from specht.learning.adaptive.minima import in_order
 from specht.learning.losses import TARGET_SQUARED
 from specht.results import Result, Variable, plain
 
 BROKEN = 2.0
 """Strength from which the symmetry counts as broken: a position that the target reads has twice the variance of the others."""
 _JUMP = 0.2
-"""Difference of logarithms of strengths between two minima that are told apart."""
+"""Difference of logarithms of a variance between two minima that are told apart."""
 _STATIONARY = 1e-5
 """Slope at the symmetric point, over width and samples, below which it counts as stationary."""
 
 Kind = Literal["first order", "second order", "crossover", "none"]
 
 
+class Jump(NamedTuple):
+    """Where another minimum becomes the lowest one."""
+
+    samples: float
+    variance: str
+    """Which variance changes most."""
+    before: float
+    """Its ratio to infinite width before."""
+    after: float
+
+
 class Transition(NamedTuple):
-    """Where a network leaves its kernel limit."""
+    """Where a network begins to treat the positions that the target reads unlike the others."""
 
     samples: float
     """Number of samples N_c; infinite where nothing happens up to the largest that was asked for."""
@@ -65,8 +77,8 @@ class AdaptiveCurve(Result):
     kappa: np.ndarray
     stderr: np.ndarray
     """Standard error of the test loss from sampling the kernel or the target; zero where both are exact."""
-    ratios: np.ndarray
-    """Variances at the lowest minimum over those at infinite width (..., N, P): the order parameters."""
+    minima: np.ndarray
+    """Variances over those at infinite width at every minimum (..., N, B, P); not a number where there are fewer."""
     free_energies: np.ndarray
     """Of all minima, the lowest first (..., N, B); not a number where there are fewer."""
     strengths: np.ndarray
@@ -77,6 +89,11 @@ class AdaptiveCurve(Result):
     """Size of the gradient, in directions that tell positions apart, at the best point with all context positions equal."""
     symmetric_curvature: np.ndarray
     """Lowest eigenvalue of the Hessian there, in these directions; not a number where the target reads no position."""
+
+    @property
+    def ratios(self) -> np.ndarray:
+        """Variances at the lowest minimum over those at infinite width (..., N, P): the order parameters."""
+        return self.minima[..., 0, :]
 
     @property
     def broken(self) -> np.ndarray:
@@ -98,25 +115,35 @@ class AdaptiveCurve(Result):
             width: which one, where there are several.
             strength: that a crossover has to reach.
         """
-        strength = finite_number("strength", strength, above=1.0)
-        row, order = self._row(width), np.argsort(self.n_train, kind="stable")
-        n = self.n_train[order]
-        energies, strengths = (np.atleast_3d(values)[order] if values.ndim == 2 else values[row][order] for values in (self.free_energies, self.strengths))
-        slopes, curvatures, steady = (self._of(row, values)[order] for values in (self.symmetric_slope, self.symmetric_curvature, self.symmetric_is_minimum))
-        energies, strengths = energies.reshape(len(n), -1), strengths.reshape(len(n), -1)
+        strength, row = finite_number("strength", strength, above=1.0), self._row(width)
+        order = np.argsort(self.n_train, kind="stable")
+        n, logs = self.n_train[order], np.log(self._of(row, self.strengths)[order, 0] / strength)
+        slopes, curvatures = (self._of(row, values)[order] for values in (self.symmetric_slope, self.symmetric_curvature))
+        flat = slopes <= _STATIONARY * (self.width[row] + n)
+        jumps = self.jumps(width)
         for left in range(len(n) - 1):
-            pair = slice(left, left + 2)
-            jumped = _crossing(n[pair], energies[pair], strengths[pair])
-            if jumped is not None:
-                return Transition(jumped, "first order", n[left], n[left + 1])
-            scale = self.width[row] + n[left + 1]
-            if steady[left] and slopes[left + 1] <= _STATIONARY * scale and curvatures[left + 1] <= 0.0:
-                return Transition(_root(n[pair], curvatures[pair]), "second order", n[left], n[left + 1])
-            if strengths[left, 0] < strength <= strengths[left + 1, 0]:
-                return Transition(_root(n[pair], np.log(strengths[pair, 0] / strength)), "crossover", n[left], n[left + 1])
-        if len(n) and strengths[0, 0] >= strength:
+            pair, ends = slice(left, left + 2), (float(n[left]), float(n[left + 1]))
+            if flat[pair].all() and curvatures[left] > 0.0 >= curvatures[left + 1]:
+                return Transition(_root(n[pair], curvatures[pair]), "second order", *ends)
+            if logs[left] < 0.0 <= logs[left + 1]:
+                jumped = [jump.samples for jump in jumps if ends[0] <= jump.samples <= ends[1]]
+                return Transition(*((jumped[0], "first order") if jumped else (_root(n[pair], logs[pair]), "crossover")), *ends)
+        if logs[0] >= 0.0:
             return Transition(float(n[0]), "crossover", 0.0, float(n[0]))
         return Transition(math.inf, "none", float(n[-1]), math.inf)
+
+    def jumps(self, width: float | None = None) -> tuple[Jump, ...]:
+        """Numbers of samples at which another minimum becomes the lowest, in rising order; between two that were computed, by a line."""
+        row, order = self._row(width), np.argsort(self.n_train, kind="stable")
+        n, energies = self.n_train[order], self._of(row, self.free_energies)[order]
+        logs, found = in_order(self.names, np.log(self._of(row, self.minima)[order])), []
+        for left in range(len(n) - 1):
+            pair = slice(left, left + 2)
+            at = _crossing(n[pair], energies[pair], logs[pair])
+            if at is not None:
+                most = int(np.argmax(np.abs(logs[left + 1, 0] - logs[left, 0])))
+                found.append(Jump(at, self.names[most], *(float(np.exp(logs[place, 0, most])) for place in (left, left + 1))))
+        return tuple(found)
 
     def samples_for(self, loss: float, width: float | None = None) -> float:
         """Fewest samples from which on the test loss stays at or below a value; infinite if it does not within `n_train`.
@@ -177,7 +204,8 @@ class AdaptiveCurve(Result):
             Variable("infinite_test", "n_train", self.infinite_test, "test loss at infinite width", unit),
             Variable("infinite_train", "n_train", self.infinite_train, "training loss at infinite width", unit),
             Variable("variance", "variance", np.array(self.names, dtype=str), "which variance"),
-            Variable("ratio", (*axes, "variance"), self.ratios, "variance over that at infinite width"),
+            Variable("ratio", (*axes, "variance"), self.ratios, "variance over that at infinite width, at the lowest minimum"),
+            Variable("minimum_ratio", (*axes, "minimum", "variance"), self.minima, "the same at every minimum"),
             Variable("free_energy", (*axes, "minimum"), self.free_energies, "free energy of every minimum, the lowest first"),
             Variable("strength", (*axes, "minimum"), self.strengths, "largest variance of a read position over that of the rest"),
             Variable("minimum_test", (*axes, "minimum"), self.minima_test, "test loss at every minimum", unit),
@@ -190,25 +218,26 @@ def _root(n: np.ndarray, values: np.ndarray) -> float:
     return float(n[0] * (n[1] / n[0]) ** np.clip(share, 0.0, 1.0))
 
 
-def _crossing(n: np.ndarray, energies: np.ndarray, strengths: np.ndarray) -> float | None:
-    """Where a stronger minimum becomes the lowest between two numbers of samples, if it does; the branches are told by their strengths."""
-    (weak, strong), logs = strengths[:, 0], np.log(strengths)
-    if not math.log(strong) - math.log(weak) > _JUMP:
+def _crossing(n: np.ndarray, energies: np.ndarray, logs: np.ndarray) -> float | None:
+    """Where another minimum becomes the lowest between two numbers of samples, if one does.
+
+    Arguments:
+        energies: of the minima (2, B), the lowest first.
+        logs: their variances (2, B, P), by which the same minimum is found again.
+    """
+    if not np.abs(logs[1, 0] - logs[0, 0]).max() > _JUMP:
         return None
-    gaps = np.array([np.nan, np.nan])  # of the stronger branch over the weaker one
-    other = _nearest(logs[0], logs[1, 0])
-    if other:
-        gaps[0] = energies[0, other] - energies[0, 0]
-    other = _nearest(logs[1], logs[0, 0])
-    if other:
-        gaps[1] = energies[1, 0] - energies[1, other]
+    gaps = np.array([np.nan, np.nan])  # of the minimum that is lowest after over the one that is lowest before
+    after, before = _nearest(logs[0], logs[1, 0]), _nearest(logs[1], logs[0, 0])
+    if after:
+        gaps[0] = energies[0, after] - energies[0, 0]
+    if before:
+        gaps[1] = energies[1, 0] - energies[1, before]
     if np.isnan(gaps).all():
         return None  # one minimum that moves quickly
-    if np.isnan(gaps).any():
-        return float(np.sqrt(n[0] * n[1]))
-    return _root(n, gaps)
+    return float(np.sqrt(n[0] * n[1])) if np.isnan(gaps).any() else _root(n, gaps)
 
 
-def _nearest(logs: np.ndarray, wanted: float) -> int:
-    """Which minimum has a strength closest to a wanted one; zero, the lowest, if that is the one."""
-    return int(np.nanargmin(np.abs(logs - wanted)))
+def _nearest(logs: np.ndarray, wanted: np.ndarray) -> int:
+    """Which minimum is closest to a wanted one; zero, the lowest, if that is the one."""
+    return int(np.nanargmin(np.abs(logs - wanted).max(axis=1)))
