@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 import specht
-from specht.learning.adaptive.linear_block import LinearBlock, token_functions, why_not_linear
+from specht.learning.adaptive.linear_block import LinearBlock
 from specht.learning.adaptive.orbits import find_orbits
 from specht.learning.adaptive.projection import project
 from specht.sequences import targets
 from specht.sequences.exchangeable import Exchangeable
-from specht.sequences.sources import default_mixture, uniform
+from specht.sequences.sources import uniform
 from specht.sequences.tasks import Task
 
 BIASED = Exchangeable(np.ones(1), np.array([[0.2, 0.5, 0.3]]))
@@ -84,5 +84,7 @@ def test_eigenvalues_and_weights_are_those_of_the_dense_operator(readout, source
         assert found.total == pytest.approx((values**2).sum(), rel=1e-10)
         for kappa in (1e-3, 0.1, 3.0):  # all weights at once, whatever basis a degenerate eigenspace has
             exact = np.vdot(values, np.linalg.solve(operator + kappa * np.eye(len(p)), values))
-            inside = np.vdot(found.coefficients, np.linalg.solve(sectors[0].matrix + kappa * np.eye(len(sectors[0].matrix)), found.coefficients))
+            inside = np.vdot(
+                found.coefficients, np.linalg.solve(sectors[0].matrix + kappa * np.eye(len(sectors[0].matrix)), found.coefficients)
+            )
             assert inside + found.unseen / kappa == pytest.approx(exact, rel=1e-9)

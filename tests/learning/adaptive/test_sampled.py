@@ -49,7 +49,9 @@ def test_it_agrees_with_the_exact_operator(share):
     assert 0.0 < draws[0].stderr(logarithms, labels) < 0.5 * exact.test
 
 
-@pytest.mark.parametrize("options", [{"activation": "erf"}, {"activation": "relu", "norm": "pre"}, {"attention": "softmax", "scaling": "tied"}])
+@pytest.mark.parametrize(
+    "options", [{"activation": "erf"}, {"activation": "relu", "norm": "pre"}, {"attention": "softmax", "scaling": "tied"}]
+)
 def test_it_agrees_with_data_for_other_blocks(options):
     """Within 2 % of the energy and 10 % of the test loss, or four standard errors of 60 data sets, at broken variances."""
     arch, task = specht.Architecture(vocab=2, length=8, **options), Task(SOURCE, targets.level(1, 8, source=SOURCE))

@@ -23,8 +23,9 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import lapack
+from scipy.linalg import get_lapack_funcs
 
+_FACTOR, _INVERT = get_lapack_funcs(("potrf", "potri"), dtype=np.float64)
 _ROUNDS = 100
 """Steps of the search for kappa at most; Newton's method takes about six."""
 
@@ -59,7 +60,7 @@ class Losses(NamedTuple):
     test: float
     train: float
     learned: float
-    """Mean square of the target in the mean prediction, times the target: sum of L_i w_i."""
+    """Mean of target times mean prediction: sum of L_i w_i."""
     kappa: float
 
 
@@ -137,9 +138,9 @@ def resolvent(matrix: np.ndarray, kappa: float) -> np.ndarray:
     """(M + kappa)^-1 by Cholesky."""
     shifted = matrix.copy()
     shifted.flat[:: len(matrix) + 1] += kappa
-    factor, failed = lapack.dpotrf(shifted, lower=1, overwrite_a=1)
+    factor, failed = _FACTOR(shifted, lower=1, overwrite_a=1)
     if not failed:
-        inverse, failed = lapack.dpotri(factor, lower=1, overwrite_c=1)
+        inverse, failed = _INVERT(factor, lower=1, overwrite_c=1)
     if failed:
         return np.linalg.inv(matrix + kappa * np.eye(len(matrix)))  # positive only to rounding
     lower = np.tril(inverse, -1)

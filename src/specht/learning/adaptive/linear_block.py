@@ -4,10 +4,10 @@ With variances $w_v$ of tokens and $p_a$ of positions, and counts $c_v$ of all c
 
 $$ k(x, y) = K_{TT}(x, y) \Big[ \sum_v w_v^2\, c_v(x)\, c_v(y) + 2 \sum_{a, v} p_a w_v\, [x_a = v]\, [y_a = v] + \sum_a p_a^2 \Big] , $$
 
-where $K_{TT} = \sum_v w_v [x_T = v][y_T = v] + p_T$ at the readout column, and $\sum_v w_v c_v(x) c_v(y) + \sum_a p_a$ under mean readout. So
-$k = \sum_f \omega_f\, \varphi_f(x)\, \varphi_f(y)$ with functions $\varphi_f$ that are products of two, a *multiplier* out of $K_{TT}$ and a
-*reader* out of the bracket, and weights $\omega_f$ that are monomials in variances. If values do not see positions, the second sum of the
-bracket counts once and the third is absent.
+where $K_{TT} = \sum_v w_v [x_T = v][y_T = v] + p_T$ at the readout column, and $\sum_v w_v c_v(x) c_v(y) + \sum_a p_a$ under mean
+readout. So $k = \sum_f \omega_f\, \varphi_f(x)\, \varphi_f(y)$ with functions $\varphi_f$ that are products of two, a *multiplier* out of
+$K_{TT}$ and a *reader* out of the bracket, and weights $\omega_f$ that are monomials in variances. If values do not see positions, the
+second sum of the bracket counts once and the third is absent.
 
 Tokens are independent with law $\pi$. Take $h_0 = 1$ and $h_j$ orthonormal functions of one token. Columns form orbits o of $n_o$
 columns each. Under the permutations inside all orbits, functions split into those that no permutation moves, built from
@@ -132,6 +132,9 @@ class Matrix:
 
 class LinearBlock:
     """The operator of a linear block as a function of the variances of orbits, in units of E[k] at infinite width."""
+
+    tolerance = 1e-9
+    searches = 8
 
     def __init__(self, orbits: Orbits, source: Source) -> None:
         law = independent_law(source)

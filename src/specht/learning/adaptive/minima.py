@@ -38,14 +38,16 @@ _DOWNWARDS = 1e-5
 """Negative curvature, over width and samples, below which a point is a saddle and not rounding."""
 _SADDLES = 4
 """Saddles that one search may leave."""
-_SEEDS = 8
-"""Numbers of samples at which minima are looked for from raised points; in between they are followed."""
 
 
 class Energy(Protocol):
     """The energy of the labels as a function of the logarithms of variances."""
 
     orbits: Orbits
+    tolerance: float
+    """Slope, over width and samples, at which a search ends."""
+    searches: int
+    """Numbers of samples at which minima are looked for from raised points, at most; in between they are followed."""
 
     def energy(self, logarithms: np.ndarray, labels: Labels) -> tuple[float, np.ndarray]: ...
 
@@ -102,7 +104,7 @@ class Landscape:
             return value / scale, spread.T @ slope / units / scale
 
         bounds = [(-_FURTHEST * unit, _FURTHEST * unit) for unit in units]
-        options = {"maxiter": 500, "maxcor": 20, "ftol": 1e-15, "gtol": 1e-9}
+        options = {"maxiter": 500, "maxcor": 20, "ftol": 1e-15, "gtol": self.model.tolerance}
         end = minimize(objective, free, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
         return Minimum(float(end.fun) * scale, spread @ (end.x / units))
 
@@ -158,7 +160,7 @@ def follow(landscapes: Sequence[Landscape]) -> list[list[Minimum]]:
     found: list[list[Minimum]] = [[] for _ in landscapes]
     orbits = landscapes[0].model.orbits
     size = len(orbits.prior)
-    seeds = np.unique(np.linspace(0, len(landscapes) - 1, min(_SEEDS, len(landscapes))).round().astype(int))
+    seeds = np.unique(np.linspace(0, len(landscapes) - 1, min(landscapes[0].model.searches, len(landscapes))).round().astype(int))
     for index in seeds:
         for start in (np.zeros(size), *_raised(orbits)):
             _add(found[index], landscapes[index].settle(start), orbits)

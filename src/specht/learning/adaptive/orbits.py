@@ -100,7 +100,9 @@ def find_orbits(arch: Architecture, task: Task, seed: int = 0) -> Orbits:
         multiplicity.append(float(size))
         return len(names) - 1
 
-    tokens = [variance(f"token {symbol}" if symbol < arch.vocab else "class symbol", arch.token_variance, 1) for symbol in range(arch.symbols)]
+    tokens = [
+        variance(f"token {symbol}" if symbol < arch.vocab else "class symbol", arch.token_variance, 1) for symbol in range(arch.symbols)
+    ]
     s_p, others = arch.position_variance, np.setdiff1d(np.arange(arch.length), reads)
     columns = [Columns(np.array([place]), variance(f"position {place}", s_p, 1), "read") for place in reads]
     if len(others):

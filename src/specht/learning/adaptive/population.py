@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Literal, get_args
+from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 
@@ -34,7 +34,7 @@ from specht.learning.adaptive.sampled import MOST_SHARE, SampledKernel
 from specht.sequences.tasks import Task
 
 Method = Literal["auto", "exact", "sampled"]
-SEQUENCES = 1024
+SEQUENCES = 512
 """Sequences that a kernel without a closed operator is followed on."""
 
 
@@ -77,7 +77,8 @@ def adaptive_curve(
     if task.source.vocab != arch.vocab:
         raise InputError(f"The task has {task.source.vocab} tokens and the architecture {arch.vocab}: give both the same vocab.")
     orbits = find_orbits(arch, task, seed)
-    model, labels, method, stderr = _model(orbits, task, _chosen(method, arch, task), sequences, seed)
+    chosen = _chosen(method, arch, task)
+    model, labels, total, stderr = prepare(orbits, task, chosen, sequences, seed)
     if isinstance(model, SampledKernel) and numbers.max() > MOST_SHARE * sequences:
         raise InputError(
             f"{sequences} sequences allow for {MOST_SHARE * sequences:g} samples, and n_train goes to {numbers.max():g}: "
@@ -89,12 +90,13 @@ def adaptive_curve(
     for place, each in enumerate(widths):
         landscapes = [Landscape(model, float(each), labels._replace(n_train=float(n))) for n in numbers[order]]
         _fill(points, place, order, landscapes, stderr)
+    points.losses["learned"] /= total or 1.0
     still = np.log(orbits.prior)
     kept = [model.losses(still, labels._replace(n_train=float(n))) for n in numbers]
     return AdaptiveCurve(
         arch=arch,
         target=task.target.name,
-        method=method,
+        method=chosen,
         n_train=numbers,
         width=widths,
         ridge=ridge,
@@ -111,7 +113,9 @@ class _Points:
 
     def __init__(self, widths: int, numbers: int, variances: int) -> None:
         shape = (widths, numbers)
-        self.losses = {name: np.zeros(shape) for name in ("test", "train", "learned", "kappa", "stderr", "symmetric_slope", "symmetric_curvature")}
+        self.losses = {
+            name: np.zeros(shape) for name in ("test", "train", "learned", "kappa", "stderr", "symmetric_slope", "symmetric_curvature")
+        }
         self.minima: dict[tuple[int, int], list[tuple[float, float, float, np.ndarray]]] = {}
         self.shape, self.variances = shape, variances
 
@@ -169,16 +173,28 @@ def _chosen(method: str, arch: Architecture, task: Task) -> str:
     return method if method != "auto" else "exact" if reason is None else "sampled"
 
 
-def _model(orbits: Orbits, task: Task, method: str, sequences: int, seed: int) -> tuple[Energy, Labels, str, float]:
-    """The energy of the labels, what it knows of them, how it was made, and the standard error of the target's content."""
+class Prepared(NamedTuple):
+    """What minima are looked for with."""
+
+    model: Energy
+    labels: Labels
+    """Without number of samples, ridge and added noise."""
+    total: float
+    """Mean square of the target."""
+    stderr: float
+    """Standard error of its mean square in the functions of the kernel."""
+
+
+def prepare(orbits: Orbits, task: Task, method: str, sequences: int, seed: int) -> Prepared:
+    """The energy of the labels as a function of variances."""
     outputs = task.target.outputs
     if method == "sampled":
         kernel = SampledKernel(orbits, task, sequences=whole_number("sequences", sequences, at_least=4), seed=seed)
-        return kernel, Labels(0.0, 0.0, 0.0, kernel.label_noise, outputs), method, 0.0
+        return Prepared(kernel, Labels(0.0, 0.0, 0.0, kernel.label_noise, outputs), kernel.total, 0.0)
     block = LinearBlock(orbits, task.source)
     found = project(block, task.target, task.source, seed=seed)
     block.target = found.coefficients
-    return block, Labels(0.0, 0.0, found.unseen, found.label_noise, outputs), method, found.stderr
+    return Prepared(block, Labels(0.0, 0.0, found.unseen, found.label_noise, outputs), found.total, found.stderr)
 
 
 def _numbers(name: str, given: object, infinite: bool = False) -> np.ndarray:

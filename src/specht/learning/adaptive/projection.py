@@ -86,7 +86,9 @@ def project(block: LinearBlock, target: Target, source: Source, *, samples: int 
     if at.exact:
         return Projected(coefficients, total, noise, 0.0)
     parts = [np.arange(fold, len(at.x), _FOLDS) for fold in range(_FOLDS)]
-    each = np.stack([_coefficients(block, _settings_of(block, at.x[part], np.full(len(part), 1.0 / len(part)), values[part]), basis) for part in parts])
+    each = np.stack(
+        [_coefficients(block, _settings_of(block, at.x[part], np.full(len(part), 1.0 / len(part)), values[part]), basis) for part in parts]
+    )
     # of the sum of squares: 2 t dt, from the scatter of folds
     scatter = np.einsum("mk,fmk->f", 2.0 * coefficients, each - each.mean(axis=0))
     return Projected(coefficients, total, noise, float(np.std(scatter) / np.sqrt(_FOLDS - 1)))

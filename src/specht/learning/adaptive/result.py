@@ -73,7 +73,7 @@ class AdaptiveCurve(Result):
     """Mean squared error on fresh sequences, against the target without noise, at the lowest minimum."""
     train: np.ndarray
     learned: np.ndarray
-    """Mean of target times mean prediction."""
+    """Share of the target in the mean prediction, from 0 to 1."""
     kappa: np.ndarray
     stderr: np.ndarray
     """Standard error of the test loss from sampling the kernel or the target; zero where both are exact."""
@@ -183,7 +183,9 @@ class AdaptiveCurve(Result):
         lines = [f"{self.arch} learning {self.target!r} at ridge {self.ridge:.3g} E[k], label noise {self.noise:.3g} ({self.method})"]
         for row, width in enumerate(self.width):
             test = self._of(row, self.test)
-            lines.append(f"width {width:g}: test loss {test[0]:.4g} at N = {self.n_train[0]:g} to {test[-1]:.4g} at N = {self.n_train[-1]:g}")
+            lines.append(
+                f"width {width:g}: test loss {test[0]:.4g} at N = {self.n_train[0]:g} to {test[-1]:.4g} at N = {self.n_train[-1]:g}"
+            )
         ends = f"{self.infinite_test[0]:.4g} to {self.infinite_test[-1]:.4g}"
         return "\n".join([*lines, f"infinite width: {ends}"])
 
@@ -196,7 +198,7 @@ class AdaptiveCurve(Result):
             Variable("test", axes, self.test, "mean squared error on fresh sequences, against the target without noise", unit),
             Variable("stderr", axes, self.stderr, "standard error of the test loss from sampling; zero where it is exact", unit),
             Variable("train", axes, self.train, "mean squared error on the training labels, noise included", unit),
-            Variable("learned", axes, self.learned, "mean of target times mean prediction", unit),
+            Variable("learned", axes, self.learned, "share of the target in the mean prediction"),
             Variable("kappa", axes, self.kappa, "effective ridge over N", "E[k]"),
             Variable("broken", axes, self.broken, "whether a read position has twice the variance of the others"),
             Variable("symmetric_slope", axes, self.symmetric_slope, "gradient that tells positions apart, at the symmetric point"),

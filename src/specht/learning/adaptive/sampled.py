@@ -39,6 +39,9 @@ MOST_SHARE = 0.5
 class SampledKernel:
     """A kernel on M sequences of a source as a function of the variances of orbits, in units of E[k] at infinite width."""
 
+    tolerance = 1e-5  # far below what the draw of sequences leaves open
+    searches = 2
+
     def __init__(self, orbits: Orbits, task: Task, *, sequences: int, seed: int = 0) -> None:
         import jax
 
