@@ -30,6 +30,8 @@ _FURTHEST = 12.0
 """Bound of the logarithm of a ratio."""
 _SAME = 1e-3
 """Distance of logarithms below which two minima are one."""
+_CLOSE = 0.3
+"""The same between neighbouring numbers of samples, where a minimum that is known on both sides is not followed again."""
 _STEP = 1e-4
 """Of the differences of gradients that make the Hessian."""
 _ASIDE = 0.3
@@ -168,7 +170,7 @@ def follow(landscapes: Sequence[Landscape]) -> list[list[Minimum]]:
         for index in order:
             before = found[index - 1 if order.step > 0 else index + 1]
             for minimum in list(before):
-                if not (index in seeds and any(_near(minimum, other, orbits, 0.3) for other in found[index])):
+                if not any(_near(minimum, other, orbits, _CLOSE) for other in found[index]):
                     _add(found[index], landscapes[index].settle(minimum.ratios), orbits)
     return [sorted(each, key=lambda minimum: minimum.free_energy) for each in found]
 
@@ -188,7 +190,7 @@ def _raised(orbits: Orbits) -> list[np.ndarray]:
 def _add(found: list[Minimum], new: Minimum, orbits: Orbits) -> None:
     """Keep a minimum that is not known yet; of two that are one, the lower."""
     for place, old in enumerate(found):
-        if _near(old, new, orbits, _SAME):
+        if _near(old, new, orbits, _SAME) and abs(old.free_energy - new.free_energy) < _SAME * (1.0 + abs(old.free_energy)):
             if new.free_energy < old.free_energy:
                 found[place] = new
             return
