@@ -145,6 +145,24 @@ def test_sample_complexity_grows_like_the_root_of_the_length():
     assert (slopes[:, 1] > 1.5).all(), slopes
 
 
+GRID = [6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1024]
+NEEDED = {  # smallest number on the grid with a test loss below 0.2: the saddle of three data sets each, at length 8, 16, 32, 64, 128
+    math.inf: [24, 48, 96, 384, 1024],
+    64.0: [16, 32, 48, 96, 128],
+    16.0: [16, 24, 32, 48, 64],
+    4.0: [12, 16, 24, 32, 48],
+}
+
+
+def test_samples_needed_are_those_of_data():
+    """Within one step of the grid: numbers that were found by minimising over data alone."""
+    for place, length in enumerate((8, 16, 32, 64, 128)):
+        curve = adaptive_curve(specht.Architecture(vocab=2, length=length), Task(SOURCE, first_token()), GRID, width=list(NEEDED))
+        for row, needed in enumerate(NEEDED.values()):
+            mine = int(np.argmax(curve.test[row] < 0.2))
+            assert abs(mine - GRID.index(needed[place])) <= 1, (length, curve.width[row], GRID[mine], needed[place])
+
+
 def test_length_costs_nothing():
     sizes = []
     for length in (100, 100_000):
@@ -168,6 +186,45 @@ def test_two_minima_cross_at_great_length():
     assert there.low <= there.samples <= there.high
     assert there.samples == jump.samples
     assert (curve.free_energies[both, 0] <= curve.free_energies[both, 1]).all()
+
+
+@pytest.mark.whole
+@pytest.mark.runs_long
+def test_data_have_both_minima_where_theory_has_two():
+    """Free energies within 1 % and variances within 10 % at the two minima of one data set: a first-order transition is seen in data."""
+    length, width, n = 4096, 256.0, 900
+    arch, task = specht.Architecture(vocab=2, length=length), Task(SOURCE, first_token())
+    theory = adaptive_curve(arch, task, [850.0, 900.0, 950.0], width=width, ridge=RIDGE)
+    assert not np.isnan(theory.free_energies[1, 1])
+    assert theory.transition().kind == "first order"
+    x = SOURCE.draw(np.random.default_rng(0), n, length + 1)
+    y, unit = first_token()(x), specht.spectrum(arch, SOURCE).trace
+    hot = [(x == v).astype(np.float32) for v in range(2)]
+    counts = np.stack([each.sum(axis=1) for each in hot], axis=1).astype(np.float64)
+    groups = [slice(0, 1), slice(1, length), slice(length, length + 1)]
+    matches = np.stack([[(each[:, at] @ each[:, at].T).astype(np.float64) for each in hot] for at in groups])  # (orbit, token, n, n)
+    prior, sizes = np.array([0.5, 0.5, 1.0, 1.0, 1.0]), np.array([1.0, 1.0, 1.0, length - 1.0, 1.0])
+
+    def energy(ratios, counts, matches):
+        values = prior * jnp.exp(ratios)
+        tokens, positions = values[:2], values[2:]
+        readout = jnp.einsum("v,vnm->nm", tokens, matches[2]) + positions[2]
+        inside = (counts * tokens[None] ** 2) @ counts.T + 2.0 * jnp.einsum("o,v,ovnm->nm", positions, tokens, matches)
+        gram = readout * (inside + jnp.sum(sizes[2:] * positions**2)) / unit
+        return width / 2.0 * jnp.sum(sizes * (jnp.exp(ratios) - ratios - 1.0)) - log_evidence(gram, y, RIDGE)
+
+    with jax.enable_x64(True):
+        slope = jax.jit(jax.value_and_grad(energy))
+
+        def objective(point):
+            value, gradient = slope(point / sizes**0.5, counts, matches)
+            return float(value), np.asarray(gradient) / sizes**0.5
+
+        for number in range(2):
+            start = np.log(theory.minima[1, number]) * 0.8 * sizes**0.5
+            found = minimize(objective, start, jac=True, method="L-BFGS-B", options={"ftol": 1e-13, "gtol": 1e-5})
+            assert found.fun - n / 2.0 * math.log(2.0 * math.pi) == pytest.approx(theory.free_energies[1, number], rel=0.01)
+            np.testing.assert_allclose(np.exp(found.x / sizes**0.5), theory.minima[1, number], rtol=0.1)
 
 
 def test_every_minimum_is_one():

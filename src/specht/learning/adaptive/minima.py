@@ -4,16 +4,15 @@ A network whose embedding has width d pays $\tfrac d2 \sum_i n_i (r_i - \ln r_i 
 width, where $n_i$ embedding vectors share the i-th. To this comes the energy of the labels (`specht.learning.adaptive.equivalent`). Both
 are minimised over $\theta_i = \ln r_i$, each in units of $n_i^{-1/2}$, so that the cost is equally stiff in all directions.
 
-There may be several minima. They are looked for from the symmetric point, where all context positions are equal, and from points at which
-the positions that the target reads are raised; every minimum that is found is followed to larger and smaller N. A search that starts at a
-point with a symmetry ends at one with the same symmetry, which may be a saddle. So the Hessian is looked at, and where it has a negative
-direction the search goes on from either side of the saddle.
+There may be several minima. They are looked for from the symmetric point, where all context positions are equal, from points at which the
+positions that the target reads are raised, and from points at which all variances are raised but those of the other positions. Every
+minimum that is found is followed to larger and smaller N. A search that starts at a point with a symmetry ends at one with the same
+symmetry, which may be a saddle. So the Hessian is looked at, and where it has a negative direction the search goes on from either side.
 """
 
 from __future__ import annotations
 
 import dataclasses
-import itertools
 import math
 from collections.abc import Sequence
 from typing import Protocol
@@ -26,6 +25,8 @@ from specht.learning.adaptive.orbits import Orbits
 
 RAISED = (3.0, 10.0)
 """Factors by which read positions are raised where a search starts."""
+ALL_RAISED = (5.0, 50.0)
+"""Factors by which tokens and readout are raised with them: at great length a kernel must grow before it can tell positions apart."""
 _FURTHEST = 12.0
 """Bound of the logarithm of a ratio."""
 _SAME = 1e-3
@@ -176,11 +177,14 @@ def follow(landscapes: Sequence[Landscape]) -> list[list[Minimum]]:
 
 
 def _raised(orbits: Orbits) -> list[np.ndarray]:
-    """Starts at which read positions are raised: all of them, and single ones where there are several."""
+    """Starts at which variances are raised: those of all read positions, of single ones where there are several, of all but the rest."""
     reads = orbits.reads
-    groups = [reads] * bool(reads) + [[read] for read in reads if len(reads) > 1][:2]
+    rest = set(orbits.context) - set(reads)
+    alone = [[read] for read in reads[:2]] if len(reads) > 1 else []
+    groups = [(group, factor) for group in ([reads] * bool(reads) + alone) for factor in RAISED]
+    groups += [([index for index in range(len(orbits.prior)) if index not in rest], factor) for factor in ALL_RAISED]
     starts = []
-    for group, factor in itertools.product(groups, RAISED):
+    for group, factor in groups:
         start = np.zeros(len(orbits.prior))
         start[group] = math.log(factor)
         starts.append(start)
