@@ -6,12 +6,13 @@ import numpy as np
 import pytest
 
 import specht
-from specht.learning.adaptive.linear_block import LinearBlock
+from specht.errors import InputError
+from specht.learning.adaptive.linear_block import LinearBlock, token_functions, why_not_linear
 from specht.learning.adaptive.orbits import find_orbits
 from specht.learning.adaptive.projection import project
 from specht.sequences import targets
 from specht.sequences.exchangeable import Exchangeable
-from specht.sequences.sources import uniform
+from specht.sequences.sources import default_mixture, uniform
 from specht.sequences.tasks import Task
 
 BIASED = Exchangeable(np.ones(1), np.array([[0.2, 0.5, 0.3]]))
@@ -88,3 +89,50 @@ def test_eigenvalues_and_weights_are_those_of_the_dense_operator(readout, source
                 found.coefficients, np.linalg.solve(sectors[0].matrix + kappa * np.eye(len(sectors[0].matrix)), found.coefficients)
             )
             assert inside + found.unseen / kappa == pytest.approx(exact, rel=1e-9)
+
+
+@pytest.mark.parametrize("readout", ["last", "mean"])
+def test_targets_are_sampled_where_classes_are_too_many(readout):
+    """A target that is no linear function of counts, and reads a position in the middle, against the same one moved to the front."""
+
+    def majority_or(x, place):
+        return 1.0 * (2 * (x == 1).sum(axis=1) > x.shape[1]) + 0.7 * (x[:, place] == 1)
+
+    arch = specht.Architecture(vocab=2, length=9, readout=readout)
+    moved, front = (targets.Target("m", lambda x, place=place: majority_or(x, place), reads=(place,)) for place in (4, 0))
+    squares = []
+    for target in (moved, front):
+        block = LinearBlock(find_orbits(arch, Task(COIN, target)), COIN)
+        found = project(block, target, COIN)
+        squares.append((found.coefficients**2).sum(axis=1))
+        if target is moved:
+            assert 0.0 < found.stderr < 0.02
+        else:
+            assert found.stderr == 0.0
+            assert found.unseen > 0.0
+    assert abs(squares[0].sum() - squares[1].sum()) < 4 * 0.02
+    np.testing.assert_allclose(squares[0], squares[1], atol=0.02)
+
+
+def test_what_is_too_large_is_refused():
+    source = uniform(40)
+    with pytest.raises(InputError, match="method='sampled'"):
+        LinearBlock(find_orbits(specht.Architecture(vocab=40, length=8), Task(source, targets.conjunction(2, 8))), source)
+    anything = targets.Target("third", lambda x: x[:, 2])
+    with pytest.raises(InputError, match="reads="):
+        find_orbits(specht.Architecture(vocab=2, length=5000), Task(uniform(2), anything))
+
+
+def test_only_linear_blocks_on_independent_tokens_have_an_operator():
+    arch = specht.Architecture(vocab=2, length=4)
+    assert why_not_linear(arch, COIN) is None
+    assert why_not_linear(arch, default_mixture(2)) is not None
+    for options in ({"activation": "erf"}, {"depth": 2}, {"norm": "pre"}, {"residual": True}, {"causal": True, "readout": "mean"}):
+        assert why_not_linear(arch.replace(**options), COIN) is not None
+
+
+def test_functions_of_a_token_are_orthonormal():
+    law = np.array([0.1, 0.0, 0.6, 0.3])
+    functions = token_functions(law)
+    np.testing.assert_allclose(functions.values.T @ (law[:, None] * functions.values), np.eye(3), atol=1e-12)
+    np.testing.assert_allclose(functions.expansion @ functions.values[[0, 2, 3]].T, np.eye(4)[:, [0, 2, 3]], atol=1e-12)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 
 import jax
@@ -225,6 +226,32 @@ def test_data_have_both_minima_where_theory_has_two():
             found = minimize(objective, start, jac=True, method="L-BFGS-B", options={"ftol": 1e-13, "gtol": 1e-5})
             assert found.fun - n / 2.0 * math.log(2.0 * math.pi) == pytest.approx(theory.free_energies[1, number], rel=0.01)
             np.testing.assert_allclose(np.exp(found.x / sizes**0.5), theory.minima[1, number], rtol=0.1)
+
+
+def test_kinds_of_transition():
+    """Made-up numbers: what counts is how they are read."""
+    curve = adaptive_curve(specht.Architecture(vocab=2, length=8), Task(SOURCE, first_token()), [10.0, 20.0, 40.0], width=8)
+    weak, strong = np.full((3, 1), 1.1), np.array([[1.1], [1.1], [4.4]])
+    steep, curved = np.ones(3), np.ones(3)
+    nothing = dataclasses.replace(curve, strengths=weak, symmetric_slope=steep, symmetric_curvature=curved).transition()
+    assert (nothing.kind, nothing.samples) == ("none", math.inf)
+    passed = dataclasses.replace(curve, strengths=strong, symmetric_slope=steep, symmetric_curvature=curved).transition()
+    assert passed.kind == "crossover"
+    assert passed.samples == pytest.approx(20.0 * 2.0 ** (math.log(2.0 / 1.1) / math.log(4.0)))
+    lost = dataclasses.replace(
+        curve, strengths=weak, symmetric_slope=np.zeros(3), symmetric_curvature=np.array([2.0, 1.0, -1.0])
+    ).transition()
+    assert lost.kind == "second order"
+    assert lost.samples == pytest.approx(20.0 * 2.0**0.5)
+    assert (lost.low, lost.high) == (20.0, 40.0)
+    two = np.array([[[1.1], [4.0]], [[1.1], [4.0]], [[4.0], [1.1]]])  # variances of two minima, which change places
+    place = curve.names.index("position 0")
+    minima = np.ones((3, 2, len(curve.names)))
+    minima[..., place : place + 1] = two
+    energies = np.array([[0.0, 3.0], [0.0, 1.0], [0.0, 1.0]])
+    crossed = dataclasses.replace(curve, minima=minima, strengths=two[..., 0], free_energies=energies, symmetric_slope=steep)
+    assert crossed.jumps() == ((pytest.approx(20.0 * 2.0**0.5), "position 0", pytest.approx(1.1), pytest.approx(4.0)),)
+    assert crossed.transition().kind == "first order"
 
 
 def test_every_minimum_is_one():

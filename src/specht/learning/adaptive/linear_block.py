@@ -34,8 +34,8 @@ from specht.learning.adaptive.equivalent import Labels, Losses, Sector, energy, 
 from specht.learning.adaptive.orbits import FIXED, Orbits
 from specht.sequences.law import Source
 
-MOST_FUNCTIONS = 1500
-"""Size of a matrix at most."""
+MOST_FUNCTIONS = 800
+"""Size of a matrix at most: beyond, a step of the search takes longer than a second."""
 
 Factors = tuple[tuple[int, int], ...]
 """A function that is a product: pairs (orbit, j) of its factors, none for the constant."""
@@ -141,6 +141,7 @@ class LinearBlock:
         assert law is not None
         self.orbits, self.tokens = orbits, token_functions(law)
         self.sizes = [each.size for each in self._seen]
+        _refuse_many(orbits.arch, self.tokens.values.shape[1] - 1, self.sizes)
         builder = _Builder(self.tokens, self.sizes)
         kernel = _Kernel(orbits, builder)
         sectors = [(None, 1.0), *((index, size - 1.0) for index, size in enumerate(self.sizes) if size > 1)]
@@ -304,14 +305,26 @@ class _Kernel:
         return total
 
 
+def _refuse_many(arch: Architecture, varying: int, sizes: list[int]) -> None:
+    """Raise where the functions that no permutation moves are too many; `varying` of one token are not constant."""
+    singles = 1 + len(sizes) * varying
+    if arch.readout == "last":
+        size = (1 + varying) * (singles - varying)
+    elif arch.readout == "mean":
+        pairs = math.comb(len(sizes), 2) * varying**2 + sum(n > 1 for n in sizes) * math.comb(varying + 1, 2)
+        size = singles + pairs
+    else:
+        size = singles
+    if size > MOST_FUNCTIONS:
+        raise InputError(
+            f"The operator of this block has {size} functions that permutations leave alone, at most {MOST_FUNCTIONS} are followed: "
+            "take fewer tokens, a target that singles out fewer positions, or method='sampled'."
+        )
+
+
 def _matrix(functions: list[Weighted], degeneracy: float, variances: int) -> Matrix:
     functions = [each for each in functions if any(each.function.values())]
     basis = tuple(sorted({key for each in functions for key in each.function}, key=lambda key: (len(key), key)))
-    if len(basis) > MOST_FUNCTIONS:
-        raise InputError(
-            f"The operator of this block has {len(basis)} functions that permutations leave alone, at most {MOST_FUNCTIONS}: "
-            "take fewer tokens, a target that singles out fewer positions, or method='sampled'."
-        )
     place = {key: index for index, key in enumerate(basis)}
     coefficients, powers = np.zeros((len(basis), len(functions))), np.zeros((len(functions), variances))
     for column, each in enumerate(functions):

@@ -17,6 +17,8 @@ from specht.sequences.tasks import Task
 
 FIXED = -1
 """Index of a variance that is zero and stays so."""
+_SEARCHED = 1024
+"""Positions that are tried at most where a target does not say which it reads."""
 REST = "rest"
 """Name of the orbit of the positions that the target does not single out."""
 
@@ -114,6 +116,11 @@ def find_orbits(arch: Architecture, task: Task, seed: int = 0) -> Orbits:
 
 def _reads(arch: Architecture, task: Task, seed: int) -> list[int]:
     reads = task.target.reads
+    if reads is None and arch.length > _SEARCHED:
+        raise InputError(
+            f"Which of {arch.length} positions target {task.target.name!r} singles out is searched for among {_SEARCHED} at most: "
+            "say so with Target(..., reads=...)."
+        )
     if reads is None:
         x = task.source.draw(np.random.default_rng([seed, 3]), min(TRIED, max(64, 2**22 // arch.columns)), arch.columns)
         reads = find_support(task.target, x, arch.length)
