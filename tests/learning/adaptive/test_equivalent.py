@@ -72,8 +72,13 @@ def test_both_parts_of_the_energy_are_means_over_data_sets(target, readout):
 
 
 @pytest.mark.parametrize("readout", ["last", "mean"])
-def test_gradients_are_those_of_finite_differences(readout):
-    arch, task = specht.Architecture(vocab=2, length=9, readout=readout), Task(COIN, targets.conjunction(2, 9))
+@pytest.mark.parametrize(
+    "target",
+    [targets.conjunction(2, 9), targets.Target("which", lambda x: np.eye(2)[x[:, 0]] * (1.0 + x[:, 1:2]), outputs=2, reads=(0, 1))],
+    ids=lambda target: target.name,
+)
+def test_gradients_are_those_of_finite_differences(readout, target):
+    arch, task = specht.Architecture(vocab=2, length=9, readout=readout), Task(COIN, target)
     block, labels = exact_model(arch, task)
     landscape = Landscape(block, 16.0, labels._replace(n_train=40.0, noise=0.2))
     assert_gradient(landscape, RNG.normal(size=len(block.orbits.prior)) / 2.0)

@@ -78,12 +78,13 @@ def adaptive_curve(
         raise InputError(f"The task has {task.source.vocab} tokens and the architecture {arch.vocab}: give both the same vocab.")
     orbits = find_orbits(arch, task, seed)
     chosen = _chosen(method, arch, task)
-    model, labels, total, stderr = prepare(orbits, task, chosen, sequences, seed)
-    if isinstance(model, SampledKernel) and numbers.max() > MOST_SHARE * sequences:
+    sequences = whole_number("sequences", sequences, at_least=4)
+    if chosen == "sampled" and numbers.max() > MOST_SHARE * sequences:
         raise InputError(
             f"{sequences} sequences allow for {MOST_SHARE * sequences:g} samples, and n_train goes to {numbers.max():g}: "
             f"give sequences={math.ceil(numbers.max() / MOST_SHARE)}."
         )
+    model, labels, total, stderr = prepare(orbits, task, chosen, sequences, seed)
     labels = labels._replace(ridge=ridge, noise=labels.noise + noise * task.target.outputs)
     order = np.argsort(numbers, kind="stable")
     points = _Points(len(widths), len(numbers), len(orbits.prior))
@@ -189,7 +190,7 @@ def prepare(orbits: Orbits, task: Task, method: str, sequences: int, seed: int) 
     """The energy of the labels as a function of variances."""
     outputs = task.target.outputs
     if method == "sampled":
-        kernel = SampledKernel(orbits, task, sequences=whole_number("sequences", sequences, at_least=4), seed=seed)
+        kernel = SampledKernel(orbits, task, sequences=sequences, seed=seed)
         return Prepared(kernel, Labels(0.0, 0.0, 0.0, kernel.label_noise, outputs), kernel.total, 0.0)
     block = LinearBlock(orbits, task.source)
     found = project(block, task.target, task.source, seed=seed)
