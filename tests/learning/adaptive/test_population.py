@@ -19,7 +19,7 @@ from specht.kernel.functions import kernel_of_batches
 from specht.learning.adaptive.minima import Landscape, follow
 from specht.learning.adaptive.orbits import find_orbits
 from specht.learning.adaptive.population import adaptive_curve, prepare
-from specht.learning.adaptive.result import AdaptiveCurve
+from specht.learning.adaptive.curve import AdaptiveCurve
 from specht.learning.curves import theory_curve
 from specht.learning.evidence import log_evidence
 from specht.sequences import targets

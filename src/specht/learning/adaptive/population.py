@@ -29,8 +29,8 @@ from specht.learning.adaptive.linear_block import LinearBlock, why_not_linear
 from specht.learning.adaptive.minima import Energy, Landscape, Minimum, follow
 from specht.learning.adaptive.orbits import Orbits, find_orbits
 from specht.learning.adaptive.projection import project
-from specht.learning.adaptive.result import AdaptiveCurve
-from specht.learning.adaptive.sampled import MOST_SHARE, SampledKernel
+from specht.learning.adaptive.curve import AdaptiveCurve
+from specht.learning.adaptive.sampled_spectrum import MOST_SHARE, SampledKernel
 from specht.sequences.tasks import Task
 
 Method = Literal["auto", "exact", "sampled"]
