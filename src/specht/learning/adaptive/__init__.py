@@ -8,7 +8,9 @@ from specht.lazy import lazy_names
 
 if TYPE_CHECKING:
     from specht.learning.adaptive.chains import Chains as Chains
+    from specht.learning.adaptive.curve import AdaptiveCurve as AdaptiveCurve
     from specht.learning.adaptive.layers import layer_gain as layer_gain
+    from specht.learning.adaptive.population import adaptive_curve as adaptive_curve
     from specht.learning.adaptive.saddle import Saddle as Saddle
     from specht.learning.adaptive.sampled import Adapted as Adapted
     from specht.learning.adaptive.widths import Widths as Widths
@@ -17,7 +19,9 @@ __all__, __getattr__, __dir__ = lazy_names(
     __name__,
     {
         "specht.learning.adaptive.chains": ["Chains"],
+        "specht.learning.adaptive.curve": ["AdaptiveCurve"],
         "specht.learning.adaptive.layers": ["layer_gain"],
+        "specht.learning.adaptive.population": ["adaptive_curve"],
         "specht.learning.adaptive.saddle": ["Saddle"],
         "specht.learning.adaptive.sampled": ["Adapted"],
         "specht.learning.adaptive.widths": ["Widths"],

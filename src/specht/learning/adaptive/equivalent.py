@@ -1,0 +1,147 @@
+r"""The free energy of a kernel over data of which only the number N is known, and its gradient.
+
+A kernel with eigenvalues $\lambda_i$ of degeneracy $d_i$, in which the target has mean squares $w_i$ (and $w_\perp$ in none of them),
+fits N labels with noise $\sigma^2$ at ridge $\delta$. With $\kappa$ of `specht.learning.renormalised`, averages over data sets are
+
+$$ E \log\det(K + \delta) = \sum_i d_i \ln(1 + \lambda_i/\kappa) + N \ln(N\kappa) + \delta/\kappa - N , \qquad
+   E\, y^T (K + \delta)^{-1} y = \sum_i \frac{w_i}{\lambda_i + \kappa} + \frac{w_\perp + \sigma^2}{\kappa} , $$
+
+and the energy is half of both, the first once for each of K outputs: minus the log evidence without its $2\pi$. Both are written with
+resolvents $R = (M + \kappa)^{-1}$ of matrices M of the kernel's operator in orthonormal functions, which need no eigenvectors. The first
+is stationary in $\kappa$; the second moves with it. So with target coefficients t,
+
+$$ \frac{\partial}{\partial M} = \tfrac12 \big[ K R - R\, t t^T R \big] - \tfrac12\, q'\, \frac{\kappa R^2}{D} , \qquad
+   q' = t^T R^2 t + \frac{w_\perp + \sigma^2}{\kappa^2} , \qquad D = \operatorname{tr} M R^2 + \frac{\delta}{\kappa^2} , $$
+
+where $\kappa R^2 / D$ is the derivative of $\kappa$ itself. The losses are those of `specht.learning.curves`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from scipy.linalg import get_lapack_funcs
+
+_FACTOR, _INVERT = get_lapack_funcs(("potrf", "potri"), dtype=np.float64)
+_ROUNDS = 100
+"""Steps of the search for kappa at most; Newton's method takes about six."""
+
+
+class Sector(NamedTuple):
+    """The operator on functions that one irrep of the stabiliser holds."""
+
+    matrix: np.ndarray
+    """M in orthonormal functions (m, m), in units of E[k]."""
+    target: np.ndarray
+    """Coefficients of the target (m, K); no column where it has none here."""
+    degeneracy: float
+    """How often the same matrix occurs."""
+
+
+class Labels(NamedTuple):
+    """What the energy knows of the labels."""
+
+    n_train: float
+    ridge: float
+    """In units of E[k]."""
+    unseen: float
+    """Mean square of the target that no function of the kernel has, w_perp, summed over outputs."""
+    noise: float
+    """Variance of the labels around the target, summed over outputs."""
+    outputs: int
+
+
+class Losses(NamedTuple):
+    """What is predicted."""
+
+    test: float
+    train: float
+    learned: float
+    """Mean of target times mean prediction: sum of L_i w_i."""
+    kappa: float
+
+
+def find_kappa(eigenvalues: np.ndarray, degeneracies: np.ndarray, n_train: float, ridge: float) -> float:
+    r"""The root of $N = \sum_i d_i \lambda_i / (\lambda_i + \kappa) + \delta / \kappa$ for a positive ridge.
+
+    >>> round(find_kappa(np.array([1.0]), np.array([4.0]), 4.0, 1.0), 6)
+    0.640388
+    """
+    low, high = math.log(ridge / n_train), math.log((ridge + float(degeneracies @ eigenvalues)) / n_train)
+    u = high
+    for _ in range(_ROUNDS):
+        kappa = math.exp(u)
+        share = eigenvalues / (eigenvalues + kappa)
+        learnt = degeneracies * share
+        pull = ridge / kappa
+        excess = float(learnt.sum()) + pull - n_train
+        if excess > 0.0:
+            low = u
+        else:
+            high = u
+        step = excess / (float(learnt @ (1.0 - share)) + pull)
+        moved = u + step
+        if not low <= moved <= high:
+            moved = (low + high) / 2.0
+        if abs(moved - u) < 1e-14 * max(1.0, abs(u)):
+            return math.exp(moved)
+        u = moved
+    return math.exp(u)
+
+
+def energy(sectors: Sequence[Sector], labels: Labels) -> tuple[float, list[np.ndarray]]:
+    """Free energy without the cost of moving variances, and its derivative in the matrix of every sector."""
+    values, numbers = _spectrum(sectors)
+    n, ridge, outputs = labels.n_train, labels.ridge, labels.outputs
+    kappa = find_kappa(values, numbers, n, ridge)
+    constant = labels.unseen + labels.noise
+    log_determinant = float(numbers @ np.log1p(values / kappa)) + n * math.log(n * kappa) + ridge / kappa - n
+    stiffness = float(numbers @ (values / (values + kappa) ** 2)) + ridge / kappa**2
+    inverses = [resolvent(sector.matrix, kappa) for sector in sectors]
+    solved = [inverse @ sector.target for inverse, sector in zip(inverses, sectors, strict=True)]
+    fit = sum(float(np.vdot(sector.target, each)) for sector, each in zip(sectors, solved, strict=True)) + constant / kappa
+    slope = sum(float(np.vdot(each, each)) for each in solved) + constant / kappa**2
+    derivatives = []
+    for sector, inverse, each in zip(sectors, inverses, solved, strict=True):
+        of_determinant = outputs * inverse - (slope * kappa / stiffness) * (inverse @ inverse)
+        derivatives.append(0.5 * (sector.degeneracy * of_determinant - each @ each.T))
+    return 0.5 * (outputs * log_determinant + fit), derivatives
+
+
+def losses(sectors: Sequence[Sector], labels: Labels) -> Losses:
+    """Test and train loss by theory."""
+    values, numbers = _spectrum(sectors)
+    n = labels.n_train
+    kappa = find_kappa(values, numbers, n, labels.ridge)
+    missed = learned = 0.0
+    for sector in sectors:
+        if sector.target.shape[1]:
+            solved = resolvent(sector.matrix, kappa) @ sector.target
+            missed += kappa**2 * float(np.vdot(solved, solved))
+            learned += float(np.vdot(sector.target, sector.target - kappa * solved))
+    overfitting = n / (n - float(numbers @ (values / (values + kappa)) ** 2))
+    total = overfitting * (missed + labels.unseen + labels.noise)
+    return Losses(total - labels.noise, (labels.ridge / (n * kappa)) ** 2 * total, learned, kappa)
+
+
+def _spectrum(sectors: Sequence[Sector]) -> tuple[np.ndarray, np.ndarray]:
+    """All eigenvalues, those below zero by rounding cut off, and how often each occurs."""
+    values = [np.maximum(np.linalg.eigvalsh(sector.matrix), 0.0) for sector in sectors]
+    numbers = [np.full(len(each), sector.degeneracy) for each, sector in zip(values, sectors, strict=True)]
+    return np.concatenate(values), np.concatenate(numbers)
+
+
+def resolvent(matrix: np.ndarray, kappa: float) -> np.ndarray:
+    """(M + kappa)^-1 by Cholesky."""
+    shifted = matrix.copy()
+    shifted.flat[:: len(matrix) + 1] += kappa
+    factor, failed = _FACTOR(shifted, lower=1, overwrite_a=1)
+    if not failed:
+        inverse, failed = _INVERT(factor, lower=1, overwrite_c=1)
+    if failed:
+        return np.linalg.inv(matrix + kappa * np.eye(len(matrix)))  # positive only to rounding
+    lower = np.tril(inverse, -1)
+    return np.diag(np.diagonal(inverse)) + lower + lower.T
