@@ -8,6 +8,8 @@ from typing import Any, Literal, cast, get_args, overload
 from specht.architecture import Architecture
 from specht.errors import InputError, unknown_choice
 from specht.learning import gp, networks
+from specht.learning.adaptive.curve import AdaptiveCurve
+from specht.learning.adaptive.population import adaptive_curve
 from specht.learning.content import Content, Progress
 from specht.learning.curves import Curve, theory_curve
 from specht.learning.eigenvalues import Eigenvalues
@@ -23,9 +25,11 @@ Model = Architecture | Spectrum | Eigenvalues | Callable[..., Any]
 
 _THEORY = ("ridge", "noise", "samples", "seed", "progress")
 _SPECTRUM = ("kind", "method", "max_level", "heads", "sequences")
+_FINITE = ("ridge", "noise", "seed", "sequences", "width")
+"""Of an architecture of finite width, by theory."""
 _DATASETS = ("ridge", "noise", "datasets", "seed", "n_test", "scale", "progress")
 _OPTIONS: dict[str, dict[str, tuple[str, ...]]] = {
-    "theory": {"Spectrum": _THEORY, "Architecture": (*_THEORY, *_SPECTRUM), "Eigenvalues": ("ridge", "noise")},
+    "theory": {"Spectrum": _THEORY, "Architecture": (*_THEORY, *_SPECTRUM, "width"), "Eigenvalues": ("ridge", "noise")},
     "gp": {
         "Spectrum": (*_DATASETS, "heads"),
         "Architecture": (*_DATASETS, "heads", "kind"),
@@ -40,6 +44,10 @@ _OPTIONS: dict[str, dict[str, tuple[str, ...]]] = {
 _FORMS = {"Spectrum": "a Spectrum", "Architecture": "an Architecture", "Eigenvalues": "Eigenvalues", "Gram function": "a Gram function"}
 
 
+@overload
+def learning_curve(
+    model: Architecture, task: Task, n_train: Any = None, *, width: Any, by: Literal["theory"] = "theory", **options: Any
+) -> AdaptiveCurve: ...
 @overload
 def learning_curve(
     model: Model, task: Task | Content | None = None, n_train: Any = None, *, by: Literal["theory"] = "theory", **options: Any
@@ -59,6 +67,8 @@ def learning_curve(model: Model, task: Any = None, n_train: Any = None, *, by: B
     array([0.315, 0.018, 0.001])
     >>> learning_curve(arch, task, n_train=[16, 64, 256], by="gp", ridge=0.1, datasets=5).test.round(3)
     array([0.27 , 0.021, 0.001])
+    >>> learning_curve(arch, task, n_train=[16, 64, 256], ridge=0.1, width=16).test.round(3)
+    array([0.1, 0.0, 0.0])
 
     Arguments:
         model: an `Architecture`; its `Spectrum`, where you have it; with by="theory" also `Eigenvalues` of your own, which hold the target
@@ -73,6 +83,8 @@ def learning_curve(model: Model, task: Any = None, n_train: Any = None, *, by: B
         progress: called as progress(done, total).
         kind: "nngp" or "ntk", of an architecture.
         samples: by theory: sequences drawn where the target has to be taken apart by sampling.
+        width: by theory, of an architecture: of its embedding, which then adapts to the target (`specht.learning.adaptive.population`); one
+            or several. Infinite unless given. With it go ridge, noise, seed, and `sequences` where the kernel has to be sampled.
         method, max_level, heads, sequences: by theory, of an architecture: how its spectrum is computed, as in `specht.spectrum`.
         datasets, n_test: by "gp" and "networks": datasets that are averaged over, and fresh sequences for each.
         scale: by "gp" and "networks": E[k(x, x)]; the trace of a spectrum where one is given, otherwise estimated.
@@ -92,6 +104,8 @@ def learning_curve(model: Model, task: Any = None, n_train: Any = None, *, by: B
         return theory_curve(None, model.content(), n_train, **options)
     if not isinstance(task, Task) and not (by == "theory" and isinstance(model, Spectrum) and isinstance(task, Content)):
         raise InputError(f"task must be a Task, got {task!r}: write specht.Task(source, target).")
+    if "width" in options:
+        return _at_finite_width(cast(Architecture, model), cast(Task, task), n_train, options)
     if by == "theory":
         return _by_theory(model, task, n_train, options)
     if isinstance(model, Spectrum):
@@ -126,6 +140,14 @@ def _by_theory(model: Any, task: Any, n_train: Any, options: dict[str, Any]) -> 
     of_spectrum = {name: value for name, value in options.items() if name in (*_SPECTRUM, "seed", "progress")}
     rest = {name: value for name, value in options.items() if name not in (*_SPECTRUM, "progress")}
     return theory_curve(spectrum_for_curves(model, task.source, **of_spectrum), task, n_train, **rest)
+
+
+def _at_finite_width(arch: Architecture, task: Task, n_train: Any, options: dict[str, Any]) -> AdaptiveCurve:
+    for name, value in options.items():
+        if name not in _FINITE:
+            raise InputError(f"{name}={value!r} has no meaning at finite width: leave it out, or leave out width.")
+    settings: dict[str, Any] = {"ridge": 1.0} | options
+    return adaptive_curve(arch, task, n_train, **settings)
 
 
 def _form(model: Any, by: str) -> str:

@@ -1,13 +1,14 @@
-"""Figures of networks of finite width: which positions and tokens their embedding singles out."""
+"""Figures of networks of finite width: their losses, and which positions and tokens their embedding singles out."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
 import plotly.graph_objects as go
 
-from specht.report.figures import GREY, SERIES_COLOURS, Plot
+from specht.report.figures import GREY, SERIES_COLOURS, Plot, style_log_axes
 
 
 def order_plot(result: Mapping[str, Any], *, title: str) -> Plot:
@@ -38,3 +39,42 @@ def order_plot(result: Mapping[str, Any], *, title: str) -> Plot:
         f"symmetry left: {result['symmetry']}."
     )
     return Plot(figure, title, caption, wide=True)
+
+
+def loss_plot(result: Mapping[str, Any], *, title: str) -> Plot:
+    """Test loss against samples, one line for each width, and that of infinite width."""
+    figure = go.Figure()
+    for index, width in enumerate(result["width"]):
+        figure.add_scatter(
+            x=result["n_train"], y=_of_width(result, "test", index), name=f"width {width:g}" if width is not None else "infinite width",
+            mode="lines+markers", line={"color": SERIES_COLOURS[index % len(SERIES_COLOURS)]}, marker={"size": 5},
+        )  # fmt: skip
+    figure.add_scatter(
+        x=result["n_train"], y=result["infinite_test"], name="infinite width", mode="lines", line={"color": GREY, "dash": "dash"}
+    )
+    style_log_axes(figure, x="samples N", y="test loss")
+    caption = (
+        "Mean squared error on fresh sequences against the number of samples, by theory: networks whose embedding adapts to the target, "
+        "and the kernel of infinite width (dashed)."
+    )
+    return Plot(figure, title, caption, wide=True)
+
+
+def growth_plot(result: Mapping[str, Any], *, title: str) -> Plot:
+    """Variances over those at infinite width against samples, at the smallest width."""
+    figure = go.Figure()
+    ratios = np.array(_of_width(result, "ratios", 0), dtype=float)
+    for index, name in enumerate(result["names"]):
+        figure.add_scatter(
+            x=result["n_train"], y=ratios[:, index].tolist(), name=name, mode="lines",
+            line={"color": SERIES_COLOURS[index % len(SERIES_COLOURS)], "dash": "dot" if name.startswith("token") else "solid"},
+        )  # fmt: skip
+    style_log_axes(figure, x="samples N", y="variance over that at infinite width")
+    caption = f"How much the variances of tokens and positions grow at width {result['width'][0]:g}: what the target reads stands out."
+    return Plot(figure, title, caption, wide=True)
+
+
+def _of_width(result: Mapping[str, Any], name: str, index: int) -> Any:
+    """Values at one of the widths; a curve of a single width has no axis for it."""
+    single = len(result["width"]) == 1 and np.ndim(result["test"]) == 1
+    return result[name] if single else result[name][index]

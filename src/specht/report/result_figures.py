@@ -192,3 +192,13 @@ def accuracy(outlook: Any) -> Plot:
 def order_parameters(result: Any) -> Plot:
     """Which positions and tokens a network of finite width singles out."""
     return adaptive_figures.order_plot(result.summary(), title="What the embedding singles out")
+
+
+def adaptive_losses(curve: Any) -> Plot:
+    """Losses at finite widths beside infinite width."""
+    return adaptive_figures.loss_plot(curve.summary(), title="Learning curve at finite width")
+
+
+def order_against_samples(curve: Any) -> Plot:
+    """Which variances grow with the number of samples."""
+    return adaptive_figures.growth_plot(curve.summary(), title="What the embedding singles out, against samples")
