@@ -154,3 +154,9 @@ def assert_shows_itself(result: Any) -> None:
     assert len(result.to_dataframe()) >= 1
     assert len(result.plot().to_dict()["data"]) >= 1
     assert "<table" in result._repr_html_()
+
+
+@functools.cache
+def made() -> dict[str, Any]:
+    """All of them, once a process."""
+    return {name: make() for name, make in RESULTS.items()}
