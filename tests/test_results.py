@@ -33,10 +33,12 @@ def test_comes_back_to_the_bit(name, made, tmp_path):
 
 def test_every_type_of_result_is_tried(made):
     elsewhere = {
-        "NetworkCurve",
-        "Forecast",
-        "SampledPosterior",
-    }  # tests/learning/test_networks.py, test_forecast.py, tests/nn/test_langevin.py
+        "NetworkCurve",  # tests/learning/test_networks.py
+        "Forecast",  # tests/learning/test_forecast.py
+        "SampledPosterior",  # tests/nn/test_langevin.py
+        "AdaptiveCurve",  # tests/learning/adaptive
+        "AdaptiveResult",
+    }
     assert {type(result).__name__ for result in made.values()} == set(FIGURES) - elsewhere
 
 

@@ -32,7 +32,6 @@ LIBRARIES = (
     "plotly",
 )
 EXTRAS = {
-    "langevin": ("blackjax",),
     "corpora": ("tokenizers", "pooch"),
     "cluster": ("distributed", "submitit"),
     "explorer": ("marimo",),

@@ -86,7 +86,7 @@ class NetworkCurve(Result):
     method: Method
     networks: Networks
     r_hat: np.ndarray | None
-    """Median over outputs, the largest over datasets; None for trained networks, or without BlackJAX."""
+    """Median over outputs, the largest over datasets; None for trained networks, or where chains are not diagnosed."""
     effective_samples: np.ndarray | None
     """Median over outputs, the smallest over datasets."""
     warnings: tuple[str, ...]

@@ -11,7 +11,6 @@ import numpy as np
 from jaxtyping import Float32, Float64
 
 from specht.arrays import as_numpy
-from specht.errors import InputError
 from specht.results import Result, Variable
 
 
@@ -66,18 +65,15 @@ class SampledPosterior(Result):
         The noise of a mean over few chains would add to it, and is taken out.
         """
         errors = self.chain_means - as_numpy(y, "y").astype(np.float64).reshape(self.mean.shape)
-        value = _unbiased_square(errors)
-        left_out = [_unbiased_square(np.delete(errors, chain, axis=0)) for chain in range(len(errors))]
-        chains = len(left_out)
-        return value, math.sqrt((chains - 1) / chains * float(np.square(np.array(left_out) - np.mean(left_out)).sum()))
+        return square_of_mean(errors)
 
     def r_hat(self) -> Float64[np.ndarray, "M K"]:
         """Rank-normalised split R-hat of every output: close to one where chains agree. By BlackJAX."""
-        return _diagnosed("rhat", self.samples)
+        return diagnosed("rhat", self.samples)
 
     def effective_samples(self) -> Float64[np.ndarray, "M K"]:
         """Independent samples that all chains together are worth, for every output. By BlackJAX."""
-        return _diagnosed("ess_bulk", self.samples)
+        return diagnosed("ess_bulk", self.samples)
 
     def summary(self) -> dict[str, Any]:
         """Means and variances as plain values, as files and figures have them."""
@@ -113,17 +109,22 @@ class SampledPosterior(Result):
         ]
 
 
+def square_of_mean(errors: np.ndarray) -> tuple[float, float]:
+    """The squared error of the mean over chains (chains, M, K), less what its own noise adds, and its standard error by leaving one out."""
+    chains = len(errors)
+    left_out = np.array([_unbiased_square(np.delete(errors, chain, axis=0)) for chain in range(chains)])
+    return _unbiased_square(errors), math.sqrt((chains - 1) / chains * float(np.square(left_out - left_out.mean()).sum()))
+
+
 def _unbiased_square(errors: np.ndarray) -> float:
-    """The squared error of the mean over the first axis, less what its own noise adds."""
     own = errors.var(axis=0, ddof=1) / len(errors)
     return float((np.square(errors.mean(axis=0)) - own).sum(axis=-1).mean())
 
 
-def _diagnosed(what: str, samples: np.ndarray) -> np.ndarray:
-    try:
-        from blackjax import diagnostics
-    except ImportError:
-        raise InputError("R-hat and effective sample size are computed by BlackJAX: pip install 'specht[langevin]'.") from None
+def diagnosed(what: str, samples: np.ndarray) -> np.ndarray:
+    """A diagnostic of BlackJAX for every quantity of chains (chains, samples, ...)."""
+    from blackjax import diagnostics
+
     with jax.numpy_dtype_promotion("standard"), jax.numpy_rank_promotion("allow"):
         found = getattr(diagnostics, what)(samples)
     return np.asarray(found, dtype=np.float64).reshape(samples.shape[2:])  # axes of length one are squeezed there

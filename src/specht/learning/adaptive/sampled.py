@@ -13,7 +13,6 @@ import jax.numpy as jnp
 import numpy as np
 
 from specht.arrays import as_numpy
-from specht.errors import InputError
 from specht.kernel.model import Model, model_of
 from specht.kernel.pairs import Sequences
 from specht.learning.adaptive.chains import Chains, weights_of
@@ -22,6 +21,7 @@ from specht.learning.adaptive.order import Order
 from specht.learning.adaptive.problem import Problem
 from specht.learning.adaptive.result import AdaptiveResult
 from specht.learning.adaptive.widths import Widths
+from specht.nn.posterior import diagnosed, square_of_mean
 from specht.results import Variable
 
 HEADS = 256
@@ -85,9 +85,7 @@ class Adapted(AdaptiveResult):
         """
         means = self._by_chain(x_new, mask)[0].mean(axis=1)
         errors = means - as_numpy(y_new, "y_new").astype(np.float64).reshape(means.shape[1:])
-        value, chains = _unbiased_square(errors), len(errors)
-        left_out = np.array([_unbiased_square(np.delete(errors, chain, axis=0)) for chain in range(chains)])
-        return value, math.sqrt((chains - 1) / chains * float(np.square(left_out - left_out.mean()).sum()))
+        return square_of_mean(errors)
 
     @functools.cached_property
     def order(self) -> Order:
@@ -103,11 +101,11 @@ class Adapted(AdaptiveResult):
 
     def r_hat(self) -> float:
         """Rank-normalised split R-hat of the log posterior: close to one where chains agree. By BlackJAX."""
-        return _diagnosed("rhat", self.trace)
+        return float(diagnosed("rhat", self.trace))
 
     def effective_samples(self) -> float:
         """Independent samples that all chains together are worth, judged by the log posterior. By BlackJAX."""
-        return _diagnosed("ess_bulk", self.trace)
+        return float(diagnosed("ess_bulk", self.trace))
 
     def _by_chain(self, x_new: Any, mask: Any) -> tuple[np.ndarray, np.ndarray]:
         """Mean and variance given every kept sample: (chains, kept, M, K)."""
@@ -173,18 +171,3 @@ def _squares(collapsed: Collapsed, flat: jax.Array) -> tuple[jax.Array, jax.Arra
         return jnp.mean(weights.tokens**2, axis=1), positions
 
     return jax.lax.map(one, flat)
-
-
-def _unbiased_square(errors: np.ndarray) -> float:
-    """The squared error of the mean over the first axis, less what its own noise adds."""
-    own = errors.var(axis=0, ddof=1) / len(errors)
-    return float((np.square(errors.mean(axis=0)) - own).sum(axis=-1).mean())
-
-
-def _diagnosed(what: str, trace: np.ndarray) -> float:
-    try:
-        from blackjax import diagnostics
-    except ImportError:
-        raise InputError("Chains are sampled and diagnosed by BlackJAX: pip install 'specht[langevin]'.") from None
-    with jax.enable_x64(True), jax.numpy_dtype_promotion("standard"), jax.numpy_rank_promotion("allow"):
-        return float(getattr(diagnostics, what)(jnp.asarray(trace)))
