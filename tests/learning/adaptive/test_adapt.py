@@ -89,7 +89,7 @@ def test_the_same_seed_gives_the_same_numbers(sampled):
     assert not np.array_equal(other.kept, sampled.kept)
 
 
-@pytest.mark.parametrize("method", ["sample", "saddle"])
+@pytest.mark.parametrize("method", [pytest.param("sample", marks=pytest.mark.whole), "saddle"])
 def test_padding_is_the_same_as_being_shorter(method):
     """Sequences whose first two columns are padding, and an architecture that is two columns shorter."""
     options = {"width": Widths(3), "ridge": 0.2, "scale": 3.0, "method": method}

@@ -130,7 +130,13 @@ def test_without_information_chains_sample_the_prior(level):
 
 
 @pytest.mark.parametrize(
-    ("level", "fields"), [("embedding", {}), ("heads", {}), ("heads", {"attention": "softmax", "activation": "erf"})], ids=str
+    ("level", "fields"),
+    [
+        ("embedding", {}),
+        ("heads", {}),
+        pytest.param("heads", {"attention": "softmax", "activation": "erf"}, marks=pytest.mark.whole),
+    ],
+    ids=str,
 )
 def test_means_are_those_of_importance_sampling(level, fields):
     """Few samples, so that weights from the prior, weighed by their evidence, give the posterior mean too."""

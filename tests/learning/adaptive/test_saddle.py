@@ -34,7 +34,7 @@ KNOWN = {  # notes on adapting kernels, section 1: widths 256, 128, 64, 32, 16, 
 }
 
 
-@pytest.mark.parametrize("case", KNOWN)
+@pytest.mark.parametrize("case", [pytest.param(case, marks=[pytest.mark.whole] * (case[2] > 0)) for case in KNOWN])
 def test_losses_are_those_of_an_independent_prototype(case):
     length, n, seed = case
     x, y, new, target = copying(length, n, seed)
