@@ -28,8 +28,10 @@ def order_plot(result: Mapping[str, Any], *, title: str) -> Plot:
             error_y={"type": "data", "array": result[f"{name}_stderr"], "thickness": 1.2, "width": 0},
             hovertemplate=f"{name[:-1]} %{{x}}<br>%{{y:.3f}} times its prior<extra></extra>",
         )  # fmt: skip
-    figure.update_xaxes(title="position or token")
-    figure.update_yaxes(title="variance of its vector over the prior", rangemode="tozero")
+    style_log_axes(figure, x="position or token", y="variance over the prior")
+    for axes in (figure.update_xaxes, figure.update_yaxes):
+        axes(type="linear", dtick=None, exponentformat=None)
+    figure.update_yaxes(rangemode="tozero")
     singled = result["singled_out"]
     words = (
         "no position" if not singled else "position " + ", ".join(map(str, singled)) if len(singled) < 8 else f"{len(singled)} positions"
