@@ -31,7 +31,7 @@ CALLS = {
     "bare preset": (lambda: specht.preset("softmax"), r"^preset needs vocab and length: write preset\(name=..., vocab=..., length=...\)"),
     "size": (lambda: specht.nn.Size(widht=8, heads=2, head_size=4), "^Unknown field 'widht': did you mean 'width'"),
     "short size": (lambda: specht.nn.Size(8), f"^Size needs heads and head_size: {SIZE}"),
-    "long size": (lambda: specht.nn.Size(8, 2, 4, 3), f"^Size takes 3 fields, got 4: {SIZE}"),
+    "long size": (lambda: specht.nn.Size(8, 2, 4, 3, 5), "^Size takes 4 fields, got 5"),
     "recipe": (lambda: specht.nn.Recipe(stps=8), "^Unknown field 'stps': did you mean 'steps'"),
     "no recipe": (lambda: specht.nn.Recipe(), "^Recipe needs steps and learning_rate: write Recipe"),
     "sampling": (lambda: specht.nn.Sampling(chans=8), "^Unknown field 'chans': did you mean 'chains'"),
@@ -82,8 +82,8 @@ def test_other_mistakes_stay_what_they_are():
 
 
 def test_what_is_explained_stays_what_it_was():
-    assert list(inspect.signature(specht.nn.Size).parameters) == ["width", "heads", "head_size"]
+    assert list(inspect.signature(specht.nn.Size).parameters) == ["width", "heads", "head_size", "embedding"]
     assert list(inspect.signature(specht.Architecture).parameters)[:2] == ["vocab", "length"]
     for value in (specht.Architecture(vocab=2, length=3), specht.nn.Size(8, 2, 4), specht.nn.train, specht.preset):
         assert pickle.loads(pickle.dumps(value)) == value
-    assert specht.nn.Size(8, 2, 4)._replace(width=16) == (16, 2, 4)
+    assert specht.nn.Size(8, 2, 4)._replace(width=16) == (16, 2, 4, None)

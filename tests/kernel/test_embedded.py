@@ -102,7 +102,11 @@ AVERAGED = {
 }
 
 
-@pytest.mark.parametrize("name", AVERAGED)
+ORDINARY = ("linear", "mean", "mean relu", "residual pre-norm", "two blocks", "tied softmax")
+"""In the ordinary check; loops hold most of the others."""
+
+
+@pytest.mark.parametrize("name", [pytest.param(name, marks=[pytest.mark.whole] * (name not in ORDINARY)) for name in AVERAGED])
 def test_wide_embeddings_have_the_kernel_of_the_wide_network(name):
     """Two widths w and 2w show the deviation c/w and remove it: the mean over embeddings tends to the NNGP."""
     arch = specht.Architecture(vocab=3, length=3, **AVERAGED[name])

@@ -68,7 +68,7 @@ def learning_curve(model: Model, task: Any = None, n_train: Any = None, *, by: B
     >>> learning_curve(arch, task, n_train=[16, 64, 256], by="gp", ridge=0.1, datasets=5).test.round(3)
     array([0.27 , 0.021, 0.001])
     >>> learning_curve(arch, task, n_train=[16, 64, 256], ridge=0.1, width=16).test.round(3)
-    array([0.1, 0.0, 0.0])
+    array([0.152, 0.003, 0.   ])
 
     Arguments:
         model: an `Architecture`; its `Spectrum`, where you have it; with by="theory" also `Eigenvalues` of your own, which hold the target

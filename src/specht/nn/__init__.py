@@ -2,7 +2,7 @@
 
 >>> import specht
 >>> specht.nn.Size(width=64, heads=4, head_size=16)
-Size(width=64, heads=4, head_size=16)
+Size(width=64, heads=4, head_size=16, embedding=None)
 """
 
 from __future__ import annotations

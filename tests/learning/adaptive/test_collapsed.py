@@ -132,7 +132,7 @@ def test_without_information_chains_sample_the_prior(level):
 @pytest.mark.parametrize(
     ("level", "fields"),
     [
-        ("embedding", {}),
+        pytest.param("embedding", {}, marks=pytest.mark.whole),
         ("heads", {}),
         pytest.param("heads", {"attention": "softmax", "activation": "erf"}, marks=pytest.mark.whole),
     ],

@@ -155,6 +155,7 @@ NEEDED = {  # smallest number on the grid with a test loss below 0.2: the saddle
 }
 
 
+@pytest.mark.whole
 def test_samples_needed_are_those_of_data():
     """Within one step of the grid: numbers that were found by minimising over data alone."""
     for place, length in enumerate((8, 16, 32, 64, 128)):
