@@ -110,13 +110,14 @@ def test_classes_as_several_outputs():
     """One-hot labels of two classes: both outputs learn which position tells them apart."""
     x = np.random.default_rng(3).integers(0, 2, (40, 5))
     hot = np.eye(2)[x[:, 1]] - 0.5
-    found = specht.adapt(ARCH, x, hot, width=8, chains=Chains(chains=4, burn_in=60, samples=60, kept=30))
+    found = specht.adapt(ARCH, x, hot, width=8, chains=Chains(chains=2, burn_in=40, samples=40, kept=20))
     mean, variance, _ = found.predict(x)
     assert mean.shape == variance.shape == (40, 2)
     assert (mean.argmax(axis=1) == x[:, 1]).mean() > 0.95
     assert found.order.positions.argmax() == 1
 
 
+@pytest.mark.whole  # their gradients are in the ordinary check
 def test_softmax_heads_that_are_infinitely_many_are_drawn():
     found = specht.adapt(ARCH.replace(attention="softmax"), X, Y, width=Widths(4), chains=Chains(**SHORT))
     assert np.isfinite(found.predict(NEW).mean).all()
