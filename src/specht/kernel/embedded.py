@@ -112,7 +112,7 @@ def embedded_kernel(
         heads: attention heads that are given; without them linear and tied attention have infinitely many.
         gain: what the attention output of a single block is multiplied by, in covariance.
     """
-    other = x if y is None else y
+    model, other = jax.tree.map(jnp.asarray, model), x if y is None else y  # outside compiled code its numbers are NumPy's
     if by_position(model.arch):
         return _by_position(model, embedding, x, other)
     left = _side(model, embedding, x, heads, gain)
@@ -124,6 +124,7 @@ def embedded_diagonal(
     model: Model, embedding: Embedding, x: Sequences, *, heads: Heads | None = None, gain: Array | float = 1.0
 ) -> Float[Array, " n"]:
     """The kernel of each sequence with itself; arguments as for `embedded_kernel`."""
+    model = jax.tree.map(jnp.asarray, model)
     if by_position(model.arch):
         return jax.lax.map(lambda one: _by_position(model, embedding, one, one)[0, 0], jax.tree.map(lambda part: part[:, None], x))
     side = _side(model, embedding, x, heads, gain)

@@ -111,8 +111,8 @@ class Block(eqx.Module):
 
     def __call__(
         self,
-        stream: Float[Array, "n columns width"],
-        positions: Float[Array, "... columns width"] | None,
+        stream: Float[Array, "n columns entering"],
+        positions: Float[Array, "... columns entering"] | None,
         visible: Bool[Array, "n columns columns"],
         first_query: int = 0,
     ) -> Float[Array, "n queries width"]:
@@ -130,8 +130,8 @@ class Block(eqx.Module):
 
     def attended(
         self,
-        stream: Float[Array, "n columns width"],
-        positions: Float[Array, "... columns width"] | None,
+        stream: Float[Array, "n columns entering"],
+        positions: Float[Array, "... columns entering"] | None,
         visible: Bool[Array, "n columns columns"],
     ) -> Float[Array, "n columns width"]:
         """What attention makes of the stream that enters this block, before anything is added to it."""
@@ -139,8 +139,8 @@ class Block(eqx.Module):
 
     def attend(
         self,
-        stream: Float[Array, "n columns width"],
-        positions: Float[Array, "... columns width"] | None,
+        stream: Float[Array, "n columns entering"],
+        positions: Float[Array, "... columns entering"] | None,
         visible: Bool[Array, "n columns columns"],
         first_query: int = 0,
     ) -> Float[Array, "n queries width"]:
