@@ -9,6 +9,7 @@ import pytest
 
 import specht
 from specht.errors import InputError, explains_calls
+from specht.learning.adaptive import Chains, Widths
 
 SIZE = r"write Size\(width=..., heads=..., head_size=...\)\.$"
 CALLS = {
@@ -32,6 +33,9 @@ CALLS = {
     "size": (lambda: specht.nn.Size(widht=8, heads=2, head_size=4), "^Unknown field 'widht': did you mean 'width'"),
     "short size": (lambda: specht.nn.Size(8), f"^Size needs heads and head_size: {SIZE}"),
     "long size": (lambda: specht.nn.Size(8, 2, 4, 3, 5), "^Size takes 4 fields, got 5"),
+    "widths": (lambda: Widths(embeding=8), "^Unknown field 'embeding': did you mean 'embedding'"),
+    "chains": (lambda: Chains(chans=8), "^Unknown field 'chans': did you mean 'chains'"),
+    "adapt": (lambda: specht.adapt(ARCH, [[0, 1, 1]], [1.0], widht=8), "^Unknown argument 'widht': did you mean 'width'"),
     "recipe": (lambda: specht.nn.Recipe(stps=8), "^Unknown field 'stps': did you mean 'steps'"),
     "no recipe": (lambda: specht.nn.Recipe(), "^Recipe needs steps and learning_rate: write Recipe"),
     "sampling": (lambda: specht.nn.Sampling(chans=8), "^Unknown field 'chans': did you mean 'chains'"),

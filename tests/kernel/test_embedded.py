@@ -12,8 +12,6 @@ from specht.kernel.batches import sequences
 from specht.kernel.embedded import Embedding, Heads, embedded_diagonal, embedded_kernel, why_not_embedded
 from specht.kernel.model import model_of
 
-RNG = np.random.default_rng(0)
-
 
 def batch(arch, n=4, mask=None, seed=0):
     x = np.random.default_rng(seed).integers(0, arch.vocab, (n, arch.columns))
@@ -165,7 +163,6 @@ def test_softmax_heads_are_those_of_a_network():
         draws = []
         for other in networks:  # values and later layers drawn anew, embedding, queries and keys kept
             weights = other.blocks[0]
-            mixed = jax.tree.map(lambda leaf: leaf, first)
             mixed = specht.nn.Network(
                 first.embedding, first.position,
                 (type(block)(block.query, block.key, weights.value, weights.output, weights.dense, None, arch),),

@@ -46,6 +46,11 @@ class TestResult:
         assert "<table" in found._repr_html_()
         json.dumps(found.summary())
 
+    def test_says_where_the_width_of_hidden_layers_does_not_count(self, sampled):
+        assert "count as infinitely wide" not in repr(sampled)
+        erf = ARCH.replace(activation="erf")
+        assert "(hidden layers count as infinitely wide)" in repr(specht.adapt(erf, X, Y, width=4, method="saddle"))
+
     def test_shapes_of_predictions(self, sampled):
         mean, variance, stderr = sampled.predict(NEW)
         assert mean.shape == variance.shape == stderr.shape == (7,)
@@ -80,6 +85,20 @@ def test_a_run_that_was_stopped_goes_on_where_it_was(tmp_path):
     with pytest.raises(InputError, match=r"chains\.npz is no checkpoint"):
         specht.adapt(ARCH, X, Y, width=Widths(4), chains=Chains(**SHORT, checkpoint=path))
     assert path.read_bytes() == b"nonsense"
+
+
+@pytest.mark.parametrize(("samples", "kept"), [(20, 10), (25, 9), (7, 7), (100, 30)])
+def test_weights_are_kept_evenly_up_to_the_last_trajectory(samples, kept):
+    after = Chains(burn_in=10, samples=samples, kept=kept).kept_after
+    assert len(set(after)) == kept
+    assert after[-1] == 10 + samples
+    assert set(np.diff([10, *after])) <= {samples // kept, samples // kept + 1}
+    found = (
+        specht.adapt(ARCH, X, Y, width=Widths(2), chains=Chains(chains=2, burn_in=10, samples=samples, kept=kept))
+        if samples == 25
+        else None
+    )
+    assert found is None or found.kept.shape[:2] == (2, kept)
 
 
 def test_the_same_seed_gives_the_same_numbers(sampled):

@@ -17,6 +17,7 @@ from specht.errors import InputError
 from specht.kernel.batches import sequences as batch_of
 from specht.kernel.functions import kernel_of_batches
 from specht.learning.adaptive.curve import AdaptiveCurve
+from specht.learning.adaptive.linear_block import LinearBlock
 from specht.learning.adaptive.minima import Landscape, follow
 from specht.learning.adaptive.orbits import find_orbits
 from specht.learning.adaptive.population import adaptive_curve, prepare
@@ -165,13 +166,13 @@ def test_samples_needed_are_those_of_data():
             assert abs(mine - GRID.index(needed[place])) <= 1, (length, curve.width[row], GRID[mine], needed[place])
 
 
-def test_length_costs_nothing():
+def test_length_leaves_the_operator_as_small_as_it_is():
+    """The cost of a step is that of its matrices, which are of one size at any length."""
     sizes = []
     for length in (100, 100_000):
-        arch = specht.Architecture(vocab=3, length=length)
-        curve = adaptive_curve(arch, Task(uniform(3), targets.conjunction(2, length)), [50.0], width=16)
-        sizes.append(curve.ratios.shape)
-        assert np.isfinite(curve.test).all()
+        arch, task = specht.Architecture(vocab=3, length=length), Task(uniform(3), targets.conjunction(2, length))
+        sizes.append([matrix.functions.shape for matrix in LinearBlock(find_orbits(arch, task), task.source).matrices])
+        assert np.isfinite(adaptive_curve(arch, task, [50.0], width=16).test).all()
     assert sizes[0] == sizes[1]
 
 

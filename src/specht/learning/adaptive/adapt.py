@@ -15,13 +15,14 @@ import jax
 from specht.errors import InputError, explains_calls, unknown_choice
 from specht.kernel.embedded import by_position
 from specht.kernel.model import model_of
-from specht.learning.adaptive.chains import Chains, Progress, sample
+from specht.learning.adaptive.chains import Chains, sample
 from specht.learning.adaptive.checkpoint import fingerprint, load, save
 from specht.learning.adaptive.collapsed import Collapsed, Level
 from specht.learning.adaptive.problem import MAX_ENTRIES, Problem
 from specht.learning.adaptive.saddle import Saddle, saddle
 from specht.learning.adaptive.sampled import Adapted, draws_of
 from specht.learning.adaptive.widths import Widths, widths_of
+from specht.symmetry.progress import Progress
 
 Method = Literal["sample", "saddle"]
 

@@ -18,11 +18,11 @@ import jax.numpy as jnp
 import numpy as np
 from jax.flatten_util import ravel_pytree
 
-from specht.errors import InputError, whole_number
+from specht.errors import InputError, explains_calls, whole_number
 from specht.kernel.model import Model
 from specht.learning.adaptive.collapsed import Collapsed, Data, Weights
+from specht.symmetry.progress import Progress
 
-Progress = Callable[[int, int], None]
 _LENGTH = math.pi / 2
 _ACCEPTANCE = 0.8
 _CHUNK = 10
@@ -58,6 +58,15 @@ class Chains:
         if self.kept > self.samples:
             raise InputError(f"kept ({self.kept}) must be at most samples ({self.samples}): lower it.")
 
+    @property
+    def kept_after(self) -> np.ndarray:
+        """After which trajectories weights are kept (kept,)."""
+        return self.burn_in + (np.arange(self.kept) + 1) * self.samples // self.kept
+
+
+# Here, and not above the class: the checks of types that tests switch on go on top of its decorators.
+explains_calls(Chains)
+
 
 class State(NamedTuple):
     """Where the chains stand: all that going on needs, in arrays."""
@@ -88,12 +97,12 @@ def sample(
     progress: Progress | None = None,
 ) -> State:
     """Run the chains to their end, from their start or from a saved state; call it where float64 is enabled."""
-    total, thin = chains.burn_in + chains.samples, chains.samples // chains.kept
+    total = chains.burn_in + chains.samples
     state = _begin(collapsed, chains) if state is None else state
     while state.done < total:
         burning = state.done < chains.burn_in
         count = min(_CHUNK, (chains.burn_in if burning else total) - state.done)
-        state = _advance(collapsed, model, data, draws, state, chains, count=count, burning=burning, thin=thin)
+        state = _advance(collapsed, model, data, draws, state, chains, count=count, burning=burning)
         if save is not None:
             save(state)
         if progress is not None:
@@ -128,23 +137,18 @@ def _advance(
     *,
     count: int,
     burning: bool,
-    thin: int,
 ) -> State:
     key = jax.random.fold_in(jax.random.key(chains.seed), state.done + 1)
     position, averaging, path, trace, acceptance = (
         jax.tree.map(np.asarray, part)
         for part in _trajectories(collapsed, model, data, draws, state.position, state.averaging, key, count=count, burning=burning)
     )
-    kept = state.kept
-    if not burning:
-        at = np.arange(state.done, state.done + count) - chains.burn_in
-        chosen = [i for i in range(count) if (at[i] + 1) % thin == 0 and kept.shape[1] < chains.kept]
-        kept = np.concatenate([kept, path[chosen].transpose(1, 0, 2)], axis=1)
+    chosen = np.isin(np.arange(state.done + 1, state.done + count + 1), chains.kept_after)
     return State(
         state.done + count,
         position,
         averaging,
-        kept,
+        np.concatenate([state.kept, path[chosen].transpose(1, 0, 2)], axis=1),
         np.concatenate([state.trace, trace.T], axis=1),
         np.append(state.acceptance, acceptance),
     )
@@ -174,7 +178,10 @@ def _trajectories(
         of_length, of_chains = jax.random.split(key)
         length = _LENGTH * jax.random.uniform(of_length, minval=0.5, maxval=1.0)
         steps = jnp.clip(jnp.ceil(length / step), 1, _MOST_STEPS).astype(jnp.int32)
-        move = lambda k, s: kernel(k, s, log_density, step, inverse_mass, steps)  # noqa: E731
+
+        def move(key, state):
+            return kernel(key, state, log_density, step, inverse_mass, steps)
+
         states, info = jax.vmap(move)(jax.random.split(of_chains, len(position)), states)
         rate = jnp.mean(jnp.nan_to_num(info.acceptance_rate))
         averaging = update(averaging, _ACCEPTANCE - rate) if burning else averaging

@@ -37,6 +37,11 @@ class AdaptiveResult(Result):
         """What is left of the symmetric group of the context, in words."""
         return symmetry_left(self.singled_out)
 
+    def _sizes(self, *, hidden_counts: bool) -> str:
+        """The widths in words, and where that of hidden layers does not count."""
+        ignored = self.widths.hidden is not None and not hidden_counts
+        return self.widths.describe() + (" (hidden layers count as infinitely wide)" if ignored else "")
+
     def summary(self) -> dict[str, Any]:
         """Order parameters as plain values, as files and figures have them."""
         return {name: values.tolist() for name, values in self.order._asdict().items()} | {

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -38,6 +37,7 @@ from specht.learning.evidence import log_evidence
 from specht.learning.gaussian_process import GP
 from specht.learning.posterior import Posterior, Prediction
 from specht.results import Variable
+from specht.symmetry.progress import Progress
 
 _RAISED = (3.0, 10.0)
 """Factors by which single positions are raised at the start."""
@@ -50,7 +50,7 @@ _FLAT = 1e-4
 """Slope of the free energy that a minimum has at most."""
 
 
-class Minimum(NamedTuple):
+class LocalMinimum(NamedTuple):
     """A minimum of the free energy."""
 
     free_energy: float
@@ -68,14 +68,14 @@ class Saddle(AdaptiveResult):
 
     problem: Problem
     widths: Widths
-    minima: tuple[Minimum, ...]
-    symmetric: Minimum
+    minima: tuple[LocalMinimum, ...]
+    symmetric: LocalMinimum
     """The best point with one variance for all positions of the context."""
     reached: int
     """Which of the minima the symmetric point leads to, downhill."""
 
     @property
-    def lowest(self) -> Minimum:
+    def lowest(self) -> LocalMinimum:
         return self.minima[0]
 
     @property
@@ -118,8 +118,9 @@ class Saddle(AdaptiveResult):
     def _summary(self) -> str:
         count = "1 minimum" if len(self.minima) == 1 else f"{len(self.minima)} minima"
         stable = "a minimum" if self.symmetric_is_a_minimum else "no minimum"
+        sizes = self._sizes(hidden_counts=len(self.lowest.layers) > 0)
         return (
-            f"{self.problem.arch}\n{self.widths.describe()}; free energy over a variance for each token and position\n"
+            f"{self.problem.arch}\n{sizes}; free energy over a variance for each token and position\n"
             f"{self.problem.describe()}\n{count}, the symmetric point is {stable}; symmetry left: {self.symmetry}"
         )
 
@@ -132,7 +133,7 @@ class Saddle(AdaptiveResult):
         ]
 
 
-def saddle(problem: Problem, widths: Widths, *, progress: Callable[[int, int], None] | None = None) -> Saddle:
+def saddle(problem: Problem, widths: Widths, *, progress: Progress | None = None) -> Saddle:
     """All minima of the free energy that the starts lead to."""
     energy = FreeEnergy(problem, widths)
     symmetric = energy.minimise(energy.zeros(), together=True)
@@ -223,9 +224,9 @@ class FreeEnergy:
                 starts.append(start)
         return starts
 
-    def minimum(self, point: np.ndarray) -> Minimum:
+    def minimum(self, point: np.ndarray) -> LocalMinimum:
         values = np.exp(point)
-        return Minimum(
+        return LocalMinimum(
             self.value(point),
             values[: self.symbols],
             values[self.symbols : self.symbols + self.columns],

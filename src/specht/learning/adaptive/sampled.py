@@ -118,8 +118,9 @@ class Adapted(AdaptiveResult):
         return mean, variance
 
     def _summary(self) -> str:
+        sizes = self._sizes(hidden_counts=self.level == "readout" or self.collapsed.linear_layers > 0)
         return (
-            f"{self.problem.arch}\n{self.widths.describe()}; {_LEVELS[self.level]}\n{self.problem.describe()}\n"
+            f"{self.problem.arch}\n{sizes}; {_LEVELS[self.level]}\n{self.problem.describe()}\n"
             f"{len(self.kept)} chains, R-hat {self.r_hat():.3f}, {self.effective_samples():.0f} effective samples\n"
             f"symmetry left: {self.symmetry}"
         )

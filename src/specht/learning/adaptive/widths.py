@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from specht.errors import InputError, whole_number
+from specht.errors import InputError, explains_calls, whole_number
 
 
+@explains_calls
 class Widths(NamedTuple):
     """Sizes of the parts of a network; None where a part is infinitely wide."""
 
