@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from specht.nn.sampling import langevin as langevin
     from specht.nn.trained import Trained as Trained
     from specht.nn.training import train as train
+    from specht.nn.whole_networks import Trajectories as Trajectories
+    from specht.nn.whole_networks import hamiltonian as hamiltonian
 
 __all__, __getattr__, __dir__ = lazy_names(
     __name__,
@@ -36,6 +38,7 @@ __all__, __getattr__, __dir__ = lazy_names(
         "specht.lab.checkpoint": ["Checkpoint"],
         "specht.nn.data": ["Fixed", "Fresh"],
         "specht.nn.empirical": ["Estimate", "empirical_nngp", "empirical_ntk", "feature_kernel", "tangent_kernel"],
+        "specht.nn.whole_networks": ["Trajectories", "hamiltonian"],
         "specht.nn.network": ["Network", "Size"],
         "specht.nn.posterior": ["SampledPosterior"],
         "specht.nn.recipe": ["Recipe"],

@@ -11,6 +11,7 @@ import specht
 from specht.errors import InputError
 from specht.learning.adaptive import Adapted, Chains, Widths
 from specht.learning.adaptive.order import singled_out
+from specht.nn.trajectories import kept_after
 
 ARCH = specht.Architecture(vocab=2, length=4)
 X = np.random.default_rng(0).integers(0, 2, (12, 5))
@@ -89,7 +90,7 @@ def test_a_run_that_was_stopped_goes_on_where_it_was(tmp_path):
 
 @pytest.mark.parametrize(("samples", "kept"), [(20, 10), (25, 9), (7, 7), (100, 30)])
 def test_weights_are_kept_evenly_up_to_the_last_trajectory(samples, kept):
-    after = Chains(burn_in=10, samples=samples, kept=kept).kept_after
+    after = kept_after(Chains(burn_in=10, samples=samples, kept=kept))
     assert len(set(after)) == kept
     assert after[-1] == 10 + samples
     assert set(np.diff([10, *after])) <= {samples // kept, samples // kept + 1}

@@ -11,21 +11,22 @@ import numpy as np
 
 from specht.errors import InputError
 from specht.files import write_atomically
-from specht.learning.adaptive.chains import Chains, State
+from specht.learning.adaptive.chains import Chains
 from specht.learning.adaptive.problem import Problem
 from specht.learning.adaptive.widths import Widths
+from specht.nn.trajectories import State
 
 _AVERAGED = 5
 """Numbers of the step's adaptation."""
 
 
-def fingerprint(problem: Problem, widths: Widths, level: str, chains: Chains) -> str:
+def fingerprint(problem: Problem, widths: Widths, level: str, chains: Chains, at_saddle: bool) -> str:
     """What a checkpoint belongs to: samples, network and settings."""
     digest = hashlib.sha256()
     for array in (problem.x, problem.visible, problem.y):
         digest.update(np.ascontiguousarray(array).tobytes())
     settings = (chains.chains, chains.burn_in, chains.samples, chains.kept, chains.seed)
-    digest.update(repr((problem.arch, problem.ridge, problem.scale, tuple(widths), level, settings)).encode())
+    digest.update(repr((problem.arch, problem.ridge, problem.scale, tuple(widths), level, settings, at_saddle)).encode())
     return digest.hexdigest()
 
 

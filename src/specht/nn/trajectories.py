@@ -1,0 +1,159 @@
+r"""Hamiltonian Monte Carlo over numbers whose prior is standard normal, several chains side by side. By BlackJAX.
+
+A trajectory of length $\pi / 2$ forgets every number that the data say nothing of. Directions that the data fix are stiffer and set the
+step, which dual averaging adapts during burn-in to an acceptance of 0.8, the same for all chains. The length of a trajectory is drawn
+anew each time, between a half and all of $\pi / 2$, lest it meet a period of some direction.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any, NamedTuple, Protocol
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+Progress = Callable[[int, int], None]
+_LENGTH = math.pi / 2
+_ACCEPTANCE = 0.8
+_CHUNK = 10
+"""Trajectories between two signs of progress."""
+_MOST_STEPS = 512
+"""Of a trajectory."""
+
+
+class Schedule(Protocol):
+    """How long to sample: what `run` asks of the settings of a sampler."""
+
+    @property
+    def burn_in(self) -> int:
+        """Trajectories before the first that counts."""
+        ...
+
+    @property
+    def samples(self) -> int:
+        """Trajectories that count, of each chain."""
+        ...
+
+    @property
+    def kept(self) -> int:
+        """Points kept of each chain, evenly spaced."""
+        ...
+
+    @property
+    def seed(self) -> int: ...
+
+
+class State(NamedTuple):
+    """Where the chains stand: all that going on needs, in arrays."""
+
+    done: int
+    """Trajectories so far."""
+    position: np.ndarray
+    """Numbers (chains, parameters)."""
+    averaging: tuple[np.ndarray, ...]
+    """Of the step: log step, its average, counters."""
+    kept: np.ndarray
+    """(chains, kept so far, parameters)"""
+    trace: np.ndarray
+    """Log posterior after every trajectory (chains, done)."""
+    acceptance: np.ndarray
+    """Mean acceptance after every trajectory (done,)."""
+
+    @property
+    def step(self) -> float:
+        """The step that adaptation arrived at."""
+        return math.exp(float(self.averaging[1]))
+
+
+def begin(position: np.ndarray) -> State:
+    """Chains that start at given numbers (chains, parameters)."""
+    averaging = tuple(np.asarray(number, dtype=np.float64) for number in (math.log(0.05), math.log(0.05), 1.0, 0.0, math.log(0.5)))
+    chains, parameters = position.shape
+    return State(0, position, averaging, np.empty((chains, 0, parameters)), np.empty((chains, 0)), np.empty(0))
+
+
+def kept_after(schedule: Schedule) -> np.ndarray:
+    """After which trajectories numbers are kept (kept,)."""
+    return schedule.burn_in + (np.arange(schedule.kept) + 1) * schedule.samples // schedule.kept
+
+
+def run(
+    density: Callable[[Any], Any],
+    state: State,
+    schedule: Schedule,
+    *,
+    save: Callable[[State], None] | None = None,
+    progress: Progress | None = None,
+) -> State:
+    """Run the chains from a state to their end; call it where float64 is enabled.
+
+    Arguments:
+        density: log posterior of a row of numbers, an `equinox.Module`: its arrays are traced, everything else is part of the program.
+        state: where the chains begin, or were stopped.
+        schedule: a `Schedule`.
+        save: called with every state that is reached.
+    """
+    total = schedule.burn_in + schedule.samples
+    while state.done < total:
+        burning = state.done < schedule.burn_in
+        count = min(_CHUNK, (schedule.burn_in if burning else total) - state.done)
+        state = _advance(density, state, schedule, count=count, burning=burning)
+        if save is not None:
+            save(state)
+        if progress is not None:
+            progress(state.done, total)
+    return state
+
+
+def _advance(density: Callable[[Any], Any], state: State, schedule: Schedule, *, count: int, burning: bool) -> State:
+    key = jax.random.fold_in(jax.random.key(schedule.seed), state.done + 1)
+    position, averaging, path, trace, acceptance = (
+        jax.tree.map(np.asarray, part) for part in _trajectories(density, state.position, state.averaging, key, count, burning)
+    )
+    chosen = np.isin(np.arange(state.done + 1, state.done + count + 1), kept_after(schedule))
+    return State(
+        state.done + count,
+        position,
+        averaging,
+        np.concatenate([state.kept, path[chosen].transpose(1, 0, 2)], axis=1),
+        np.concatenate([state.trace, trace.T], axis=1),
+        np.append(state.acceptance, acceptance),
+    )
+
+
+@eqx.filter_jit
+def _trajectories(density: Callable[[Any], Any], position: Any, averaging: Any, key: Any, count: int, burning: bool) -> Any:
+    import blackjax
+    from blackjax.optimizers.dual_averaging import DualAveragingState, dual_averaging
+
+    def log_density(flat: jax.Array) -> jax.Array:
+        value = density(flat)
+        return jnp.where(jnp.isfinite(value), value, -jnp.inf)
+
+    kernel = blackjax.hmc.build_kernel()
+    inverse_mass = jnp.ones(position.shape[1])
+    _, update, _ = dual_averaging()
+    states = jax.vmap(lambda flat: blackjax.hmc.init(flat, log_density))(position)
+
+    def one(carry, key):
+        states, averaging = carry
+        step = jnp.exp(averaging.log_x if burning else averaging.log_x_avg)
+        of_length, of_chains = jax.random.split(key)
+        length = _LENGTH * jax.random.uniform(of_length, minval=0.5, maxval=1.0)
+        steps = jnp.clip(jnp.ceil(length / step), 1, _MOST_STEPS).astype(jnp.int32)
+
+        def move(key, state):
+            return kernel(key, state, log_density, step, inverse_mass, steps)
+
+        states, info = jax.vmap(move)(jax.random.split(of_chains, len(position)), states)
+        rate = jnp.mean(jnp.nan_to_num(info.acceptance_rate))
+        averaging = update(averaging, _ACCEPTANCE - rate) if burning else averaging
+        return (states, averaging), (states.position, states.logdensity, rate)
+
+    numbers: list[Any] = [jnp.asarray(number) for number in averaging]
+    (states, end), (path, trace, rates) = jax.lax.scan(one, (states, DualAveragingState(*numbers)), jax.random.split(key, count))
+    return states.position, tuple(end), path, trace, rates

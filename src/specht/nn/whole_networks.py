@@ -1,0 +1,171 @@
+r"""Sampling whole networks from their posterior by Hamiltonian Monte Carlo, with the readout integrated out.
+
+Given all weights but the readout's, a network is linear in what it has left, so labels are normal: with features $\phi$ scaled so that
+$k_\theta = \phi \phi^T$ is the covariance of the output over the prior of the readout,
+
+$$ p(\theta \mid y) \propto p(\theta)\, N(y;\, 0,\, k_\theta(X, X) + \sigma^2) . $$
+
+Trajectories are accepted or refused, so that there is no error of the step, and they forget their start sooner than Langevin dynamics
+(`specht.nn.sampling`), which samples the same law for any model. The network runs in float32, the likelihood in float64.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Callable
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.flatten_util import ravel_pytree
+from jaxtyping import Array, Float
+
+from specht.errors import InputError, explains_calls, finite_number, whole_number
+from specht.nn.data import Fixed, check_model_inputs
+from specht.nn.network import Network
+from specht.nn.posterior import SampledPosterior
+from specht.nn.trajectories import Progress, begin, run
+from specht.sequences.tokens import input_array
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Trajectories:
+    """How long to sample."""
+
+    chains: int = 8
+    """Independent chains, each from its own random network; at least 3, for standard errors come from leaving one out."""
+    burn_in: int = 150
+    """Trajectories before the first that counts."""
+    samples: int = 200
+    """Trajectories that count, of each chain."""
+    kept: int = 50
+    """Networks kept of each chain, evenly spaced."""
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        whole_number("chains", self.chains, at_least=3)
+        for name in ("burn_in", "samples", "kept"):
+            whole_number(name, getattr(self, name), at_least=4)
+        whole_number("seed", self.seed, at_least=0, at_most=2**31 - 1)
+        if self.kept > self.samples:
+            raise InputError(f"kept ({self.kept}) must be at most samples ({self.samples}): lower it.")
+
+
+# Here, and not above the class: the checks of types that tests switch on go on top of its decorators.
+explains_calls(Trajectories)
+
+
+class _Posterior(eqx.Module):
+    """The log posterior of the weights of a network, its readout integrated out: a function of standard normal numbers."""
+
+    rest: Any
+    """The network without its weights."""
+    variances: Any
+    """Of every number, in the place of the weight."""
+    x: Any
+    y: Any
+    noise: Any
+    unravel: Callable[[Any], Any] = eqx.field(static=True)
+
+    def features(self, flat: Any, x: Any) -> Float[Array, "n width"]:
+        """What the readout sees, scaled so that inner products are covariances of the output."""
+        weights = jax.tree.map(lambda number, variance: jnp.sqrt(variance) * number, self.unravel(flat.astype(jnp.float32)), self.variances)
+        network: Network = eqx.combine(weights, self.rest)
+        return network.readout.scale * math.sqrt(network.readout.variance) * network.hidden(x).astype(jnp.float64)
+
+    def __call__(self, flat: Any) -> Array:
+        features = self.features(flat, self.x)
+        factor = jnp.linalg.cholesky(features @ features.T + self.noise * jnp.eye(len(features)))
+        white = jax.scipy.linalg.solve_triangular(factor, self.y, lower=True)
+        likelihood = -0.5 * jnp.sum(white**2) - self.y.shape[1] * jnp.sum(jnp.log(jnp.diagonal(factor)))
+        return likelihood - 0.5 * jnp.sum(flat**2)
+
+
+@explains_calls
+def hamiltonian(
+    start: Callable[[Any], Network],
+    x: Any,
+    y: Any,
+    at: Any,
+    *,
+    noise: Any,
+    trajectories: Trajectories | Any = Trajectories(),  # noqa: B008 -- frozen
+    progress: Progress | None = None,
+) -> SampledPosterior:
+    """Functions of networks sampled from their posterior.
+
+    >>> from specht.architecture import Architecture
+    >>> from specht.nn.network import Size
+    >>> arch = Architecture(vocab=2, length=3)
+    >>> x = np.random.default_rng(0).integers(2, size=(16, 4))
+    >>> short = Trajectories(chains=3, burn_in=4, samples=4, kept=4)
+    >>> hamiltonian(lambda key: Network.init(arch, Size(8, 2, 4), key=key), x, x[:, 0], x[:5], noise=1.0, trajectories=short).mean.shape
+    (5, 1)
+
+    Args:
+        start: makes a random network from a key.
+        x, y: the samples (n, columns) and their labels (n,) or (n, outputs).
+        at: inputs (M, columns) at which the functions are kept.
+        noise: variance of the labels that the posterior assumes, the ridge of the Gaussian process in the units of its kernel.
+        trajectories: how long to sample, and the seed.
+        progress: called as `progress(done, total)`, in trajectories of all chains together.
+    """
+    noise = finite_number("noise (a variance)", noise, above=0.0)
+    if not isinstance(trajectories, Trajectories):
+        raise InputError(f"trajectories must be a Trajectories, got {type(trajectories).__name__}.")
+    data, inputs = Fixed(x, y).checked("mse"), input_array(at, "at")
+    if data.datasets != 1:
+        raise InputError(f"x holds {data.datasets} datasets: sample the posterior of one at a time.")
+    keys = jax.random.split(jax.random.key(trajectories.seed), trajectories.chains)
+    models = [start(key) for key in keys]
+    if not isinstance(models[0], Network):
+        raise InputError(f"start must make a Network, got {type(models[0]).__name__}: sample other models with langevin.")
+    if models[0].arch.positions == "stochastic":
+        raise InputError("Stochastic positions are drawn anew for every sequence, so these networks have no posterior: take others.")
+    for name, tokens in (("x", data.x), ("at", inputs)):
+        check_model_inputs(models[0], tokens, name)
+    with jax.enable_x64(True), jax.numpy_dtype_promotion("standard"), jax.numpy_rank_promotion("allow"):
+        posterior, first = _posterior(models, data, noise)
+        state = run(posterior, begin(first), trajectories, progress=progress)
+        inside, outside = (np.asarray(part) for part in _kept_features(posterior, state.kept, jnp.asarray(inputs)))
+    samples, conditional = _functions(inside, outside, np.asarray(data.y[0], dtype=np.float64), noise, trajectories.seed)
+    thin = trajectories.samples // trajectories.kept
+    return SampledPosterior(samples, conditional, state.step, math.nan, math.nan, trajectories.burn_in, thin)
+
+
+def _posterior(models: list[Network], data: Any, noise: float) -> tuple[_Posterior, np.ndarray]:
+    """The posterior, and where chains begin: the given networks as standard normal numbers (chains, parameters)."""
+    # Nothing depends on the weights of the readout: without them, chains do not carry them along.
+    hidden = [eqx.tree_at(lambda model: model.readout.raw, model, jnp.zeros((0, 0), jnp.float32)) for model in models]
+    rest = eqx.partition(hidden[0], eqx.is_inexact_array)[1]
+    variances = eqx.partition(hidden[0].prior_variances(), eqx.is_inexact_array)[0]
+    flats = []
+    for model in hidden:
+        numbers = jax.tree.map(lambda weight, variance: weight / jnp.sqrt(variance), eqx.filter(model, eqx.is_inexact_array), variances)
+        flat, unravel = ravel_pytree(numbers)
+        flats.append(np.asarray(flat, dtype=np.float64))
+    y = jnp.asarray(data.y[0], dtype=jnp.float64)
+    return _Posterior(rest, variances, jnp.asarray(data.x[0]), y, jnp.asarray(noise), unravel), np.stack(flats)
+
+
+@eqx.filter_jit
+def _kept_features(posterior: _Posterior, kept: Any, at: Any) -> tuple[Array, Array]:
+    """Features of every kept network at the samples and at new inputs: (chains, kept, n, width)."""
+    both = jax.lax.map(lambda flat: (posterior.features(flat, posterior.x), posterior.features(flat, at)), kept.reshape(-1, kept.shape[-1]))
+    return jax.tree.map(lambda part: part.reshape(*kept.shape[:2], *part.shape[1:]), both)
+
+
+def _functions(inside: np.ndarray, outside: np.ndarray, y: np.ndarray, noise: float, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """A function drawn from each kept network with a readout of its posterior, and the mean over such readouts: (chains, kept, M, K)."""
+    gram = np.einsum("csni,csmi->csnm", inside, inside) + noise * np.eye(len(y))
+    cross = np.einsum("csmi,csni->csmn", outside, inside)
+    rng = np.random.default_rng([seed, 1])
+    # A draw of the prior, corrected by how much it and its noise miss the labels, is a draw of the posterior.
+    readout = rng.standard_normal((*inside.shape[:2], inside.shape[-1], y.shape[1]))
+    missed = y - inside @ readout - math.sqrt(noise) * rng.standard_normal((*inside.shape[:2], *y.shape))
+    samples = outside @ readout + cross @ np.linalg.solve(gram, missed)
+    conditional = cross @ np.linalg.solve(gram, np.broadcast_to(y, missed.shape))
+    return samples.astype(np.float32), conditional

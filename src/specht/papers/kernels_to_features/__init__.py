@@ -1,0 +1,17 @@
+"""From kernels to features: what transformers of finite width learn. Results of this project, judged like those of the papers."""
+
+from __future__ import annotations
+
+from specht.papers.claims import Paper
+from specht.papers.kernels_to_features import cells
+
+PAPER = Paper(
+    id="features",
+    title="From Kernels to Features: results of this project",
+    citation="This project; no paper states these claims",
+    summary=(
+        "A transformer of finite width moves its embedding towards what the target needs, and then needs far fewer samples than a kernel. "
+        "The symmetry between positions breaks to the permutations that leave the target alone."
+    ),
+    experiments=(cells.EXPERIMENT,),
+)

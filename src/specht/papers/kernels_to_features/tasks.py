@@ -1,0 +1,63 @@
+"""What the networks of these experiments learn: functions of fair coin flips, of which a few positions matter or all alike."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+PACKAGE = "specht.papers.kernels_to_features"
+OURS = "a result of this project, not of a paper"
+RIDGE = 0.1
+"""Variance of label noise, in units of the squared labels."""
+TARGETS = ("copy", "and", "level 2", "counts")
+READS = {"copy": (0,), "and": (0, 1), "level 2": (0, 1), "counts": ()}
+"""Positions that each target singles out."""
+_TEST, _TEST_SEED, _LAW, _LAW_SEED = 400, 7, 4000, 1
+
+
+def labels(target: str, x: np.ndarray, length: int) -> np.ndarray:
+    """The target at sequences of flips; its mean square is one."""
+    signs = 2.0 * x[:, :length] - 1.0
+    match target:
+        case "copy":
+            return signs[:, 0]
+        case "and":
+            return 2.0 * (x[:, 0] & x[:, 1]) - 1.0
+        case "level 2":
+            return signs[:, 0] * signs[:, 1]
+        case _:
+            return signs.sum(axis=1) / np.sqrt(length)
+
+
+class Flips(NamedTuple):
+    """A data set, fresh sequences, and the unit of the kernel."""
+
+    arch: Any
+    x: np.ndarray
+    y: np.ndarray
+    new: np.ndarray
+    new_y: np.ndarray
+    scale: float
+    """E[k(x, x)] at infinite width, over sequences that are the same for all data sets."""
+
+
+def flips(target: str, length: int, n: int, seed: int, **fields: Any) -> Flips:
+    """N samples of a target, for an architecture with the given fields."""
+    import specht
+
+    x, new, law = (
+        np.random.default_rng(number).integers(0, 2, (rows, length + 1))
+        for number, rows in ((100 + seed, n), (_TEST_SEED, _TEST), (_LAW_SEED, _LAW))
+    )
+    arch = specht.Architecture(vocab=2, length=length, **fields)
+    if arch.activation != "linear":  # so that what enters the activation has variance one: sums over keys would saturate it
+        arch = arch.replace(s_1=1.0 / _size(arch.replace(activation="linear"), law))
+    return Flips(arch, x, labels(target, x, length), new, labels(target, new, length), _size(arch, law))
+
+
+def _size(arch: Any, law: np.ndarray) -> float:
+    """E[k(x, x)] at infinite width."""
+    import specht
+
+    return float(np.mean(specht.Kernel(arch, heads=4096 if arch.attention == "softmax" else None).diagonal(law)))
