@@ -146,15 +146,20 @@ class Block(eqx.Module):
     ) -> Float[Array, "n queries width"]:
         r"""Multi-head attention $o_a = (H d_k)^{-1/2} \sum_h W_O^h \sum_b \Phi(S^h)_{ab} v^h_b$; `positions` reach q and k only."""
         read = stream if positions is None else stream + positions
-        q = self.query.contract("nai,hik->nhak", read[:, first_query:])
-        k = (self.key or self.query).contract("nbi,hik->nhbk", read)
-        v = self.value.contract("nbi,hik->nhbk", stream)
-        if self.arch.positions == "rotary":
-            q, k = rotate(q, first_query), rotate(k)
+        q, key = self.query.contract("nai,hik->nhak", read[:, first_query:]), self.key or self.query
         divisor = math.sqrt(q.shape[-1]) if self.arch.scaling == "sqrt" else q.shape[-1]
-        scores = jnp.einsum("nhak,nhbk->nhab", q, k) / divisor
-        weights = attention_weights(scores, visible[:, None, first_query:], self.arch)
-        mixed = jnp.einsum("nhab,nhbk->nhak", weights, v)
+        one_query = q.shape[2] == 1
+        if self.arch.positions == "rotary":
+            scores = jnp.einsum("nhak,nhbk->nhab", rotate(q, first_query), rotate(key.contract("nbi,hik->nhbk", read)))
+        elif one_query:  # it goes through the key matrix instead of every column, and what it takes through the value matrix
+            scores = jnp.einsum("nhai,nbi->nhab", key.contract("nhak,hik->nhai", q), read)
+        else:
+            scores = jnp.einsum("nhak,nhbk->nhab", q, key.contract("nbi,hik->nhbk", read))
+        weights = attention_weights(scores / divisor, visible[:, None, first_query:], self.arch)
+        if one_query:
+            mixed = self.value.contract("nhai,hik->nhak", jnp.einsum("nhab,nbi->nhai", weights, stream))
+        else:
+            mixed = jnp.einsum("nhab,nhbk->nhak", weights, self.value.contract("nbi,hik->nhbk", stream))
         return self.output.contract("nhak,hko->nao", mixed)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+import jax
 import numpy as np
 import pytest
 
@@ -181,3 +182,21 @@ def test_more_positions_than_a_form_allows():
     x = np.random.default_rng(0).integers(0, 2, (60, 256))
     with pytest.raises(InputError, match="give at most 32 sequences, or use one block"):
         specht.adapt(arch, x, x[:, 0], width=Widths(4))
+
+
+def test_short_chains_begin_at_the_saddle():
+    """At a width at which nothing moves, both are the Gaussian process; the saddle's variances are where the chains begin."""
+    from specht.learning.adaptive.chains import _start
+    from specht.learning.adaptive.collapsed import Collapsed
+    from specht.learning.adaptive.saddle import LocalMinimum
+
+    found = specht.adapt(ARCH, X, Y, width=8, method="fast", chains=Chains(**SHORT))
+    assert isinstance(found, Adapted)
+    assert np.isfinite(found.predict(NEW).mean).all()
+    near = LocalMinimum(0.0, np.full(ARCH.symbols, 4.0), np.full(ARCH.columns, 9.0), np.empty(0))
+    collapsed = Collapsed(ARCH, Widths(3), "embedding")
+    with jax.enable_x64(True):
+        plain, moved = (_start(collapsed, Chains(**SHORT), each) for each in (None, near))
+    tokens = 3 * ARCH.symbols
+    assert moved[:, :tokens] == pytest.approx(2.0 * plain[:, :tokens])
+    assert moved[:, tokens:] == pytest.approx(3.0 * plain[:, tokens:])
