@@ -115,7 +115,7 @@ def jobs(scale: Scale) -> list[Job]:
         scale,
         smoke={"chains": 3, "burn_in": 10, "samples": 10},
         quick={"chains": 8, "burn_in": 60, "samples": 80},
-        full={"chains": 8, "burn_in": 120, "samples": 160},
+        full={"chains": 8, "burn_in": 100, "samples": 120},
     )
     return [
         Job.of(f"{_HERE}:measure", cell=list(cell[:5]), seed=cell.seed, method=method, **length)
