@@ -1,4 +1,4 @@
-r"""Hamiltonian Monte Carlo over numbers whose prior is standard normal, several chains side by side. By BlackJAX.
+r"""Hamiltonian Monte Carlo over numbers whose prior is standard normal, with several chains. By BlackJAX.
 
 A trajectory of length $\pi / 2$ forgets every number that the data say nothing of. Directions that the data fix are stiffer and set the
 step, which dual averaging adapts during burn-in to an acceptance of 0.8, the same for all chains. The length of a trajectory is drawn
@@ -137,7 +137,7 @@ def _trajectories(density: Callable[[Any], Any], position: Any, averaging: Any, 
     kernel = blackjax.hmc.build_kernel()
     inverse_mass = jnp.ones(position.shape[1])
     _, update, _ = dual_averaging()
-    states = jax.vmap(lambda flat: blackjax.hmc.init(flat, log_density))(position)
+    states = jax.lax.map(lambda flat: blackjax.hmc.init(flat, log_density), position)
 
     def one(carry, key):
         states, averaging = carry
@@ -146,10 +146,12 @@ def _trajectories(density: Callable[[Any], Any], position: Any, averaging: Any, 
         length = _LENGTH * jax.random.uniform(of_length, minval=0.5, maxval=1.0)
         steps = jnp.clip(jnp.ceil(length / step), 1, _MOST_STEPS).astype(jnp.int32)
 
-        def move(key, state):
-            return kernel(key, state, log_density, step, inverse_mass, steps)
+        def move(key_and_state):
+            return kernel(*key_and_state, log_density, step, inverse_mass, steps)
 
-        states, info = jax.vmap(move)(jax.random.split(of_chains, len(position)), states)
+        # One chain after the other: side by side, their factorisations would be batched calls of LAPACK, which wait for threads of the
+        # pool that they run on. Two of them at once never end where the pool has two threads (jaxlib 0.10).
+        states, info = jax.lax.map(move, (jax.random.split(of_chains, len(position)), states))
         rate = jnp.mean(jnp.nan_to_num(info.acceptance_rate))
         averaging = update(averaging, _ACCEPTANCE - rate) if burning else averaging
         return (states, averaging), (states.position, states.logdensity, rate)

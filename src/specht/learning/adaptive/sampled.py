@@ -150,13 +150,15 @@ def _predictions(collapsed: Collapsed, model: Model, data: Data, draws: Any, x_n
         at_new = collapsed.diagonal(model, weights, x_new, draws) / data.scale
         sizes, turn = jnp.linalg.eigh(collapsed.mixing(weights))
 
-        def output(size: jax.Array, labels: jax.Array) -> tuple[jax.Array, jax.Array]:
+        def output(one: tuple[jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array]:
+            size, labels = one
             factor = jax.scipy.linalg.cho_factor(size * own + data.ridge * jnp.eye(len(own)), lower=True)
             mean = size * cross @ jax.scipy.linalg.cho_solve(factor, labels)
             explained = jnp.sum(cross * jax.scipy.linalg.cho_solve(factor, cross.T).T, axis=1)
             return mean, size * at_new - size**2 * explained
 
-        means, variances = jax.vmap(output, in_axes=(0, 1), out_axes=1)(sizes, data.y @ turn)
+        # One output after the other, for batched calls of LAPACK can wait for each other without end (`specht.nn.trajectories`).
+        means, variances = (part.T for part in jax.lax.map(output, (sizes, (data.y @ turn).T)))
         return means @ turn.T, jnp.maximum(variances @ (turn.T**2), 0.0)
 
     return jax.lax.map(one, flat)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from specht.papers.claims import Paper
-from specht.papers.kernels_to_features import cells
+from specht.papers.kernels_to_features import cells, embedding, exponents, phases, reach, symmetry
 
 PAPER = Paper(
     id="features",
@@ -13,5 +13,14 @@ PAPER = Paper(
         "A transformer of finite width moves its embedding towards what the target needs, and then needs far fewer samples than a kernel. "
         "The symmetry between positions breaks to the permutations that leave the target alone."
     ),
-    experiments=(cells.EXPERIMENT,),
+    experiments=(
+        cells.EXPERIMENT,
+        embedding.EXPERIMENT,
+        symmetry.EXPERIMENT,
+        phases.AVERAGE,
+        phases.GROWTH,
+        exponents.EXPERIMENT,
+        reach.REACH,
+        reach.FIRST_ORDER,
+    ),
 )

@@ -12,7 +12,7 @@ import xarray
 
 from specht.lab.jobs import Job
 from specht.papers import common
-from specht.papers.claims import Claim, Experiment, Result, Results, Scale, Verdict, holds_if
+from specht.papers.claims import Experiment, Result, Results, Scale, Verdict, holds_if
 from specht.papers.kernels_to_features import tasks
 from specht.report.figures import Plot
 from specht.report.html import Step, Table
@@ -81,7 +81,9 @@ def measure(cell: Sequence[Any], method: str, chains: int, burn_in: int, samples
     data = tasks.flips(given.target, given.length, given.n, given.seed, activation=given.activation)
     common_arguments: dict[str, Any] = {"width": given.width, "ridge": tasks.RIDGE, "scale": data.scale}
     if method == "networks":
-        loss, stderr = _networks(given, data, chains, burn_in, samples)
+        # half as many heads of size 4 as networks are wide, as `specht predict` has them
+        size = specht.nn.Size(given.width, given.width // 2, 4)
+        loss, stderr = tasks.sampled_networks(data, size, chains, burn_in, samples)
     elif method == "infinite":
         mean = specht.GP(data.arch, ridge=tasks.RIDGE * data.scale).condition(data.x, data.y).predict(data.new).mean
         loss, stderr = float(np.mean((mean.reshape(-1) - data.new_y) ** 2)), 0.0
@@ -95,26 +97,12 @@ def measure(cell: Sequence[Any], method: str, chains: int, burn_in: int, samples
     return common.record("cell", {"loss": loss, "stderr": stderr})
 
 
-def _networks(cell: Cell, data: tasks.Flips, chains: int, burn_in: int, samples: int) -> tuple[float, float]:
-    """Of whole networks with half as many heads of size 4 as they are wide: the posterior mean, the noise of sampling taken out."""
-    from specht.nn import Network, Size, Trajectories, hamiltonian
-
-    size, unit = Size(cell.width, cell.width // 2, 4), math.sqrt(data.scale)  # labels as large as random networks
-    length = Trajectories(chains=chains, burn_in=burn_in, samples=samples, kept=min(100, samples))
-    posterior = hamiltonian(
-        lambda key: Network.init(data.arch, size, key=key),
-        data.x, unit * data.y, data.new, noise=tasks.RIDGE * data.scale, trajectories=length,
-    )  # fmt: skip
-    loss, stderr = posterior.mean_square_error(unit * data.new_y)
-    return loss / data.scale, stderr / data.scale
-
-
 def jobs(scale: Scale) -> list[Job]:
     cells = common.at_scale(scale, smoke=(Cell("linear", "copy", 4, 8, 4, 0), Cell("erf", "copy", 4, 8, 4, 0)), quick=SMALL, full=CELLS)
     length = common.at_scale(
         scale,
         smoke={"chains": 3, "burn_in": 10, "samples": 10},
-        quick={"chains": 8, "burn_in": 60, "samples": 80},
+        quick={"chains": 8, "burn_in": 100, "samples": 120},
         full={"chains": 8, "burn_in": 100, "samples": 120},
     )
     return [
@@ -254,58 +242,54 @@ def _shown(data: xarray.Dataset | None) -> str:
     return "" if data is None else common.with_error(float(data["loss"]), float(data["stderr"]))
 
 
-def _claim(name: str, sentence: str, criterion: str, judge: Callable[[Results], Verdict]) -> Claim:
-    return Claim(f"features.{name}", sentence, tasks.OURS, criterion, judge)
-
-
 EXPERIMENT = Experiment(
     name="features.cells",
     title="Whole networks, cell by cell",
     shown="Networks sampled from their posterior. Cells of length, samples, width and target were fixed before any was run; all are shown.",
     claims=(
-        _claim(
+        tasks.claim(
             "cells-linear",
             "With linear layers, sampling embedding and heads gives the loss of whole networks.",
             "mean relative error of the test loss at most 5 %",
             judge_mean("heads", "linear", 0.05),
         ),
-        _claim(
+        tasks.claim(
             "cells-erf",
             "With an erf layer, sampling all but the readout gives the loss of whole networks.",
             "mean relative error of the test loss at most 10 %",
             judge_mean("readout", "erf", 0.10),
         ),
-        _claim(
+        tasks.claim(
             "cells-layers",
             "With linear layers, infinitely many heads are a good approximation.",
             "mean relative error of the test loss at most 12 %, embedding and layers sampled",
             judge_mean("layers", "linear", 0.12),
         ),
-        _claim(
+        tasks.claim(
             "cells-fast",
             "Short chains that begin at the saddle give the loss in seconds.",
             "mean relative error of the test loss at most 25 %, linear and erf",
             judge_mean("fast", None, 0.25),
         ),
-        _claim(
+        tasks.claim(
             "cells-saddle",
             "The saddle alone gives the loss of whole networks.",
             "mean relative error of the test loss at most 25 %, linear and erf",
             judge_mean("saddle", None, 0.25),
         ),
-        _claim(
+        tasks.claim(
             "cells-worst",
             "There is no cell in which the deepest level is far off.",
             "relative error at most 10 % and three standard errors in every cell",
             judge_worst,
         ),
-        _claim(
+        tasks.claim(
             "cells-infinite",
             "Infinite width does not describe these networks.",
             "mean relative error of the test loss above 25 % by three standard errors",
             judge_infinite,
         ),
-        _claim(
+        tasks.claim(
             "cells-counts",
             "Finite width does no harm to counting, which needs no feature.",
             "loss at most 10 % and three standard errors above that of infinite width wherever the target counts",

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
+
+from specht.papers.claims import Claim
 
 PACKAGE = "specht.papers.kernels_to_features"
 OURS = "a result of this project, not of a paper"
@@ -61,3 +64,25 @@ def _size(arch: Any, law: np.ndarray) -> float:
     import specht
 
     return float(np.mean(specht.Kernel(arch, heads=4096 if arch.attention == "softmax" else None).diagonal(law)))
+
+
+def sampled_networks(data: Flips, size: Any, chains: int, burn_in: int, samples: int) -> tuple[float, float]:
+    """Test loss of the posterior mean of whole networks, the noise of sampling taken out, and its standard error over chains."""
+    from specht.nn import Network, Trajectories, hamiltonian
+
+    unit, length = math.sqrt(data.scale), Trajectories(chains=chains, burn_in=burn_in, samples=samples, kept=min(100, samples))
+    posterior = hamiltonian(
+        lambda key: Network.init(data.arch, size, key=key),
+        data.x,
+        unit * data.y,
+        data.new,
+        noise=RIDGE * data.scale,
+        trajectories=length,
+    )  # fmt: skip -- labels are as large as random networks
+    loss, stderr = posterior.mean_square_error(unit * data.new_y)
+    return loss / data.scale, stderr / data.scale
+
+
+def claim(name: str, sentence: str, criterion: str, judge: Any) -> Claim:
+    """A claim of this project."""
+    return Claim(f"features.{name}", sentence, OURS, criterion, judge)
