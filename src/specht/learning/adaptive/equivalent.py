@@ -143,5 +143,6 @@ def resolvent(matrix: np.ndarray, kappa: float) -> np.ndarray:
         inverse, failed = _INVERT(factor, lower=1, overwrite_c=1)
     if failed:
         return np.linalg.inv(matrix + kappa * np.eye(len(matrix)))  # positive only to rounding
-    lower = np.tril(inverse, -1)
-    return np.diag(np.diagonal(inverse)) + lower + lower.T
+    whole = inverse + inverse.T  # the upper triangle is zero
+    whole.flat[:: len(matrix) + 1] *= 0.5
+    return whole
