@@ -7,7 +7,7 @@ import pytest
 
 import specht
 from specht.errors import InputError
-from specht.learning.adaptive.linear_block import LinearBlock, components, join, why_not_linear
+from specht.learning.adaptive.linear_block import LinearBlock, components, join, why_not_linear, why_too_large
 from specht.learning.adaptive.linear_kernel import LinearKernel, token_functions
 from specht.learning.adaptive.orbits import find_orbits
 from specht.learning.adaptive.projection import project
@@ -128,8 +128,13 @@ def test_targets_are_sampled_where_classes_are_too_many(readout):
 
 def test_what_is_too_large_is_refused():
     source = uniform(40)
-    with pytest.raises(InputError, match="method='sampled'"):
-        LinearBlock(find_orbits(specht.Architecture(vocab=40, length=8), Task(source, targets.conjunction(2, 8))), source)
+    task = Task(source, targets.conjunction(2, 8))
+    for readout, size in (("last", 4720), ("mean", 5461), ("cls", None)):
+        arch = specht.Architecture(vocab=40, length=8, readout=readout)
+        reason = why_too_large(find_orbits(arch, task), source)
+        assert reason is None if size is None else f"{size} functions" in str(reason)
+    with pytest.raises(InputError, match="4720 functions .* method='sampled'"):
+        specht.learning.adaptive.adaptive_curve(specht.Architecture(vocab=40, length=8), task, 8, width=8, method="exact")
     anything = targets.Target("third", lambda x: x[:, 2])
     with pytest.raises(InputError, match="reads="):
         find_orbits(specht.Architecture(vocab=2, length=5000), Task(uniform(2), anything))

@@ -15,7 +15,6 @@ from typing import NamedTuple
 import numpy as np
 
 from specht.architecture import Architecture
-from specht.errors import InputError
 from specht.learning.adaptive.equivalent import Labels, Losses, Sector, energy, losses
 from specht.learning.adaptive.linear_kernel import Expansion, LinearKernel, TokenFunctions, columns_that_vary, token_functions
 from specht.learning.adaptive.operators import Matrix, Monomials, Parts
@@ -53,7 +52,7 @@ def components(source: Source) -> list[Component] | None:
 
 
 def why_not_linear(arch: Architecture, source: Source) -> str | None:
-    """Why the operator is no sum of known functions of few columns, or None where it is."""
+    """Why the kernel is no sum of known functions of few columns, or None where it is."""
     if arch.attention != "linear" or arch.scaling == "tied" or arch.depth > 1 or arch.activation != "linear":
         return "it takes one block of linear attention and a linear activation"
     if arch.norm != "none" or arch.residual:
@@ -65,6 +64,22 @@ def why_not_linear(arch: Architecture, source: Source) -> str | None:
     if len(components(source) or ()) > MOST_COMPONENTS:
         return f"it takes a mixture of at most {MOST_COMPONENTS} laws of independent tokens"
     return None
+
+
+def why_too_large(orbits: Orbits, source: Source) -> str | None:
+    """Why the functions that no permutation moves are too many, or None where they are not."""
+    sizes = [each.size for each in columns_that_vary(orbits)]
+    mixture = source.mixture
+    varying = int(np.sum(mixture.weights @ mixture.probabilities > 0.0)) - 1  # functions of one token that are not constant
+    singles = 1 + len(sizes) * varying
+    match orbits.arch.readout:
+        case "last":
+            size = (1 + varying) * (singles - varying)
+        case "mean":
+            size = singles + math.comb(len(sizes), 2) * varying**2 + sum(n > 1 for n in sizes) * math.comb(varying + 1, 2)
+        case _:
+            size = singles
+    return f"it would have {size} functions that permutations leave alone, and at most {MOST_FUNCTIONS}" if size > MOST_FUNCTIONS else None
 
 
 class Joined(NamedTuple):
@@ -93,8 +108,6 @@ class LinearBlock:
         assert found is not None
         self.orbits, self.components = orbits, found
         sizes = [each.size for each in columns_that_vary(orbits)]
-        seen = np.sum([each.tokens.law for each in found], axis=0) > 0.0
-        _refuse_many(orbits.arch, int(seen.sum()) - 1, sizes)
         kernels = [LinearKernel(orbits, each.tokens) for each in found]
         sectors = [(None, 1.0), *((index, size - 1.0) for index, size in enumerate(sizes) if size > 1)]
         joined = [join([kernel.expand(moved) for kernel in kernels], [each.weight for each in found]) for moved, _ in sectors]
@@ -162,20 +175,3 @@ def _matrix(joined: Joined, values: np.ndarray, multipliers: Monomials, degenera
     used = np.abs(functions).max(axis=0) > 0.0
     kept = Monomials(weights.coefficients[used], weights.powers[used])
     return Matrix(functions[:, used], kept, joined.settings, values, multipliers, degeneracy)
-
-
-def _refuse_many(arch: Architecture, varying: int, sizes: list[int]) -> None:
-    """Raise where the functions that no permutation moves are too many; `varying` of one token are not constant."""
-    singles = 1 + len(sizes) * varying
-    if arch.readout == "last":
-        size = (1 + varying) * (singles - varying)
-    elif arch.readout == "mean":
-        pairs = math.comb(len(sizes), 2) * varying**2 + sum(n > 1 for n in sizes) * math.comb(varying + 1, 2)
-        size = singles + pairs
-    else:
-        size = singles
-    if size > MOST_FUNCTIONS:
-        raise InputError(
-            f"The operator of this block has {size} functions that permutations leave alone, at most {MOST_FUNCTIONS} are followed: "
-            "take fewer tokens, a target that singles out fewer positions, or method='sampled'."
-        )

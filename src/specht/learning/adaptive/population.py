@@ -26,7 +26,7 @@ from specht.architecture import Architecture
 from specht.errors import InputError, explains_calls, finite_number, unknown_choice, whole_number
 from specht.learning.adaptive.curve import AdaptiveCurve
 from specht.learning.adaptive.equivalent import Labels
-from specht.learning.adaptive.linear_block import LinearBlock, why_not_linear
+from specht.learning.adaptive.linear_block import LinearBlock, why_not_linear, why_too_large
 from specht.learning.adaptive.minima import Energy, Landscape, Minimum, follow
 from specht.learning.adaptive.orbits import Orbits, find_orbits
 from specht.learning.adaptive.projection import project
@@ -67,18 +67,15 @@ def adaptive_curve(
         width: d of the embedding, one or several; `math.inf` for the kernel limit.
         ridge: label variance that is assumed, in units of E[k(x, x)] at infinite width.
         noise: variance of noise on each label, besides what the task has itself.
-        method: "exact", for one linear block and independent tokens, at any length; "sampled", for any other block with a closed kernel,
-            from the Gram of sequences; "auto", the first that applies.
-        sequences: how many the sampled method draws; they allow for half as many samples.
+        method: "exact", for one linear block and tokens that are independent given a component of a mixture, at any length; "sampled", for
+            any other block with a closed kernel, from the Gram of sequences; "auto", the first that applies.
+        sequences: how many the sampled method draws; they allow for half as many samples (`most_samples`).
         seed: of everything random.
     """
     numbers, widths = _numbers("n_train", n_train), _numbers("width", width, infinite=True)
     ridge, noise = finite_number("ridge", ridge, above=0.0), finite_number("noise", noise, at_least=0.0)
-    if task.source.vocab != arch.vocab:
-        raise InputError(f"The task has {task.source.vocab} tokens and the architecture {arch.vocab}: give both the same vocab.")
     orbits = find_orbits(arch, task, seed)
-    chosen = _chosen(method, arch, task)
-    sequences = whole_number("sequences", sequences, at_least=4)
+    chosen, sequences = _chosen(method, orbits, task), whole_number("sequences", sequences, at_least=4)
     if chosen == "sampled" and numbers.max() > MOST_SHARE * sequences:
         raise InputError(
             f"{sequences} sequences allow for {MOST_SHARE * sequences:g} samples, and n_train goes to {numbers.max():g}: "
@@ -148,8 +145,8 @@ def _fill(points: _Points, place: int, order: np.ndarray, landscapes: list[Lands
         ]
         sampled = isinstance(model, SampledKernel)
         points.losses["stderr"][at] = model.stderr(np.log(orbits.prior) + found[0].ratios, labels) if sampled else stderr
-        if frozen:
-            points.losses["symmetric_curvature"][at] = math.inf
+        if frozen or not orbits.tells_apart:
+            points.losses["symmetric_curvature"][at] = math.inf if frozen else math.nan
             continue
         symmetric = landscape.symmetric(start)
         start = symmetric.ratios
@@ -165,10 +162,25 @@ def _strength(orbits: Orbits, ratios: np.ndarray) -> float:
     return float(np.exp(ratios[reads].max() - (ratios[rest[0]] if rest else 0.0)))
 
 
-def _chosen(method: str, arch: Architecture, task: Task) -> str:
+@explains_calls
+def most_samples(arch: Architecture, task: Task, *, sequences: int = SEQUENCES, seed: int = 0) -> float:
+    """How far `n_train` of `adaptive_curve` may go: infinite where the operator is exact, half of the sequences where it is sampled.
+
+    >>> import specht
+    >>> source = specht.sources.default_mixture(2)
+    >>> task = specht.Task(source, specht.targets.next_token(source))
+    >>> arch = specht.Architecture(vocab=2, length=8)
+    >>> most_samples(arch, task), most_samples(arch.replace(activation="erf"), task, sequences=200)
+    (inf, 100.0)
+    """
+    sequences = whole_number("sequences", sequences, at_least=4)
+    return math.inf if _chosen("auto", find_orbits(arch, task, seed), task) == "exact" else MOST_SHARE * sequences
+
+
+def _chosen(method: str, orbits: Orbits, task: Task) -> str:
     if method not in get_args(Method):
         raise unknown_choice("method", method, get_args(Method))
-    reason = why_not_linear(arch, task.source)
+    reason = why_not_linear(orbits.arch, task.source) or why_too_large(orbits, task.source)
     if method == "exact" and reason is not None:
         raise InputError(f"There is no exact operator, because {reason}: take method='sampled'.")
     return method if method != "auto" else "exact" if reason is None else "sampled"
