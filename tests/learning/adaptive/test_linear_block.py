@@ -133,7 +133,7 @@ def test_what_is_too_large_is_refused():
         arch = specht.Architecture(vocab=40, length=8, readout=readout)
         reason = why_too_large(find_orbits(arch, task), source)
         assert reason is None if size is None else f"{size} functions" in str(reason)
-    with pytest.raises(InputError, match="4720 functions .* method='sampled'"):
+    with pytest.raises(InputError, match=r"4720 functions .* method='sampled'"):
         specht.learning.adaptive.adaptive_curve(specht.Architecture(vocab=40, length=8), task, 8, width=8, method="exact")
     anything = targets.Target("third", lambda x: x[:, 2])
     with pytest.raises(InputError, match="reads="):

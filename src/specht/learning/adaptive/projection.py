@@ -73,7 +73,7 @@ class _Settings(NamedTuple):
 
 def project(block: LinearBlock, target: Target, source: Source, *, samples: int = SAMPLES, seed: int = 0) -> Projected:
     """Take a target apart over the functions of a linear block that no permutation moves."""
-    rng = np.random.default_rng([seed, 4])
+    rng, source = np.random.default_rng([seed, 4]), source.mixture  # the same law, drawn without going from column to column
     orbits, laws = block.orbits, [each.tokens for each in block.components]
     shares = np.array([each.weight for each in block.components])
     linear = _linear_target(orbits, np.sum([each.law for each in laws], axis=0) > 0.0, target, source, rng)
@@ -83,7 +83,7 @@ def project(block: LinearBlock, target: Target, source: Source, *, samples: int 
         return Projected(_joined(block, settings), total, _label_noise(target, source, orbits, rng), 0.0)
     arch, reads = orbits.arch, [int(each.places[0]) for each in orbits.columns if each.role == "read"]
     exact = reads == list(range(len(reads))) and count_classes(arch.vocab, arch.length, arch.columns, len(reads)) * arch.columns <= _ENTRIES
-    n = max(_FOLDS, min(samples // len(laws), _ENTRIES // arch.columns))
+    n = max(_FOLDS, min(samples, _ENTRIES // arch.columns) // len(laws))
     alone = [Exchangeable(np.ones(1), tokens.law[None]) for tokens in laws]
     at = [points(one, arch.length, arch.columns, len(reads), n, rng) if exact else _drawn(one, n, arch.columns, rng) for one in alone]
     values = [target(each.x) for each in at]
@@ -217,4 +217,4 @@ def _drawn(source: Source, n: int, columns: int, rng: np.random.Generator) -> Po
 
 def _label_noise(target: Target, source: Source, orbits: Orbits, rng: np.random.Generator) -> float:
     columns = orbits.arch.columns
-    return float(target.label_variance(source.draw(rng, max(1, min(2**12, _ENTRIES // columns)), columns)).mean())
+    return float(target.label_variance(source.draw(rng, max(1, min(2**12, _ENTRIES // 8 // columns)), columns)).mean())
