@@ -17,10 +17,11 @@ from specht.errors import InputError
 from specht.kernel.batches import sequences as batch_of
 from specht.kernel.functions import kernel_of_batches
 from specht.learning.adaptive.curve import AdaptiveCurve
+from specht.learning.adaptive.expected import expect
 from specht.learning.adaptive.linear_block import LinearBlock
-from specht.learning.adaptive.minima import Landscape, follow
+from specht.learning.adaptive.minima import follow
 from specht.learning.adaptive.orbits import find_orbits
-from specht.learning.adaptive.population import adaptive_curve, most_samples, prepare
+from specht.learning.adaptive.population import adaptive_curve, most_samples
 from specht.learning.curves import theory_curve
 from specht.learning.evidence import log_evidence
 from specht.sequences import targets
@@ -266,8 +267,8 @@ def test_every_minimum_is_one():
 
 def test_minima_are_found_to_rounding():
     arch, task = specht.Architecture(vocab=3, length=10), Task(uniform(3), targets.conjunction(2, 10))
-    model, labels, _, _ = prepare(find_orbits(arch, task), task, "exact", 0, 0)
-    landscapes = [Landscape(model, 8.0, labels._replace(n_train=n, ridge=RIDGE)) for n in (10.0, 40.0, 100.0)]
+    expected = expect(arch, task, ridge=RIDGE)
+    landscapes = [expected.landscape(8.0, n) for n in (10.0, 40.0, 100.0)]
     for landscape, found in zip(landscapes, follow(landscapes), strict=True):
         for minimum in found:
             assert np.abs(landscape.value(minimum.ratios)[1]).max() < 1e-8
@@ -275,9 +276,8 @@ def test_minima_are_found_to_rounding():
 
 def test_the_lowest_minimum_is_lower_than_the_symmetric_point():
     arch, task = specht.Architecture(vocab=3, length=10), Task(uniform(3), targets.conjunction(2, 10))
-    orbits = find_orbits(arch, task)
-    model, labels, _, _ = prepare(orbits, task, "exact", 0, 0)
-    landscape = Landscape(model, 8.0, labels._replace(n_train=40.0, ridge=RIDGE))
+    expected = expect(arch, task, ridge=RIDGE)
+    orbits, landscape = expected.orbits, expected.landscape(8.0, 40.0)
     lowest = follow([landscape])[0][0]
     symmetric = landscape.symmetric(np.zeros(len(orbits.prior)))
     assert np.ptp(symmetric.ratios[orbits.context]) == 0.0

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from specht.learning.adaptive.chains import Chains as Chains
     from specht.learning.adaptive.curve import AdaptiveCurve as AdaptiveCurve
     from specht.learning.adaptive.layers import layer_gain as layer_gain
+    from specht.learning.adaptive.needs import ComplexityByWidth as ComplexityByWidth
     from specht.learning.adaptive.population import adaptive_curve as adaptive_curve
     from specht.learning.adaptive.population import most_samples as most_samples
     from specht.learning.adaptive.saddle import Saddle as Saddle
@@ -22,6 +23,7 @@ __all__, __getattr__, __dir__ = lazy_names(
         "specht.learning.adaptive.chains": ["Chains"],
         "specht.learning.adaptive.curve": ["AdaptiveCurve"],
         "specht.learning.adaptive.layers": ["layer_gain"],
+        "specht.learning.adaptive.needs": ["ComplexityByWidth"],
         "specht.learning.adaptive.population": ["adaptive_curve", "most_samples"],
         "specht.learning.adaptive.saddle": ["Saddle"],
         "specht.learning.adaptive.sampled": ["Adapted"],

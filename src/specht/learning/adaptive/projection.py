@@ -42,6 +42,8 @@ class Projected(NamedTuple):
 
     coefficients: np.ndarray
     """(m, K)."""
+    mean: np.ndarray
+    """Mean of the target (K,)."""
     total: float
     """Mean square of the target, summed over outputs."""
     label_noise: float
@@ -79,14 +81,15 @@ def project(block: LinearBlock, target: Target, source: Source, *, samples: int 
     linear = _linear_target(orbits, np.sum([each.law for each in laws], axis=0) > 0.0, target, source, rng)
     if linear is not None:
         settings, totals = zip(*(linear.over(tokens, orbits) for tokens in laws), strict=True)
-        total = float(shares @ np.array(totals))
-        return Projected(_joined(block, settings), total, _label_noise(target, source, orbits, rng), 0.0)
+        total, mean = float(shares @ np.array(totals)), shares @ [each.weights @ each.mean for each in settings]
+        return Projected(_joined(block, settings), mean, total, _label_noise(target, source, orbits, rng), 0.0)
     arch, reads = orbits.arch, [int(each.places[0]) for each in orbits.columns if each.role == "read"]
     exact = reads == list(range(len(reads))) and count_classes(arch.vocab, arch.length, arch.columns, len(reads)) * arch.columns <= _ENTRIES
     n = max(_FOLDS, min(samples, _ENTRIES // arch.columns) // len(laws))
     alone = [Exchangeable(np.ones(1), tokens.law[None]) for tokens in laws]
     at = [points(one, arch.length, arch.columns, len(reads), n, rng) if exact else _drawn(one, n, arch.columns, rng) for one in alone]
     values = [target(each.x) for each in at]
+    mean = shares @ [each.weights @ g for each, g in zip(at, values, strict=True)]
     total = float(shares @ [each.weights @ (g**2).sum(axis=1) for each, g in zip(at, values, strict=True)])
     noise = float(shares @ [each.weights @ target.label_variance(each.x) for each in at])
 
@@ -96,11 +99,11 @@ def project(block: LinearBlock, target: Target, source: Source, *, samples: int 
 
     whole = coefficients(slice(None))
     if all(each.exact for each in at):
-        return Projected(whole, total, noise, 0.0)
+        return Projected(whole, mean, total, noise, 0.0)
     folds = np.stack([coefficients(slice(fold, None, _FOLDS)) for fold in range(_FOLDS)])
     # of the sum of squares: 2 t dt, from the scatter of folds
     scatter = np.einsum("mk,fmk->f", 2.0 * whole, folds - folds.mean(axis=0))
-    return Projected(whole, total, noise, float(np.std(scatter) / np.sqrt(_FOLDS - 1)))
+    return Projected(whole, mean, total, noise, float(np.std(scatter) / np.sqrt(_FOLDS - 1)))
 
 
 class _Linear(NamedTuple):
