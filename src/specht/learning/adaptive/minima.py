@@ -35,11 +35,11 @@ _SAME = 1e-3
 """Distance of logarithms below which two minima are one."""
 _CLOSE = 0.3
 """The same between neighbouring numbers of samples, where a minimum that is known on both sides is not followed again."""
-_STEP = 1e-4
-"""Of the differences of gradients that make the Hessian."""
+_STEP, _ONE_SIDED = 1e-4, 1e-5
+"""Of the differences of gradients that make the Hessian, to both sides, and to one side from a point whose gradient is known."""
 _ASIDE = 0.3
 """How far from a saddle, along its negative direction, the search goes on; in units of n_i^-1/2."""
-_DOWNWARDS = 1e-5
+_DOWNWARDS = 3e-5
 """Negative curvature, over width and samples, below which a point is a saddle and not rounding."""
 _SADDLES = 4
 """Saddles that one search may leave."""
@@ -129,19 +129,19 @@ class Landscape:
             old = next((each for each in known if _same(each, found, self.model.orbits, _ALIKE)), None)
             if old is not None:
                 return old
-            hessian = self._hessian(found.ratios, np.eye(len(units)))
+            value, slope = self.value(found.ratios)
+            hessian = self._hessian(found.ratios, np.eye(len(units)), slope)
             curvatures, directions = np.linalg.eigh(hessian)
             if curvatures[0] > -_DOWNWARDS * (self.width + self.labels.n_train):
-                return self._exact(found, hessian)
+                return self._exact(found.ratios, value, slope, hessian)
             aside = _ASIDE * directions[:, 0] / units
             sides = [self.descend(found.ratios + side, tolerance=rough) for side in (aside, -aside)]
             found = min(sides, key=lambda side: side.free_energy)
         return self.descend(found.ratios)
 
-    def _exact(self, found: Minimum, hessian: np.ndarray) -> Minimum:
+    def _exact(self, ratios: np.ndarray, value: float, slope: np.ndarray, hessian: np.ndarray) -> Minimum:
         """A minimum to rounding, by Newton's method with the Hessian of where it is roughly; by descent where that leads nowhere."""
         units, scale = np.sqrt(self.model.orbits.multiplicity), self.width + self.labels.n_train
-        ratios, (value, slope) = found.ratios, self.value(found.ratios)
         for _ in range(_NEWTON):
             size = np.abs(slope / units).max()
             if size <= _EXACT * scale:
@@ -166,14 +166,17 @@ class Landscape:
         lowest = float(np.linalg.eigvalsh(self._hessian(best.ratios, across))[0])
         return Symmetric(best.free_energy, best.ratios, float(np.linalg.norm(slope)), lowest)
 
-    def _hessian(self, ratios: np.ndarray, directions: np.ndarray) -> np.ndarray:
-        """Second derivatives along directions (P, Q), in units of n_i^-1/2, by differences of gradients."""
+    def _hessian(self, ratios: np.ndarray, directions: np.ndarray, slope: np.ndarray | None = None) -> np.ndarray:
+        """Second derivatives along directions (P, Q), in units of n_i^-1/2, by differences of gradients; to one side where one is given."""
         units = np.sqrt(self.model.orbits.multiplicity)
         hessian = np.empty((directions.shape[1],) * 2)
         for place, direction in enumerate(directions.T):
-            step = _STEP * direction / units
-            change = self.value(ratios + step)[1] - self.value(ratios - step)[1]
-            hessian[:, place] = directions.T @ (change / units) / (2.0 * _STEP)
+            if slope is None:
+                step = _STEP * direction / units
+                change = (self.value(ratios + step)[1] - self.value(ratios - step)[1]) / (2.0 * _STEP)
+            else:
+                change = (self.value(ratios + _ONE_SIDED * direction / units)[1] - slope) / _ONE_SIDED
+            hessian[:, place] = directions.T @ (change / units)
         return (hessian + hessian.T) / 2.0
 
 
