@@ -15,6 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from specht.architecture import Architecture
+from specht.learning.adaptive import low_rank
 from specht.learning.adaptive.equivalent import Labels, Losses, Sector, energy, losses
 from specht.learning.adaptive.linear_kernel import Expansion, LinearKernel, TokenFunctions, columns_that_vary, token_functions
 from specht.learning.adaptive.operators import Matrix, Monomials, Parts
@@ -23,6 +24,8 @@ from specht.sequences.law import Source
 
 MOST_FUNCTIONS = 800
 """Size of a matrix at most: beyond, a step of the search takes longer than a second."""
+LARGE = 100
+"""Size of a matrix from which its form is made use of."""
 MOST_COMPONENTS = 64
 """Components of a mixture at most."""
 _RANK = 1e-12
@@ -123,6 +126,10 @@ class LinearBlock:
         self.matrices = [matrix.scaled(1.0 / trace) for matrix in raw]
         self.target = np.zeros((len(self.joined.settings), 0))
         """Coefficients of the target in the functions that no permutation moves (m, K)."""
+        large = len(self.joined.settings) >= LARGE
+        self.of_low_rank = large and all(low_rank.is_low_rank(matrix) for matrix in self.matrices)
+        """Whether operators are taken as a diagonal plus a few columns, which is cheaper where they are large."""
+        self._kappa = math.inf  # the last one, from which the next is looked for
 
     def sectors(self, logarithms: np.ndarray) -> tuple[list[Sector], list[Parts]]:
         """The operator at the logarithms of variances, and what its gradient needs."""
@@ -136,6 +143,9 @@ class LinearBlock:
 
     def energy(self, logarithms: np.ndarray, labels: Labels) -> tuple[float, np.ndarray]:
         """Free energy without the cost of moving variances, and its gradient in their logarithms."""
+        if self.of_low_rank:
+            value, gradient, self._kappa = low_rank.energy(self._low_rank(logarithms), labels, self._kappa)
+            return value, gradient
         sectors, kept = self.sectors(logarithms)
         value, derivatives = energy(sectors, labels)
         gradient = np.zeros(len(logarithms))
@@ -145,7 +155,13 @@ class LinearBlock:
 
     def losses(self, logarithms: np.ndarray, labels: Labels) -> Losses:
         """Test and train loss by theory."""
+        if self.of_low_rank:
+            return low_rank.losses(self._low_rank(logarithms), labels)
         return losses(self.sectors(logarithms)[0], labels)
+
+    def _low_rank(self, logarithms: np.ndarray) -> list[low_rank.LowRank]:
+        targets = [self.target, *(np.zeros((len(matrix.functions), 0)) for matrix in self.matrices[1:])]
+        return [low_rank.LowRank(matrix, logarithms, target) for matrix, target in zip(self.matrices, targets, strict=True)]
 
 
 def join(expansions: list[Expansion], weights: list[float]) -> Joined:
