@@ -46,6 +46,8 @@ def test_only_large_operators_of_this_form_are_taken_so():
     for options in ({"readout": "cls"}, {"readout": "mean"}, {"positions": "none"}):
         assert not any(is_low_rank(matrix) for matrix in block(uniform(3), **options)[0].matrices)
     assert not all(is_low_rank(matrix) for matrix in block(APART)[0].matrices)  # settings with different numbers of rows
+    silent = Exchangeable(np.ones(1), np.array([[0.4, 0.0, 0.6]]))
+    assert all(is_low_rank(matrix) for matrix in block(silent)[0].matrices)  # a token that never occurs is no setting
     small, large = block(uniform(3))[0], block(uniform(8))[0]
     assert len(small.target) < LARGE <= len(large.target)
     assert (small.of_low_rank, large.of_low_rank) == (False, True)

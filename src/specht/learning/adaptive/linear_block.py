@@ -186,8 +186,9 @@ def join(expansions: list[Expansion], weights: list[float]) -> Joined:
 
 
 def _matrix(joined: Joined, values: np.ndarray, multipliers: Monomials, degeneracy: float) -> Matrix:
-    """The operator of a sector; functions that are zero are left out."""
+    """The operator of a sector; functions that are zero are left out, and tokens that never occur at the readout."""
     functions, weights = joined.functions(), joined.expansions[0].weights
     used = np.abs(functions).max(axis=0) > 0.0
-    kept = Monomials(weights.coefficients[used], weights.powers[used])
-    return Matrix(functions[:, used], kept, joined.settings, values, multipliers, degeneracy)
+    present, settings = np.unique(joined.settings, return_inverse=True)
+    occurs = values[:, present].any(axis=1)
+    return Matrix(functions[:, used], weights.some(used), settings, values[occurs][:, present], multipliers.some(occurs), degeneracy)

@@ -30,6 +30,10 @@ class Monomials(NamedTuple):
         """Their values (F,) at the logarithms of variances."""
         return self.coefficients * np.exp(self.powers @ logarithms)
 
+    def some(self, which: np.ndarray) -> Monomials:
+        """Those that are chosen."""
+        return Monomials(self.coefficients[which], self.powers[which])
+
 
 class Parts(NamedTuple):
     """M at given variances, with what the gradient needs of it."""
