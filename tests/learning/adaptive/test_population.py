@@ -331,6 +331,8 @@ def test_how_far_the_number_of_samples_may_go():
     assert most_samples(arch.replace(activation="erf"), task, sequences=100) == 50.0
     with pytest.raises(InputError, match="sequences"):
         most_samples(arch, task, sequences=1)
+    with pytest.raises(InputError, match="no closed form"):
+        most_samples(arch.replace(attention="softmax"), task)
     with pytest.raises(InputError, match="same vocab"):
         most_samples(arch.replace(vocab=3), task)
     wide = uniform(40)

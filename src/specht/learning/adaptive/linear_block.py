@@ -190,5 +190,5 @@ def _matrix(joined: Joined, values: np.ndarray, multipliers: Monomials, degenera
     functions, weights = joined.functions(), joined.expansions[0].weights
     used = np.abs(functions).max(axis=0) > 0.0
     present, settings = np.unique(joined.settings, return_inverse=True)
-    occurs = values[:, present].any(axis=1)
+    occurs = np.flatnonzero(np.abs(values[:, present]).sum(axis=1))
     return Matrix(functions[:, used], weights.some(used), settings, values[occurs][:, present], multipliers.some(occurs), degeneracy)

@@ -26,7 +26,7 @@ from specht.errors import InputError, explains_calls, whole_number
 from specht.learning.adaptive.curve import AdaptiveCurve
 from specht.learning.adaptive.expected import SEQUENCES, Method, choose_method, expect
 from specht.learning.adaptive.orbits import find_orbits
-from specht.learning.adaptive.sampled_spectrum import MOST_SHARE
+from specht.learning.adaptive.sampled_spectrum import MOST_SHARE, require_closed_form
 from specht.sequences.tasks import Task
 
 
@@ -86,7 +86,10 @@ def most_samples(arch: Architecture, task: Task, *, sequences: int = SEQUENCES, 
     (inf, 100.0)
     """
     sequences = whole_number("sequences", sequences, at_least=4)
-    return math.inf if choose_method("auto", find_orbits(arch, task, seed), task) == "exact" else MOST_SHARE * sequences
+    if choose_method("auto", find_orbits(arch, task, seed), task) == "exact":
+        return math.inf
+    require_closed_form(arch)
+    return MOST_SHARE * sequences
 
 
 def positive_numbers(name: str, given: object, infinite: bool = False) -> np.ndarray:
