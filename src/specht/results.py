@@ -59,6 +59,7 @@ FIGURES: dict[str, dict[str, str]] = {
     "Posterior": {"labels": f"{_DRAWN}:labels"},
     "FittedGP": {"parameters": f"{_DRAWN}:parameters"},
     "AdaptiveCurve": {"losses": f"{_DRAWN}:adaptive_losses", "order": f"{_DRAWN}:order_against_samples"},
+    "ComplexityByWidth": {"samples": f"{_DRAWN}:needs_by_width"},
     "AdaptiveResult": {"order": f"{_DRAWN}:order_parameters"},
     "SampledPosterior": {"outputs": f"{_DRAWN}:outputs"},
     "Forecast": {"curve": f"{_DRAWN}:forecast", "architectures": f"{_DRAWN}:architectures", "accuracy": f"{_DRAWN}:accuracy"},

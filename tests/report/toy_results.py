@@ -92,6 +92,7 @@ RESULTS: dict[str, Callable[[], Any]] = {
     "curve, own eigenvalues": own_curve,
     "measured curve": lambda: specht.learning_curve(ARCH, TASK, [4, 8], by="gp", datasets=2, n_test=10),
     "sample complexity": lambda: specht.sample_complexity(spectrum(), ridge=0.1),
+    "complexity by width": lambda: specht.sample_complexity(ARCH, task=TASK, width=8, ridge=0.1),
     "profile": lambda: specht.profile(lambda x: x[:, 0] == x[:, 1], SOURCE, length=4, samples=100),
     "probe": probed,
     "posterior": lambda: condition(n=60),

@@ -1,4 +1,4 @@
-r"""How many samples a function needs, irrep by irrep and for a given error.
+r"""How many samples a function needs, irrep by irrep and for a given error, at infinite width and at finite width.
 
 Half of an eigenfunction is learnt, $\mathcal L_i = 1/2$, where $\kappa = \lambda_i$, so from
 
@@ -16,7 +16,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Iterator, Mapping
-from typing import Any, Literal
+from typing import Any, Literal, overload
 
 import numpy as np
 from scipy.optimize import brentq
@@ -25,10 +25,12 @@ from specht.architecture import Architecture
 from specht.errors import InputError, explains_calls
 from specht.groups.partitions import Partition
 from specht.kernel.forms import Kind
+from specht.learning.adaptive.needs import ComplexityByWidth, complexity_by_width
 from specht.learning.content import Content, resolve
 from specht.learning.curves import theory_curve
 from specht.learning.renormalised import learnability, samples_at
 from specht.results import Result, Variable
+from specht.sequences.tasks import Task
 from specht.symmetry.spectrum import Spectrum
 
 Placement = Literal["leading", "kernel", "even"]
@@ -107,18 +109,91 @@ class SampleRange:
     """The error, as a share of the target's variance."""
 
 
+@overload
+def sample_complexity(model: Spectrum, ridge: float = 1.0) -> SampleComplexity: ...
+@overload
+def sample_complexity(
+    model: Architecture,
+    ridge: float = 1.0,
+    *,
+    task: Task,
+    width: Any,
+    error: float | None = None,
+    share: float | None = None,
+    noise: float | None = None,
+    sequences: int | None = None,
+    seed: int | None = None,
+) -> ComplexityByWidth: ...
 @explains_calls
-def sample_complexity(spectrum: Spectrum, ridge: float = 1.0) -> SampleComplexity:
-    """Samples that the leading function of every irrep needs, level by level.
+def sample_complexity(
+    model: Spectrum | Architecture,
+    ridge: float = 1.0,
+    *,
+    task: Task | None = None,
+    width: Any = None,
+    error: float | None = None,
+    share: float | None = None,
+    noise: float | None = None,
+    sequences: int | None = None,
+    seed: int | None = None,
+) -> SampleComplexity | ComplexityByWidth:
+    """Samples that learning takes: of every irrep of a spectrum, or of a task at finite width.
+
+    Of a spectrum, it is what the leading function of every irrep needs, level by level:
 
     >>> import specht
-    >>> needs = sample_complexity(specht.spectrum(specht.Architecture(vocab=2, length=8)))
+    >>> arch = specht.Architecture(vocab=2, length=8)
+    >>> needs = sample_complexity(specht.spectrum(arch))
     >>> [(str(need.irrep), round(need.samples, 1)) for need in needs]
     [('[8]', 2.4), ('[7,1]', 77.9)]
 
+    Of an architecture with a task and a width, it is what the task needs where the embedding adapts to it, and last at infinite width:
+
+    >>> copy = specht.Target("copy", lambda x: 2.0 * x[:, 0] - 1.0, reads=(0,))
+    >>> found = sample_complexity(arch, task=specht.Task(specht.sources.uniform(2), copy), width=16, ridge=0.1)
+    >>> [(need.width, round(need.samples), round(need.to_learn)) for need in found]
+    [(16.0, 17, 9), (inf, 28, 13)]
+
     Arguments:
+        model: a `Spectrum`; or an `Architecture`, with task and width.
         ridge: in units of E[k(x, x)].
+        task: what is learnt, from which sequences.
+        width: of the embedding, one or several.
+        error: test loss that is asked for, as a share of the target's variance; 0.1 unless given.
+        share: of the target that is asked for in the mean prediction; 0.5 unless given.
+        noise: variance of noise on each label, besides what the task has itself; 0 unless given.
+        sequences: drawn where the kernel has to be sampled, which allows for half as many samples; 512 unless given.
+        seed: of everything random.
     """
+    settings = {"error": error, "share": share, "noise": noise, "sequences": sequences, "seed": seed}
+    given = {name: value for name, value in settings.items() if value is not None}
+    if isinstance(model, Architecture):
+        return complexity_by_width(model, _task(task), width=_width(width), ridge=ridge, **given)
+    if not isinstance(model, Spectrum):
+        raise InputError(f"sample_complexity takes a Spectrum or an Architecture, got {model!r}: give one of these.")
+    for name, value in {"task": task, "width": width, **given}.items():
+        if value is not None:
+            raise InputError(f"{name}={value!r} does not go with a Spectrum: give the Architecture, with task and width.")
+    return _of_spectrum(model, ridge)
+
+
+def _task(task: Any) -> Task:
+    if task is None:
+        raise InputError(
+            "task is missing: an Architecture needs task=specht.Task(source, target); without one, give specht.spectrum(arch)."
+        )
+    if not isinstance(task, Task):
+        raise InputError(f"task must be a Task, got {task!r}: write task=specht.Task(source, target).")
+    return task
+
+
+def _width(width: Any) -> Any:
+    if width is None:
+        raise InputError("width is missing: give the width of the embedding, such as width=64, or several.")
+    return width
+
+
+def _of_spectrum(spectrum: Spectrum, ridge: float) -> SampleComplexity:
     rows, eigenvalues, degeneracies, tail = resolve(spectrum)
     tops: dict[Partition, int] = {}
     for index, row in enumerate(rows):

@@ -76,6 +76,27 @@ def growth_plot(result: Mapping[str, Any], *, title: str) -> Plot:
     return Plot(figure, title, caption, wide=True)
 
 
+def need_plot(result: Mapping[str, Any], *, title: str) -> Plot:
+    """Samples for an error and to learn a share, and where symmetry breaks, at every width."""
+    figure = go.Figure()
+    names = ["infinite" if need["width"] is None else f"{need['width']:g}" for need in result["needs"]]
+    columns = {
+        "samples": f"for an error of {result['error']:g}",
+        "to_learn": f"to learn a share of {result['share']:g}",
+        "transition": "symmetry breaks",
+    }
+    for index, (column, name) in enumerate(columns.items()):
+        figure.add_scatter(
+            x=names, y=[need[column] for need in result["needs"]], name=name, mode="lines+markers",
+            line={"color": SERIES_COLOURS[index], "dash": "dot" if column == "transition" else "solid"}, marker={"size": 8},
+            hovertemplate="width %{x}<br>%{y:.4g} samples<extra></extra>",
+        )  # fmt: skip
+    style_log_axes(figure, x="width of the embedding", y="samples N")
+    figure.update_xaxes(type="category", dtick=None)
+    caption = "Samples that the target needs against the width of the embedding, by theory; what is out of reach is left out."
+    return Plot(figure, title, caption, wide=True)
+
+
 def _of_width(result: Mapping[str, Any], name: str, index: int) -> Any:
     """Values at one of the widths; a curve of a single width has no axis for it."""
     single = len(result["width"]) == 1 and np.ndim(result["test"]) == 1

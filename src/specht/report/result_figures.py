@@ -202,3 +202,9 @@ def adaptive_losses(curve: Any) -> Plot:
 def order_against_samples(curve: Any) -> Plot:
     """Which variances grow with the number of samples."""
     return adaptive_figures.growth_plot(curve.summary(), title="What the embedding singles out, against samples")
+
+
+def needs_by_width(complexity: Any) -> Plot:
+    """Samples that a target needs, width by width."""
+    result = {"needs": complexity.summary(), "error": complexity.error, "share": complexity.share}
+    return adaptive_figures.need_plot(result, title="Samples that each width needs")

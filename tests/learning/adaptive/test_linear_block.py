@@ -7,17 +7,21 @@ import pytest
 
 import specht
 from specht.errors import InputError
-from specht.learning.adaptive.linear_block import LinearBlock, token_functions, why_not_linear
+from specht.learning.adaptive.linear_block import LinearBlock, components, join, why_not_linear, why_too_large
+from specht.learning.adaptive.linear_kernel import LinearKernel, token_functions
 from specht.learning.adaptive.orbits import find_orbits
 from specht.learning.adaptive.projection import project
 from specht.sequences import targets
 from specht.sequences.exchangeable import Exchangeable
-from specht.sequences.sources import default_mixture, uniform
+from specht.sequences.sources import default_mixture, generic_mixture, uniform
 from specht.sequences.tasks import Task
 
 BIASED = Exchangeable(np.ones(1), np.array([[0.2, 0.5, 0.3]]))
 COIN = Exchangeable(np.ones(1), np.array([[0.3, 0.7]]))
 SILENT = Exchangeable(np.ones(1), np.array([[0.4, 0.0, 0.6]]))  # a token that never occurs
+COINS = Exchangeable(np.array([0.5, 0.3, 0.2]), np.array([[0.3, 0.7], [0.9, 0.1], [0.5, 0.5]]))
+DICE = Exchangeable(np.array([0.4, 0.6]), np.array([[0.2, 0.5, 0.3], [0.6, 0.1, 0.3]]))
+APART = Exchangeable(np.array([0.4, 0.6]), np.array([[1.0, 0.0, 0.0], [0.0, 0.7, 0.3]]))  # no token occurs in both
 RNG = np.random.default_rng(0)
 
 CASES = [
@@ -32,6 +36,14 @@ CASES = [
     ("mean", COIN, 5, {"normalised": True}),
     ("mean", BIASED, 5, {}),
     ("mean", BIASED, 4, {"values_see_positions": False}),
+    ("last", COINS, 5, {}),
+    ("last", COINS, 4, {"values_see_positions": False}),
+    ("last", DICE, 4, {"positions": "none"}),
+    ("last", APART, 4, {}),
+    ("cls", COINS, 5, {}),
+    ("cls", APART, 4, {"normalised": True}),
+    ("mean", COINS, 5, {}),
+    ("mean", DICE, 4, {}),
 ]
 
 
@@ -116,17 +128,41 @@ def test_targets_are_sampled_where_classes_are_too_many(readout):
 
 def test_what_is_too_large_is_refused():
     source = uniform(40)
-    with pytest.raises(InputError, match="method='sampled'"):
-        LinearBlock(find_orbits(specht.Architecture(vocab=40, length=8), Task(source, targets.conjunction(2, 8))), source)
+    task = Task(source, targets.conjunction(2, 8))
+    for readout, size in (("last", 4720), ("mean", 5461), ("cls", None)):
+        arch = specht.Architecture(vocab=40, length=8, readout=readout)
+        reason = why_too_large(find_orbits(arch, task), source)
+        assert reason is None if size is None else f"{size} functions" in str(reason)
+    with pytest.raises(InputError, match=r"4720 functions .* method='sampled'"):
+        specht.learning.adaptive.adaptive_curve(specht.Architecture(vocab=40, length=8), task, 8, width=8, method="exact")
     anything = targets.Target("third", lambda x: x[:, 2])
     with pytest.raises(InputError, match="reads="):
         find_orbits(specht.Architecture(vocab=2, length=5000), Task(uniform(2), anything))
 
 
-def test_only_linear_blocks_on_independent_tokens_have_an_operator():
+@pytest.mark.parametrize("readout", ["last", "cls", "mean"])
+def test_equal_components_are_one(readout):
+    """Joined or not, the same law twice gives the same products of functions."""
+    arch = specht.Architecture(vocab=3, length=1000, readout=readout)
+    orbits = find_orbits(arch, Task(BIASED, targets.conjunction(2, 1000)))
+    for moved in (None, 2):
+        one = LinearKernel(orbits, token_functions(BIASED.probabilities[0])).expand(moved)
+        functions = join([one, one], [0.3, 0.7]).functions()
+        assert len(functions) <= len(one.rows)
+        scale = np.linalg.norm(one.functions, axis=0)
+        products, wanted = (each.T @ each / np.outer(scale, scale) for each in (functions, one.functions))
+        np.testing.assert_allclose(products, wanted, atol=1e-10)
+    twice = Exchangeable(np.array([0.3, 0.7]), np.array([[0.2, 0.5, 0.3]] * 2))
+    assert [each.weight for each in components(twice) or ()] == [1.0]
+
+
+def test_only_linear_blocks_on_mixtures_of_independent_tokens_have_an_operator():
     arch = specht.Architecture(vocab=2, length=4)
     assert why_not_linear(arch, COIN) is None
-    assert why_not_linear(arch, default_mixture(2)) is not None
+    assert why_not_linear(arch, default_mixture(2)) is None
+    assert why_not_linear(arch, generic_mixture(2)) is not None
+    shares = np.linspace(0.1, 0.9, 65)
+    assert "at most 64" in str(why_not_linear(arch, Exchangeable(np.full(65, 1 / 65), np.column_stack([shares, 1.0 - shares]))))
     for options in ({"activation": "erf"}, {"depth": 2}, {"norm": "pre"}, {"residual": True}, {"causal": True, "readout": "mean"}):
         assert why_not_linear(arch.replace(**options), COIN) is not None
 

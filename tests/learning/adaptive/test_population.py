@@ -17,14 +17,15 @@ from specht.errors import InputError
 from specht.kernel.batches import sequences as batch_of
 from specht.kernel.functions import kernel_of_batches
 from specht.learning.adaptive.curve import AdaptiveCurve
+from specht.learning.adaptive.expected import expect
 from specht.learning.adaptive.linear_block import LinearBlock
-from specht.learning.adaptive.minima import Landscape, follow
+from specht.learning.adaptive.minima import follow
 from specht.learning.adaptive.orbits import find_orbits
-from specht.learning.adaptive.population import adaptive_curve, prepare
+from specht.learning.adaptive.population import adaptive_curve, most_samples
 from specht.learning.curves import theory_curve
 from specht.learning.evidence import log_evidence
 from specht.sequences import targets
-from specht.sequences.sources import default_mixture, uniform
+from specht.sequences.sources import default_mixture, generic_mixture, uniform
 from specht.sequences.tasks import Task
 
 SOURCE = uniform(2)
@@ -264,11 +265,19 @@ def test_every_minimum_is_one():
     assert (np.abs(np.log(tokens[:, 0] / tokens[:, 1])) > 0.5).all()
 
 
+def test_minima_are_found_to_rounding():
+    arch, task = specht.Architecture(vocab=3, length=10), Task(uniform(3), targets.conjunction(2, 10))
+    expected = expect(arch, task, ridge=RIDGE)
+    landscapes = [expected.landscape(8.0, n) for n in (10.0, 40.0, 100.0)]
+    for landscape, found in zip(landscapes, follow(landscapes), strict=True):
+        for minimum in found:
+            assert np.abs(landscape.value(minimum.ratios)[1]).max() < 1e-8
+
+
 def test_the_lowest_minimum_is_lower_than_the_symmetric_point():
     arch, task = specht.Architecture(vocab=3, length=10), Task(uniform(3), targets.conjunction(2, 10))
-    orbits = find_orbits(arch, task)
-    model, labels, _, _ = prepare(orbits, task, "exact", 0, 0)
-    landscape = Landscape(model, 8.0, labels._replace(n_train=40.0, ridge=RIDGE))
+    expected = expect(arch, task, ridge=RIDGE)
+    orbits, landscape = expected.orbits, expected.landscape(8.0, 40.0)
     lowest = follow([landscape])[0][0]
     symmetric = landscape.symmetric(np.zeros(len(orbits.prior)))
     assert np.ptp(symmetric.ratios[orbits.context]) == 0.0
@@ -285,10 +294,49 @@ def test_other_blocks_and_sources_are_sampled():
     assert curve.method == "sampled"
     assert (curve.test < curve.infinite_test).all()
     assert (curve.stderr > 0).all()
-    mixed = default_mixture(2)
+    mixed = generic_mixture(2)
     other = adaptive_curve(specht.Architecture(vocab=2, length=6), Task(mixed, targets.next_token(mixed)), 16, width=16, sequences=64)
     assert other.method == "sampled"
     assert other.noise > 0.0
+
+
+MIXED = default_mixture(2)
+
+
+@pytest.mark.parametrize("readout", ["last", "cls", "mean"])
+def test_mixtures_at_infinite_width_are_the_kernel_limit(readout):
+    arch, n = specht.Architecture(vocab=2, length=8, readout=readout), np.array([12.0, 300.0, 1e5])
+    for target in (targets.next_token(MIXED), first_token(), targets.conjunction(2, 8), targets.counts(8)):
+        theory = theory_curve(specht.spectrum(arch, MIXED), Task(MIXED, target), n, RIDGE, 0.01)
+        curve = adaptive_curve(arch, Task(MIXED, target), n, width=math.inf, ridge=RIDGE, noise=0.01)
+        assert curve.method == "exact"
+        np.testing.assert_allclose(curve.test, theory.test, rtol=1e-8, atol=1e-14)
+        np.testing.assert_allclose(curve.train, theory.train, rtol=1e-8, atol=1e-14)
+        assert curve.noise == pytest.approx(theory.noise, rel=1e-8)
+
+
+def test_mixtures_at_finite_width_are_what_sampled_sequences_say():
+    """Within three standard errors of the sampled method, which knows nothing of mixtures."""
+    arch, task = specht.Architecture(vocab=2, length=8), Task(MIXED, first_token())
+    exact = adaptive_curve(arch, task, [16.0, 32.0], width=16, ridge=RIDGE)
+    drawn = adaptive_curve(arch, task, [16.0, 32.0], width=16, ridge=RIDGE, method="sampled", sequences=256)
+    assert (exact.stderr == 0).all()
+    assert (np.abs(exact.test - drawn.test) < 3.0 * drawn.stderr).all()
+    assert (exact.test < exact.infinite_test).all()
+
+
+def test_how_far_the_number_of_samples_may_go():
+    arch, task = specht.Architecture(vocab=2, length=8), Task(MIXED, first_token())
+    assert most_samples(arch, task) == math.inf
+    assert most_samples(arch.replace(activation="erf"), task, sequences=100) == 50.0
+    with pytest.raises(InputError, match="sequences"):
+        most_samples(arch, task, sequences=1)
+    with pytest.raises(InputError, match="no closed form"):
+        most_samples(arch.replace(attention="softmax"), task)
+    with pytest.raises(InputError, match="same vocab"):
+        most_samples(arch.replace(vocab=3), task)
+    wide = uniform(40)
+    assert most_samples(specht.Architecture(vocab=40, length=8), Task(wide, targets.conjunction(2, 8))) == 256.0
 
 
 def test_positions_are_found_and_results_are_kept(tmp_path):

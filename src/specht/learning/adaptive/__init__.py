@@ -12,7 +12,9 @@ if TYPE_CHECKING:
     from specht.learning.adaptive.first_order import FirstOrder as FirstOrder
     from specht.learning.adaptive.first_order import first_order as first_order
     from specht.learning.adaptive.layers import layer_gain as layer_gain
+    from specht.learning.adaptive.needs import ComplexityByWidth as ComplexityByWidth
     from specht.learning.adaptive.population import adaptive_curve as adaptive_curve
+    from specht.learning.adaptive.population import most_samples as most_samples
     from specht.learning.adaptive.saddle import Saddle as Saddle
     from specht.learning.adaptive.sampled import Adapted as Adapted
     from specht.learning.adaptive.widths import Widths as Widths
@@ -24,7 +26,8 @@ __all__, __getattr__, __dir__ = lazy_names(
         "specht.learning.adaptive.curve": ["AdaptiveCurve"],
         "specht.learning.adaptive.first_order": ["FirstOrder", "first_order"],
         "specht.learning.adaptive.layers": ["layer_gain"],
-        "specht.learning.adaptive.population": ["adaptive_curve"],
+        "specht.learning.adaptive.needs": ["ComplexityByWidth"],
+        "specht.learning.adaptive.population": ["adaptive_curve", "most_samples"],
         "specht.learning.adaptive.saddle": ["Saddle"],
         "specht.learning.adaptive.sampled": ["Adapted"],
         "specht.learning.adaptive.widths": ["Widths"],

@@ -151,15 +151,22 @@ class AdaptiveCurve(Result):
         Between numbers that were computed, straight lines on logarithmic axes are followed.
         """
         loss = finite_number("loss", loss, above=0.0)
+        return self._last_zero(np.log(np.maximum(self._of(self._row(width), self.test), 1e-300) / loss))
+
+    def samples_to_learn(self, share: float = 0.5, width: float | None = None) -> float:
+        """Fewest samples from which on a share of the target stays in the mean prediction; infinite if it does not within `n_train`."""
+        share = finite_number("share", share, above=0.0, below=1.0)
+        return self._last_zero(share - self._of(self._row(width), self.learned))
+
+    def _last_zero(self, values: np.ndarray) -> float:
+        """Where values against `n_train` fall below zero for good, by a straight line over log N; infinite if they do not."""
         order = np.argsort(self.n_train, kind="stable")
-        n, test = self.n_train[order], self._of(self._row(width), self.test)[order]
-        above = np.flatnonzero(~(test <= loss))
+        n, values = self.n_train[order], values[order]
+        above = np.flatnonzero(~(values <= 0.0))
         if not len(above):
             return float(n[0])
         last = int(above[-1])
-        if last == len(n) - 1:
-            return math.inf
-        return _root(n[last : last + 2], np.log(np.maximum(test[last : last + 2], 1e-300) / loss))
+        return math.inf if last == len(n) - 1 else _root(n[last : last + 2], values[last : last + 2])
 
     def summary(self) -> dict[str, Any]:
         """Losses as plain values, as files and figures have them."""

@@ -19,7 +19,7 @@ where $\kappa R^2 / D$ is the derivative of $\kappa$ itself. The losses are thos
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -28,6 +28,8 @@ from scipy.linalg import get_lapack_funcs
 _FACTOR, _INVERT = get_lapack_funcs(("potrf", "potri"), dtype=np.float64)
 _ROUNDS = 100
 """Steps of the search for kappa at most; Newton's method takes about six."""
+_PRECISION = 1e-14
+"""Of ln(kappa)."""
 
 
 class Sector(NamedTuple):
@@ -70,61 +72,101 @@ def find_kappa(eigenvalues: np.ndarray, degeneracies: np.ndarray, n_train: float
     >>> round(find_kappa(np.array([1.0]), np.array([4.0]), 4.0, 1.0), 6)
     0.640388
     """
-    low, high = math.log(ridge / n_train), math.log((ridge + float(degeneracies @ eigenvalues)) / n_train)
-    u = high
-    for _ in range(_ROUNDS):
-        kappa = math.exp(u)
+
+    def count(kappa: float) -> Count:
         share = eigenvalues / (eigenvalues + kappa)
         learnt = degeneracies * share
-        pull = ridge / kappa
-        excess = float(learnt.sum()) + pull - n_train
+        return Count(float(learnt.sum()), float(learnt @ (1.0 - share)))
+
+    return solve_kappa(count, float(degeneracies @ eigenvalues), n_train, ridge)[0]
+
+
+class Count(NamedTuple):
+    """What all eigenvalues add up to at a kappa, each as often as it occurs."""
+
+    learnt: float
+    """Sum of lambda / (lambda + kappa)."""
+    change: float
+    """Sum of lambda kappa / (lambda + kappa)^2, by which it falls with ln(kappa)."""
+
+
+def solve_kappa(
+    count: Callable[[float], Count], trace: float, n_train: float, ridge: float, start: float = math.inf
+) -> tuple[float, Count]:
+    """kappa, and the count there, from the count at any kappa and the sum of all eigenvalues; `start` is where it may be."""
+    low, high = math.log(ridge / n_train), math.log((ridge + trace) / n_train)
+    u = min(max(math.log(start), low), high)
+    for _ in range(_ROUNDS):
+        kappa = math.exp(u)
+        found, pull = count(kappa), ridge / kappa
+        excess = found.learnt + pull - n_train
         if excess > 0.0:
             low = u
         else:
             high = u
-        step = excess / (float(learnt @ (1.0 - share)) + pull)
-        moved = u + step
+        moved = u + excess / (found.change + pull)
         if not low <= moved <= high:
             moved = (low + high) / 2.0
-        if abs(moved - u) < 1e-14 * max(1.0, abs(u)):
-            return math.exp(moved)
+        if abs(moved - u) < _PRECISION * max(1.0, abs(u)):
+            return kappa, found
         u = moved
-    return math.exp(u)
+    return math.exp(u), count(math.exp(u))
+
+
+def assemble(labels: Labels, kappa: float, log_determinant: float, change: float, fit: float, square: float) -> tuple[float, float]:
+    r"""The free energy from its parts, and the factor of $R^2$ in its derivative, once for every copy of a matrix.
+
+    Arguments:
+        log_determinant: sum of ln(1 + lambda / kappa).
+        change: sum of lambda kappa / (lambda + kappa)^2.
+        fit: t^T R t.
+        square: t^T R^2 t.
+    """
+    n, ridge, constant = labels.n_train, labels.ridge, labels.unseen + labels.noise
+    bulk = log_determinant + n * math.log(n * kappa) + ridge / kappa - n
+    stiffness = change / kappa + ridge / kappa**2
+    value = 0.5 * (labels.outputs * bulk + fit + constant / kappa)
+    return value, (square + constant / kappa**2) * kappa / stiffness
+
+
+def assemble_losses(labels: Labels, kappa: float, count: Count, total: float, fit: float, square: float) -> Losses:
+    """Losses from their parts: as above, and the square of t."""
+    n = labels.n_train
+    overfitting = n / (n - (count.learnt - count.change))
+    missed = overfitting * (kappa**2 * square + labels.unseen + labels.noise)
+    return Losses(missed - labels.noise, (labels.ridge / (n * kappa)) ** 2 * missed, total - kappa * fit, kappa)
 
 
 def energy(sectors: Sequence[Sector], labels: Labels) -> tuple[float, list[np.ndarray]]:
     """Free energy without the cost of moving variances, and its derivative in the matrix of every sector."""
     values, numbers = _spectrum(sectors)
-    n, ridge, outputs = labels.n_train, labels.ridge, labels.outputs
-    kappa = find_kappa(values, numbers, n, ridge)
-    constant = labels.unseen + labels.noise
-    log_determinant = float(numbers @ np.log1p(values / kappa)) + n * math.log(n * kappa) + ridge / kappa - n
-    stiffness = float(numbers @ (values / (values + kappa) ** 2)) + ridge / kappa**2
+    kappa = find_kappa(values, numbers, labels.n_train, labels.ridge)
     inverses = [resolvent(sector.matrix, kappa) for sector in sectors]
     solved = [inverse @ sector.target for inverse, sector in zip(inverses, sectors, strict=True)]
-    fit = sum(float(np.vdot(sector.target, each)) for sector, each in zip(sectors, solved, strict=True)) + constant / kappa
-    slope = sum(float(np.vdot(each, each)) for each in solved) + constant / kappa**2
+    fit = sum(float(np.vdot(sector.target, each)) for sector, each in zip(sectors, solved, strict=True))
+    square = sum(float(np.vdot(each, each)) for each in solved)
+    change = kappa * float(numbers @ (values / (values + kappa) ** 2))
+    value, second = assemble(labels, kappa, float(numbers @ np.log1p(values / kappa)), change, fit, square)
     derivatives = []
     for sector, inverse, each in zip(sectors, inverses, solved, strict=True):
-        of_determinant = outputs * inverse - (slope * kappa / stiffness) * (inverse @ inverse)
+        of_determinant = labels.outputs * inverse - second * (inverse @ inverse)
         derivatives.append(0.5 * (sector.degeneracy * of_determinant - each @ each.T))
-    return 0.5 * (outputs * log_determinant + fit), derivatives
+    return value, derivatives
 
 
 def losses(sectors: Sequence[Sector], labels: Labels) -> Losses:
     """Test and train loss by theory."""
     values, numbers = _spectrum(sectors)
-    n = labels.n_train
-    kappa = find_kappa(values, numbers, n, labels.ridge)
-    missed = learned = 0.0
+    kappa = find_kappa(values, numbers, labels.n_train, labels.ridge)
+    share = values / (values + kappa)
+    total = fit = square = 0.0
     for sector in sectors:
         if sector.target.shape[1]:
             solved = resolvent(sector.matrix, kappa) @ sector.target
-            missed += kappa**2 * float(np.vdot(solved, solved))
-            learned += float(np.vdot(sector.target, sector.target - kappa * solved))
-    overfitting = n / (n - float(numbers @ (values / (values + kappa)) ** 2))
-    total = overfitting * (missed + labels.unseen + labels.noise)
-    return Losses(total - labels.noise, (labels.ridge / (n * kappa)) ** 2 * total, learned, kappa)
+            total += float(np.vdot(sector.target, sector.target))
+            fit += float(np.vdot(sector.target, solved))
+            square += float(np.vdot(solved, solved))
+    return assemble_losses(labels, kappa, Count(float(numbers @ share), float(numbers @ (share * (1.0 - share)))), total, fit, square)
 
 
 def _spectrum(sectors: Sequence[Sector]) -> tuple[np.ndarray, np.ndarray]:
@@ -143,5 +185,6 @@ def resolvent(matrix: np.ndarray, kappa: float) -> np.ndarray:
         inverse, failed = _INVERT(factor, lower=1, overwrite_c=1)
     if failed:
         return np.linalg.inv(matrix + kappa * np.eye(len(matrix)))  # positive only to rounding
-    lower = np.tril(inverse, -1)
-    return np.diag(np.diagonal(inverse)) + lower + lower.T
+    whole = inverse + inverse.T  # the upper triangle is zero
+    whole.flat[:: len(matrix) + 1] *= 0.5
+    return whole

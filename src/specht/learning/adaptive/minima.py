@@ -8,6 +8,8 @@ There may be several minima. They are looked for from the symmetric point, where
 positions that the target reads are raised, and from points at which all variances are raised but those of the other positions. Every
 minimum that is found is followed to larger and smaller N. A search that starts at a point with a symmetry ends at one with the same
 symmetry, which may be a saddle. So the Hessian is looked at, and where it has a negative direction the search goes on from either side.
+Where it has none, steps of Newton's method with the same Hessian make the minimum exact. A search that comes near a minimum that is known
+already ends there, before any Hessian.
 """
 
 from __future__ import annotations
@@ -33,14 +35,22 @@ _SAME = 1e-3
 """Distance of logarithms below which two minima are one."""
 _CLOSE = 0.3
 """The same between neighbouring numbers of samples, where a minimum that is known on both sides is not followed again."""
-_STEP = 1e-4
-"""Of the differences of gradients that make the Hessian."""
+_STEP, _ONE_SIDED = 1e-4, 1e-5
+"""Of the differences of gradients that make the Hessian, to both sides, and to one side from a point whose gradient is known."""
 _ASIDE = 0.3
 """How far from a saddle, along its negative direction, the search goes on; in units of n_i^-1/2."""
-_DOWNWARDS = 1e-5
+_DOWNWARDS = 3e-5
 """Negative curvature, over width and samples, below which a point is a saddle and not rounding."""
 _SADDLES = 4
 """Saddles that one search may leave."""
+_ROUGHLY = 1e-5
+"""Slope, over width and samples, to which a minimum is found before it is made exact."""
+_ALIKE = 1e-2
+"""Distance of logarithms below which a minimum that is found so far is one that is known."""
+_EXACT = 1e-12
+"""Slope, over width and samples, at which Newton's method ends."""
+_NEWTON = 8
+"""Steps of it at most; two or three are enough."""
 
 
 class Energy(Protocol):
@@ -75,7 +85,7 @@ class Symmetric:
     slope: float
     """Size of the gradient in the directions that tell positions apart: zero if the point is stationary."""
     curvature: float
-    """Lowest eigenvalue of the Hessian in these directions, in units of n_i^-1/2; not a number without any."""
+    """Lowest eigenvalue of the Hessian in these directions, in units of n_i^-1/2."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -94,7 +104,7 @@ class Landscape:
         cost = half * float(orbits.multiplicity @ (raised - ratios))
         return energy + cost, slope + half * orbits.multiplicity * raised
 
-    def descend(self, start: np.ndarray, tied: np.ndarray | None = None) -> Minimum:
+    def descend(self, start: np.ndarray, tied: np.ndarray | None = None, tolerance: float | None = None) -> Minimum:
         """The minimum below a start; with `tied` (P, Q) over variances that it makes of Q free ones."""
         multiplicity = self.model.orbits.multiplicity
         spread = np.eye(len(start)) if tied is None else tied
@@ -107,50 +117,72 @@ class Landscape:
             return value / scale, spread.T @ slope / units / scale
 
         bounds = [(-_FURTHEST * unit, _FURTHEST * unit) for unit in units]
-        options = {"maxiter": 500, "maxcor": 20, "ftol": 1e-15, "gtol": self.model.tolerance}
+        options = {"maxiter": 500, "maxcor": 20, "ftol": 1e-15, "gtol": tolerance or self.model.tolerance}
         end = minimize(objective, free, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
         return Minimum(float(end.fun) * scale, spread @ (end.x / units))
 
-    def settle(self, start: np.ndarray) -> Minimum:
-        """The minimum below a start, which is no saddle."""
-        found = self.descend(start)
-        units = np.sqrt(self.model.orbits.multiplicity)
+    def settle(self, start: np.ndarray, known: Sequence[Minimum] = ()) -> Minimum:
+        """The minimum below a start, which is no saddle; the known one, where it is one of these."""
+        units, rough = np.sqrt(self.model.orbits.multiplicity), max(_ROUGHLY, self.model.tolerance)
+        found = self.descend(start, tolerance=rough)
         for _ in range(_SADDLES):
-            curvatures, directions = np.linalg.eigh(self._hessian(found.ratios, np.eye(len(units))))
+            old = next((each for each in known if _same(each, found, self.model.orbits, _ALIKE)), None)
+            if old is not None:
+                return old
+            value, slope = self.value(found.ratios)
+            hessian = self._hessian(found.ratios, np.eye(len(units)), slope)
+            curvatures, directions = np.linalg.eigh(hessian)
             if curvatures[0] > -_DOWNWARDS * (self.width + self.labels.n_train):
-                break
+                return self._exact(found.ratios, value, slope, hessian)
             aside = _ASIDE * directions[:, 0] / units
-            sides = [self.descend(found.ratios + aside), self.descend(found.ratios - aside)]
+            sides = [self.descend(found.ratios + side, tolerance=rough) for side in (aside, -aside)]
             found = min(sides, key=lambda side: side.free_energy)
-        return found
+        return self.descend(found.ratios)
+
+    def _exact(self, ratios: np.ndarray, value: float, slope: np.ndarray, hessian: np.ndarray) -> Minimum:
+        """A minimum to rounding, by Newton's method with the Hessian of where it is roughly; by descent where that leads nowhere."""
+        units, scale = np.sqrt(self.model.orbits.multiplicity), self.width + self.labels.n_train
+        for _ in range(_NEWTON):
+            size = np.abs(slope / units).max()
+            if size <= _EXACT * scale:
+                break
+            moved = ratios - np.linalg.solve(hessian, slope / units) / units
+            if not np.abs(moved).max() < _FURTHEST:
+                break
+            after, slope_after = self.value(moved)
+            if not np.abs(slope_after / units).max() < size / 2.0:
+                break
+            ratios, value, slope = moved, after, slope_after
+        if np.abs(slope / units).max() <= self.model.tolerance * scale / 2.0:
+            return Minimum(value, ratios)
+        return self.descend(ratios)
 
     def symmetric(self, start: np.ndarray) -> Symmetric:
-        """The best point at which all context positions are equal, and whether it is a minimum."""
+        """The best point at which all context positions are equal, and whether it is a minimum; for targets that tell positions apart."""
         orbits = self.model.orbits
         best = self.descend(start, orbits.tied)
         across = _across(orbits)
-        if not across.shape[1]:
-            return Symmetric(best.free_energy, best.ratios, 0.0, math.nan)
         slope = across.T @ (self.value(best.ratios)[1] / np.sqrt(orbits.multiplicity))
         lowest = float(np.linalg.eigvalsh(self._hessian(best.ratios, across))[0])
         return Symmetric(best.free_energy, best.ratios, float(np.linalg.norm(slope)), lowest)
 
-    def _hessian(self, ratios: np.ndarray, directions: np.ndarray) -> np.ndarray:
-        """Second derivatives along directions (P, Q), in units of n_i^-1/2, by differences of gradients."""
+    def _hessian(self, ratios: np.ndarray, directions: np.ndarray, slope: np.ndarray | None = None) -> np.ndarray:
+        """Second derivatives along directions (P, Q), in units of n_i^-1/2, by differences of gradients; to one side where one is given."""
         units = np.sqrt(self.model.orbits.multiplicity)
         hessian = np.empty((directions.shape[1],) * 2)
         for place, direction in enumerate(directions.T):
-            step = _STEP * direction / units
-            change = self.value(ratios + step)[1] - self.value(ratios - step)[1]
-            hessian[:, place] = directions.T @ (change / units) / (2.0 * _STEP)
+            if slope is None:
+                step = _STEP * direction / units
+                change = (self.value(ratios + step)[1] - self.value(ratios - step)[1]) / (2.0 * _STEP)
+            else:
+                change = (self.value(ratios + _ONE_SIDED * direction / units)[1] - slope) / _ONE_SIDED
+            hessian[:, place] = directions.T @ (change / units)
         return (hessian + hessian.T) / 2.0
 
 
 def _across(orbits: Orbits) -> np.ndarray:
     """Orthonormal directions (P, Q) that tell context positions apart and leave their sum alone, in units of n_i^-1/2."""
     context = orbits.context
-    if len(context) < 2:
-        return np.zeros((len(orbits.prior), 0))
     together = np.sqrt(orbits.multiplicity[context])
     full = np.linalg.qr(np.column_stack([together, np.eye(len(context))[:, :-1]]))[0]
     across = np.zeros((len(orbits.prior), len(context) - 1))
@@ -166,13 +198,13 @@ def follow(landscapes: Sequence[Landscape]) -> list[list[Minimum]]:
     seeds = np.unique(np.linspace(0, len(landscapes) - 1, min(landscapes[0].model.searches, len(landscapes))).round().astype(int))
     for index in seeds:
         for start in (np.zeros(size), *_raised(orbits)):
-            _add(found[index], landscapes[index].settle(start), orbits)
+            _add(found[index], landscapes[index].settle(start, found[index]), orbits)
     for order in (range(1, len(landscapes)), range(len(landscapes) - 2, -1, -1)):
         for index in order:
             before = found[index - 1 if order.step > 0 else index + 1]
             for minimum in list(before):
                 if not any(_near(minimum, other, orbits, _CLOSE) for other in found[index]):
-                    _add(found[index], landscapes[index].settle(minimum.ratios), orbits)
+                    _add(found[index], landscapes[index].settle(minimum.ratios, found[index]), orbits)
     return [sorted(each, key=lambda minimum: minimum.free_energy) for each in found]
 
 
@@ -194,11 +226,17 @@ def _raised(orbits: Orbits) -> list[np.ndarray]:
 def _add(found: list[Minimum], new: Minimum, orbits: Orbits) -> None:
     """Keep a minimum that is not known yet; of two that are one, the lower."""
     for place, old in enumerate(found):
-        if _near(old, new, orbits, _SAME) and abs(old.free_energy - new.free_energy) < _SAME * (1.0 + abs(old.free_energy)):
+        if _same(old, new, orbits, _SAME):
             if new.free_energy < old.free_energy:
                 found[place] = new
             return
     found.append(new)
+
+
+def _same(first: Minimum, second: Minimum, orbits: Orbits, distance: float) -> bool:
+    """Whether two minima are one, by their place and by their free energy."""
+    close = abs(first.free_energy - second.free_energy) < _SAME * (1.0 + abs(first.free_energy))
+    return close and _near(first, second, orbits, distance)
 
 
 def _near(first: Minimum, second: Minimum, orbits: Orbits, distance: float) -> bool:

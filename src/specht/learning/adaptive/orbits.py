@@ -65,6 +65,11 @@ class Orbits:
         return [each.variance for each in self.columns if each.role == "read" and each.variance != FIXED]
 
     @property
+    def tells_apart(self) -> bool:
+        """Whether the target tells context positions apart, so that a symmetry can break."""
+        return len(self.context) > 1
+
+    @property
     def tied(self) -> np.ndarray:
         """0/1 matrix (P, Q) that turns variances with all context positions equal into variances."""
         groups = [[index] for index in range(len(self.prior)) if index not in self.context] + [self.context] * bool(self.context)
@@ -91,6 +96,8 @@ def find_orbits(arch: Architecture, task: Task, seed: int = 0) -> Orbits:
     """The orbits that a task leaves to an architecture."""
     if arch.positions not in ("learned", "none"):
         raise InputError(f"Variances of positions adapt where positions are learned, not {arch.positions}: take positions='learned'.")
+    if task.source.vocab != arch.vocab:
+        raise InputError(f"The task has {task.source.vocab} tokens and the architecture {arch.vocab}: give both the same vocab.")
     reads = _reads(arch, task, seed)
     names, prior, multiplicity = [], [], []
 

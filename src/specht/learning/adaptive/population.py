@@ -18,24 +18,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 
 from specht.architecture import Architecture
-from specht.errors import InputError, explains_calls, finite_number, unknown_choice, whole_number
+from specht.errors import InputError, explains_calls, whole_number
 from specht.learning.adaptive.curve import AdaptiveCurve
-from specht.learning.adaptive.equivalent import Labels
-from specht.learning.adaptive.linear_block import LinearBlock, why_not_linear
-from specht.learning.adaptive.minima import Energy, Landscape, Minimum, follow
-from specht.learning.adaptive.orbits import Orbits, find_orbits
-from specht.learning.adaptive.projection import project
-from specht.learning.adaptive.sampled_spectrum import MOST_SHARE, SampledKernel
+from specht.learning.adaptive.expected import SEQUENCES, Method, choose_method, expect
+from specht.learning.adaptive.orbits import find_orbits
+from specht.learning.adaptive.sampled_spectrum import MOST_SHARE, require_closed_form
 from specht.sequences.tasks import Task
-
-Method = Literal["auto", "exact", "sampled"]
-SEQUENCES = 512
-"""Sequences that a kernel without a closed operator is followed on."""
 
 
 @explains_calls
@@ -67,138 +59,41 @@ def adaptive_curve(
         width: d of the embedding, one or several; `math.inf` for the kernel limit.
         ridge: label variance that is assumed, in units of E[k(x, x)] at infinite width.
         noise: variance of noise on each label, besides what the task has itself.
-        method: "exact", for one linear block and independent tokens, at any length; "sampled", for any other block with a closed kernel,
-            from the Gram of sequences; "auto", the first that applies.
-        sequences: how many the sampled method draws; they allow for half as many samples.
+        method: "exact", for one linear block and tokens that are independent given a component of a mixture, at any length; "sampled", for
+            any other block with a closed kernel, from the Gram of sequences; "auto", the first that applies.
+        sequences: how many the sampled method draws; they allow for half as many samples (`most_samples`).
         seed: of everything random.
     """
-    numbers, widths = _numbers("n_train", n_train), _numbers("width", width, infinite=True)
-    ridge, noise = finite_number("ridge", ridge, above=0.0), finite_number("noise", noise, at_least=0.0)
-    if task.source.vocab != arch.vocab:
-        raise InputError(f"The task has {task.source.vocab} tokens and the architecture {arch.vocab}: give both the same vocab.")
-    orbits = find_orbits(arch, task, seed)
-    chosen = _chosen(method, arch, task)
-    sequences = whole_number("sequences", sequences, at_least=4)
-    if chosen == "sampled" and numbers.max() > MOST_SHARE * sequences:
+    numbers, widths = positive_numbers("n_train", n_train), positive_numbers("width", width, infinite=True)
+    expected = expect(arch, task, ridge=ridge, noise=noise, method=method, sequences=sequences, seed=seed)
+    if numbers.max() > expected.most:
         raise InputError(
-            f"{sequences} sequences allow for {MOST_SHARE * sequences:g} samples, and n_train goes to {numbers.max():g}: "
+            f"{sequences} sequences allow for {expected.most:g} samples, and n_train goes to {numbers.max():g}: "
             f"give sequences={math.ceil(numbers.max() / MOST_SHARE)}."
         )
-    model, labels, total, stderr = prepare(orbits, task, chosen, sequences, seed)
-    labels = labels._replace(ridge=ridge, noise=labels.noise + noise * task.target.outputs)
-    order = np.argsort(numbers, kind="stable")
-    points = _Points(len(widths), len(numbers), len(orbits.prior))
-    for place, each in enumerate(widths):
-        landscapes = [Landscape(model, float(each), labels._replace(n_train=float(n))) for n in numbers[order]]
-        _fill(points, place, order, landscapes, stderr)
-    points.losses["learned"] /= total or 1.0
-    still = np.log(orbits.prior)
-    kept = [model.losses(still, labels._replace(n_train=float(n))) for n in numbers]
-    return AdaptiveCurve(
-        arch=arch,
-        target=task.target.name,
-        method=chosen,
-        n_train=numbers,
-        width=widths,
-        ridge=ridge,
-        noise=labels.noise,
-        names=orbits.names,
-        infinite_test=np.array([each.test for each in kept]),
-        infinite_train=np.array([each.train for each in kept]),
-        **points.arrays(one_width=np.ndim(width) == 0),
-    )
+    return expected.curve(numbers, widths, one_width=np.ndim(width) == 0)
 
 
-class _Points:
-    """What is known at every width and number of samples, filled point by point."""
+@explains_calls
+def most_samples(arch: Architecture, task: Task, *, sequences: int = SEQUENCES, seed: int = 0) -> float:
+    """How far `n_train` of `adaptive_curve` may go: infinite where the operator is exact, half of the sequences where it is sampled.
 
-    def __init__(self, widths: int, numbers: int, variances: int) -> None:
-        shape = (widths, numbers)
-        self.losses = {
-            name: np.zeros(shape) for name in ("test", "train", "learned", "kappa", "stderr", "symmetric_slope", "symmetric_curvature")
-        }
-        self.minima: dict[tuple[int, int], list[tuple[float, float, float, np.ndarray]]] = {}
-        self.shape, self.variances = shape, variances
-
-    def arrays(self, one_width: bool) -> dict[str, np.ndarray]:
-        most = max(len(each) for each in self.minima.values())
-        table, ratios = np.full((*self.shape, most, 3), np.nan), np.full((*self.shape, most, self.variances), np.nan)
-        for at, found in self.minima.items():
-            for number, (*numbers, logarithms) in enumerate(found):
-                table[at][number], ratios[at][number] = numbers, np.exp(logarithms)
-        arrays = self.losses | {"minima": ratios}
-        arrays |= {"free_energies": table[..., 0], "strengths": table[..., 1], "minima_test": table[..., 2]}
-        return {name: values[0] if one_width else values for name, values in arrays.items()}
+    >>> import specht
+    >>> source = specht.sources.default_mixture(2)
+    >>> task = specht.Task(source, specht.targets.next_token(source))
+    >>> arch = specht.Architecture(vocab=2, length=8)
+    >>> most_samples(arch, task), most_samples(arch.replace(activation="erf"), task, sequences=200)
+    (inf, 100.0)
+    """
+    sequences = whole_number("sequences", sequences, at_least=4)
+    if choose_method("auto", find_orbits(arch, task, seed), task) == "exact":
+        return math.inf
+    require_closed_form(arch)
+    return MOST_SHARE * sequences
 
 
-def _fill(points: _Points, place: int, order: np.ndarray, landscapes: list[Landscape], stderr: float) -> None:
-    """Everything at one width."""
-    orbits, model = landscapes[0].model.orbits, landscapes[0].model
-    frozen = math.isinf(landscapes[0].width)
-    still = np.zeros(len(orbits.prior))
-    minima = [[Minimum(math.nan, still)] for _ in landscapes] if frozen else follow(landscapes)
-    start = still
-    for column, landscape, found in zip(order, landscapes, minima, strict=True):
-        at, labels = (place, int(column)), landscape.labels
-        losses = [model.losses(np.log(orbits.prior) + each.ratios, labels) for each in found]
-        for name in ("test", "train", "learned", "kappa"):
-            points.losses[name][at] = getattr(losses[0], name)
-        points.minima[at] = [
-            (each.free_energy, _strength(orbits, each.ratios), loss.test, each.ratios) for each, loss in zip(found, losses, strict=True)
-        ]
-        sampled = isinstance(model, SampledKernel)
-        points.losses["stderr"][at] = model.stderr(np.log(orbits.prior) + found[0].ratios, labels) if sampled else stderr
-        if frozen:
-            points.losses["symmetric_curvature"][at] = math.inf
-            continue
-        symmetric = landscape.symmetric(start)
-        start = symmetric.ratios
-        points.losses["symmetric_slope"][at], points.losses["symmetric_curvature"][at] = symmetric.slope, symmetric.curvature
-
-
-def _strength(orbits: Orbits, ratios: np.ndarray) -> float:
-    """Largest variance of a position that the target reads, over that of the positions it does not: one without either."""
-    reads = orbits.reads
-    if not reads:
-        return 1.0
-    rest = [index for index in orbits.context if index not in reads]
-    return float(np.exp(ratios[reads].max() - (ratios[rest[0]] if rest else 0.0)))
-
-
-def _chosen(method: str, arch: Architecture, task: Task) -> str:
-    if method not in get_args(Method):
-        raise unknown_choice("method", method, get_args(Method))
-    reason = why_not_linear(arch, task.source)
-    if method == "exact" and reason is not None:
-        raise InputError(f"There is no exact operator, because {reason}: take method='sampled'.")
-    return method if method != "auto" else "exact" if reason is None else "sampled"
-
-
-class Prepared(NamedTuple):
-    """What minima are looked for with."""
-
-    model: Energy
-    labels: Labels
-    """Without number of samples, ridge and added noise."""
-    total: float
-    """Mean square of the target."""
-    stderr: float
-    """Standard error of its mean square in the functions of the kernel."""
-
-
-def prepare(orbits: Orbits, task: Task, method: str, sequences: int, seed: int) -> Prepared:
-    """The energy of the labels as a function of variances."""
-    outputs = task.target.outputs
-    if method == "sampled":
-        kernel = SampledKernel(orbits, task, sequences=sequences, seed=seed)
-        return Prepared(kernel, Labels(0.0, 0.0, 0.0, kernel.label_noise, outputs), kernel.total, 0.0)
-    block = LinearBlock(orbits, task.source)
-    found = project(block, task.target, task.source, seed=seed)
-    block.target = found.coefficients
-    return Prepared(block, Labels(0.0, 0.0, found.unseen, found.label_noise, outputs), found.total, found.stderr)
-
-
-def _numbers(name: str, given: object, infinite: bool = False) -> np.ndarray:
+def positive_numbers(name: str, given: object, infinite: bool = False) -> np.ndarray:
+    """One or several numbers as an array, or the error for what is none."""
     try:
         numbers = np.atleast_1d(np.asarray(given, dtype=np.float64))
     except (TypeError, ValueError):

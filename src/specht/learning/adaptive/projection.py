@@ -4,6 +4,8 @@ Such a function is a product of functions of single tokens at the positions that
 $S_j = n^{-1/2} \sum_a h_j(x_a)$ over the n other positions, the *rest*. So all that is needed of a target g is known from
 $E[g]$, $E[g S_j]$ and $E[g\, S_i S_j]$ over the rest, at every setting of the tokens that are read.
 
+Over a mixture of laws these are taken component by component, and joined as the kernel's functions are (`linear_block`).
+
 Where g is linear in the counts of the rest, $g = \sum_v \beta_v n_v / n$, these are $\sum_v \beta_v \pi_v$ and
 $n^{-1/2} \sum_v \beta_v H_{vj}$, with nothing in pairs: settings of the read tokens are listed, and the result is exact at any length. If
 not, classes of sequences are listed where they are few, and sequences are drawn otherwise.
@@ -12,13 +14,16 @@ not, classes of sequences are listed where they are few, and sequences are drawn
 from __future__ import annotations
 
 import itertools
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
-from specht.learning.adaptive.linear_block import Factors, LinearBlock
+from specht.learning.adaptive.linear_block import LinearBlock
+from specht.learning.adaptive.linear_kernel import READOUT, Factors, TokenFunctions
 from specht.learning.adaptive.orbits import Orbits
 from specht.learning.content import SAMPLES
+from specht.sequences.exchangeable import Exchangeable
 from specht.sequences.law import Source
 from specht.sequences.targets import Target
 from specht.symmetry.points import Points, count_classes, points
@@ -37,6 +42,8 @@ class Projected(NamedTuple):
 
     coefficients: np.ndarray
     """(m, K)."""
+    mean: np.ndarray
+    """Mean of the target (K,)."""
     total: float
     """Mean square of the target, summed over outputs."""
     label_noise: float
@@ -68,39 +75,66 @@ class _Settings(NamedTuple):
 
 def project(block: LinearBlock, target: Target, source: Source, *, samples: int = SAMPLES, seed: int = 0) -> Projected:
     """Take a target apart over the functions of a linear block that no permutation moves."""
-    rng = np.random.default_rng([seed, 4])
-    orbits, basis = block.orbits, block.matrices[0].basis
-    noise = _label_noise(target, source, orbits, rng)
-    linear = _linear_settings(block, target, rng)
+    rng, source = np.random.default_rng([seed, 4]), source.mixture  # the same law, drawn without going from column to column
+    orbits, laws = block.orbits, [each.tokens for each in block.components]
+    shares = np.array([each.weight for each in block.components])
+    linear = _linear_target(orbits, np.sum([each.law for each in laws], axis=0) > 0.0, target, source, rng)
     if linear is not None:
-        settings, total = linear
-        return Projected(_coefficients(block, settings, basis), total, noise, 0.0)
+        settings, totals = zip(*(linear.over(tokens, orbits) for tokens in laws), strict=True)
+        total, mean = float(shares @ np.array(totals)), shares @ [each.weights @ each.mean for each in settings]
+        return Projected(_joined(block, settings), mean, total, _label_noise(target, source, orbits, rng), 0.0)
     arch, reads = orbits.arch, [int(each.places[0]) for each in orbits.columns if each.role == "read"]
     exact = reads == list(range(len(reads))) and count_classes(arch.vocab, arch.length, arch.columns, len(reads)) * arch.columns <= _ENTRIES
-    n = max(_FOLDS, min(samples, _ENTRIES // arch.columns))
-    at = points(source, arch.length, arch.columns, len(reads), n, rng) if exact else _drawn(source, n, arch.columns, rng)
-    values = target(at.x)
-    total = float(at.weights @ (values**2).sum(axis=1))
-    settings = _settings_of(block, at.x, at.weights, values)
-    coefficients = _coefficients(block, settings, basis)
-    if at.exact:
-        return Projected(coefficients, total, noise, 0.0)
-    parts = [np.arange(fold, len(at.x), _FOLDS) for fold in range(_FOLDS)]
-    each = np.stack(
-        [_coefficients(block, _settings_of(block, at.x[part], np.full(len(part), 1.0 / len(part)), values[part]), basis) for part in parts]
-    )
+    n = max(_FOLDS, min(samples, _ENTRIES // arch.columns) // len(laws))
+    alone = [Exchangeable(np.ones(1), tokens.law[None]) for tokens in laws]
+    at = [points(one, arch.length, arch.columns, len(reads), n, rng) if exact else _drawn(one, n, arch.columns, rng) for one in alone]
+    values = [target(each.x) for each in at]
+    mean = shares @ [each.weights @ g for each, g in zip(at, values, strict=True)]
+    total = float(shares @ [each.weights @ (g**2).sum(axis=1) for each, g in zip(at, values, strict=True)])
+    noise = float(shares @ [each.weights @ target.label_variance(each.x) for each in at])
+
+    def coefficients(of: slice) -> np.ndarray:
+        chosen = [(each.x[of], each.weights[of] / each.weights[of].sum(), g[of]) for each, g in zip(at, values, strict=True)]
+        return _joined(block, [_settings_of(orbits, tokens, *each) for tokens, each in zip(laws, chosen, strict=True)])
+
+    whole = coefficients(slice(None))
+    if all(each.exact for each in at):
+        return Projected(whole, mean, total, noise, 0.0)
+    folds = np.stack([coefficients(slice(fold, None, _FOLDS)) for fold in range(_FOLDS)])
     # of the sum of squares: 2 t dt, from the scatter of folds
-    scatter = np.einsum("mk,fmk->f", 2.0 * coefficients, each - each.mean(axis=0))
-    return Projected(coefficients, total, noise, float(np.std(scatter) / np.sqrt(_FOLDS - 1)))
+    scatter = np.einsum("mk,fmk->f", 2.0 * whole, folds - folds.mean(axis=0))
+    return Projected(whole, mean, total, noise, float(np.std(scatter) / np.sqrt(_FOLDS - 1)))
 
 
-def _linear_settings(block: LinearBlock, target: Target, rng: np.random.Generator) -> tuple[_Settings, float] | None:
-    """Settings for a target that is linear in the counts of the rest, with its mean square; None for any other."""
-    orbits, tokens = block.orbits, block.tokens
-    arch, law = orbits.arch, tokens.law
+class _Linear(NamedTuple):
+    """A target that is linear in the counts of the rest, at every setting of the tokens that are read."""
+
+    grid: np.ndarray
+    """Tokens of the orbits of one column (settings, orbits)."""
+    slopes: np.ndarray
+    """beta_v at every setting (settings, V, K)."""
+    rest: int
+    """Positions that are not read."""
+
+    def over(self, tokens: TokenFunctions, orbits: Orbits) -> tuple[_Settings, float]:
+        """What is needed of it over one law of tokens, and its mean square."""
+        law, n = tokens.law, max(self.rest, 1)
+        weights = law[self.grid].prod(axis=1)
+        mean = np.einsum("gvk,v->gk", self.slopes, law)
+        spread = (np.einsum("gvk,v->gk", self.slopes**2, law) - mean**2) / n if self.rest else np.zeros_like(mean)
+        once = np.einsum("gvk,vj->gjk", self.slopes, tokens.expansion) / np.sqrt(n)
+        columns = np.zeros((len(self.grid), len(orbits.columns)), dtype=int)
+        columns[:, [index for index, each in enumerate(orbits.columns) if each.role != "rest"]] = self.grid
+        total = float(weights @ (mean**2 + np.maximum(spread, 0.0)).sum(axis=1))
+        return _Settings(weights, columns, mean, once, None), total
+
+
+def _linear_target(orbits: Orbits, occurs: np.ndarray, target: Target, source: Source, rng: np.random.Generator) -> _Linear | None:
+    """A target that is linear in the counts of the rest; None for any other. `occurs` (V,) says which tokens do."""
+    arch = orbits.arch
     single = [int(each.places[0]) for each in orbits.columns if each.role != "rest"]
     rest = [each for each in orbits.columns if each.role == "rest"]
-    seen = np.flatnonzero(law > 0.0)
+    seen = np.flatnonzero(occurs)
     if len(seen) ** len(single) > _SETTINGS:
         return None
     grid = np.array(list(itertools.product(seen, repeat=len(single))), dtype=np.int32).reshape(len(seen) ** len(single), len(single))
@@ -117,29 +151,21 @@ def _linear_settings(block: LinearBlock, target: Target, rng: np.random.Generato
         return np.concatenate(parts)
 
     n = rest[0].size if rest else 0
-    slopes = np.zeros((len(grid), len(law), target.outputs))  # beta_v at every setting
+    slopes = np.zeros((len(grid), len(occurs), target.outputs))
     for v in seen if n else seen[:1]:
         slopes[:, v] = values(np.full(n, v, dtype=np.int32))
     if not n:
         slopes[:, seen[1:]] = slopes[:, seen[:1]]
-    for _ in range(_TRIED if n else 0):
-        filling = rng.choice(len(law), size=n, p=law).astype(np.int32)
-        share = np.bincount(filling, minlength=len(law)) / n
+    for filling in source.draw(rng, _TRIED, n) if n else ():
+        share = np.bincount(filling, minlength=len(occurs)) / n
         if not np.allclose(values(filling), np.einsum("gvk,v->gk", slopes, share), rtol=1e-9, atol=1e-9):
             return None
-    weights = law[grid].prod(axis=1)
-    mean = np.einsum("gvk,v->gk", slopes, law)
-    spread = (np.einsum("gvk,v->gk", slopes**2, law) - mean**2) / n if n else np.zeros_like(mean)
-    once = np.einsum("gvk,vj->gjk", slopes, tokens.expansion) / np.sqrt(max(n, 1))
-    columns = np.zeros((len(grid), len(orbits.columns)), dtype=int)
-    columns[:, [index for index, each in enumerate(orbits.columns) if each.role != "rest"]] = grid
-    total = float(weights @ (mean**2 + np.maximum(spread, 0.0)).sum(axis=1))
-    return _Settings(weights, columns, mean, once, None), total
+    return _Linear(grid, slopes, n)
 
 
-def _settings_of(block: LinearBlock, x: np.ndarray, weights: np.ndarray, values: np.ndarray) -> _Settings:
+def _settings_of(orbits: Orbits, tokens: TokenFunctions, x: np.ndarray, weights: np.ndarray, values: np.ndarray) -> _Settings:
     """Every sequence as a setting of its own."""
-    orbits, h = block.orbits, block.tokens.values
+    h = tokens.values
     columns = np.stack([x[:, each.places[0]] for each in orbits.columns], axis=1)
     rest = next((each for each in orbits.columns if each.role == "rest"), None)
     if rest is None:
@@ -156,17 +182,25 @@ def _settings_of(block: LinearBlock, x: np.ndarray, weights: np.ndarray, values:
     return _Settings(weights, columns, values, once, (pairs / size)[..., None] * values[:, None, None, :])
 
 
-def _coefficients(block: LinearBlock, settings: _Settings, basis: tuple[Factors, ...]) -> np.ndarray:
-    """E[g phi] for every function of the basis (m, K)."""
-    orbits, h = block.orbits, block.tokens.values
+def _joined(block: LinearBlock, settings: Sequence[_Settings]) -> np.ndarray:
+    """E[g phi] in the orthonormal functions of the mixture (m, K), from what is needed of every component."""
+    parts = zip(block.components, block.joined.expansions, settings, strict=True)
+    return block.joined.turn @ np.concatenate([_coefficients(block.orbits, part.tokens, each, kept.rows) for part, kept, each in parts])
+
+
+def _coefficients(orbits: Orbits, tokens: TokenFunctions, settings: _Settings, rows: tuple[Factors, ...]) -> np.ndarray:
+    """E[g phi] for orthonormal functions over one law of tokens (m, K)."""
     rest = next((index for index, each in enumerate(orbits.columns) if each.role == "rest"), None)
-    found = np.zeros((len(basis), settings.mean.shape[1]))
-    for place, key in enumerate(basis):
+    at_readout = np.eye(len(tokens.law)) / np.sqrt(np.where(tokens.law > 0.0, tokens.law, 1.0))
+    found = np.zeros((len(rows), settings.mean.shape[1]))
+    for place, key in enumerate(rows):
         factor = settings.weights
         inside = [j for orbit, j in key if orbit == rest]
         for orbit, j in key:
-            if orbit != rest:
-                factor = factor * h[settings.tokens[:, orbit], j]
+            if orbit == READOUT:
+                factor = factor * at_readout[settings.tokens[:, -1], j]
+            elif orbit != rest:
+                factor = factor * tokens.values[settings.tokens[:, orbit], j]
         if len(inside) == 2 and settings.twice is None:
             continue
         match inside:
@@ -186,4 +220,4 @@ def _drawn(source: Source, n: int, columns: int, rng: np.random.Generator) -> Po
 
 def _label_noise(target: Target, source: Source, orbits: Orbits, rng: np.random.Generator) -> float:
     columns = orbits.arch.columns
-    return float(target.label_variance(source.draw(rng, max(1, min(2**12, _ENTRIES // columns)), columns)).mean())
+    return float(target.label_variance(source.draw(rng, max(1, min(2**12, _ENTRIES // 8 // columns)), columns)).mean())

@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 from scipy.optimize import brentq
 
-from specht.architecture import Variances
+from specht.architecture import Architecture, Variances
 from specht.errors import InputError
 from specht.kernel.forms import SAMPLED_FORMS, choose_form
 from specht.learning.adaptive.equivalent import Labels, Losses, resolvent
@@ -49,11 +49,7 @@ class SampledKernel:
         from specht.kernel.functions import kernel_of_batches
 
         arch = orbits.arch
-        if arch.depth > 1 or choose_form(arch, "nngp", of_each=True) in SAMPLED_FORMS:
-            raise InputError(
-                f"The kernel of {arch} has no closed form with a variance for each position: "
-                "take one block with linear attention or scaling='tied'."
-            )
+        require_closed_form(arch)
         x = task.source.draw(np.random.default_rng([seed, 5]), sequences, arch.columns)
         self.orbits, self.values = orbits, task.target(x)
         self.label_noise = float(task.target.label_variance(x).mean())
@@ -109,6 +105,15 @@ class SampledKernel:
         parts = [losses_of(gram[at, at], self.values[at], labels).test for at in (slice(0, half), slice(half, 2 * half))]
         whole = losses_of(gram, self.values, labels).test
         return float(np.hypot((parts[0] - parts[1]) / 2.0, np.mean(parts) - whole))
+
+
+def require_closed_form(arch: Architecture) -> None:
+    """Raise where the kernel has no closed form with a variance for each position."""
+    if arch.depth > 1 or choose_form(arch, "nngp", of_each=True) in SAMPLED_FORMS:
+        raise InputError(
+            f"The kernel of {arch} has no closed form with a variance for each position: "
+            "take one block with linear attention or scaling='tied'."
+        )
 
 
 def losses_of(gram: np.ndarray, values: np.ndarray, labels: Labels) -> Losses:

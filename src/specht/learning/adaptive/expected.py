@@ -1,0 +1,167 @@
+"""What the theory knows of a task before any data: the energy of its labels, and from it the losses at any width and number of samples."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from typing import Literal, get_args
+
+import numpy as np
+
+from specht.architecture import Architecture
+from specht.errors import InputError, finite_number, unknown_choice, whole_number
+from specht.learning.adaptive.curve import AdaptiveCurve
+from specht.learning.adaptive.equivalent import Labels
+from specht.learning.adaptive.linear_block import LinearBlock, why_not_linear, why_too_large
+from specht.learning.adaptive.minima import Energy, Landscape, Minimum, follow
+from specht.learning.adaptive.orbits import Orbits, find_orbits
+from specht.learning.adaptive.projection import project
+from specht.learning.adaptive.sampled_spectrum import MOST_SHARE, SampledKernel
+from specht.sequences.tasks import Task
+
+Method = Literal["auto", "exact", "sampled"]
+SEQUENCES = 512
+"""Sequences that a kernel without a closed operator is followed on."""
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Expected:
+    """A task before any data."""
+
+    orbits: Orbits
+    target: str
+    """Its name."""
+    method: str
+    """"exact" or "sampled"."""
+    model: Energy
+    labels: Labels
+    """Without a number of samples."""
+    total: float
+    """Mean square of the target, summed over outputs."""
+    variance: float
+    """The same without the square of its mean."""
+    stderr: float
+    """Standard error of the mean square in the functions of an exact kernel."""
+    most: float
+    """Largest number of samples that it holds for."""
+
+    def landscape(self, width: float, n_train: float) -> Landscape:
+        """The free energy at a width and number of samples."""
+        return Landscape(self.model, width, self.labels._replace(n_train=n_train))
+
+    def curve(self, n_train: np.ndarray, width: np.ndarray, *, one_width: bool = False) -> AdaptiveCurve:
+        """Losses at all widths and numbers of samples; with `one_width` without the axis of widths."""
+        order = np.argsort(n_train, kind="stable")
+        points = _Points(len(width), len(n_train), len(self.orbits.prior))
+        for place, each in enumerate(width):
+            _fill(points, place, order, [self.landscape(float(each), float(n)) for n in n_train[order]], self.stderr)
+        points.losses["learned"] /= self.total or 1.0
+        still = np.log(self.orbits.prior)
+        kept = [self.model.losses(still, self.labels._replace(n_train=float(n))) for n in n_train]
+        return AdaptiveCurve(
+            arch=self.orbits.arch,
+            target=self.target,
+            method=self.method,
+            n_train=n_train,
+            width=width,
+            ridge=self.labels.ridge,
+            noise=self.labels.noise,
+            names=self.orbits.names,
+            infinite_test=np.array([each.test for each in kept]),
+            infinite_train=np.array([each.train for each in kept]),
+            **points.arrays(one_width),
+        )
+
+
+def expect(
+    arch: Architecture,
+    task: Task,
+    *,
+    ridge: float,
+    noise: float = 0.0,
+    method: str = "auto",
+    sequences: int = SEQUENCES,
+    seed: int = 0,
+) -> Expected:
+    """The theory of a task, for arguments that `adaptive_curve` explains."""
+    ridge, noise = finite_number("ridge", ridge, above=0.0), finite_number("noise", noise, at_least=0.0)
+    sequences = whole_number("sequences", sequences, at_least=4)
+    orbits, outputs = find_orbits(arch, task, seed), task.target.outputs
+    chosen = choose_method(method, orbits, task)
+    if chosen == "sampled":
+        model = SampledKernel(orbits, task, sequences=sequences, seed=seed)
+        mean = model.values.mean(axis=0)
+        unseen, label_noise, total, stderr, most = 0.0, model.label_noise, model.total, 0.0, MOST_SHARE * sequences
+    else:
+        model = LinearBlock(orbits, task.source)
+        found = project(model, task.target, task.source, seed=seed)
+        model.target, mean = found.coefficients, found.mean
+        unseen, label_noise, total, stderr, most = found.unseen, found.label_noise, found.total, found.stderr, math.inf
+    labels = Labels(0.0, ridge, unseen, label_noise + noise * outputs, outputs)
+    return Expected(orbits, task.target.name, chosen, model, labels, total, max(total - float(mean @ mean), 0.0), stderr, most)
+
+
+def choose_method(method: str, orbits: Orbits, task: Task) -> str:
+    """ "exact" or "sampled"; an error where a method does not apply."""
+    if method not in get_args(Method):
+        raise unknown_choice("method", method, get_args(Method))
+    reason = why_not_linear(orbits.arch, task.source) or why_too_large(orbits, task.source)
+    if method == "exact" and reason is not None:
+        raise InputError(f"There is no exact operator, because {reason}: take method='sampled'.")
+    return method if method != "auto" else "exact" if reason is None else "sampled"
+
+
+class _Points:
+    """What is known at every width and number of samples, filled point by point."""
+
+    def __init__(self, widths: int, numbers: int, variances: int) -> None:
+        shape = (widths, numbers)
+        self.losses = {
+            name: np.zeros(shape) for name in ("test", "train", "learned", "kappa", "stderr", "symmetric_slope", "symmetric_curvature")
+        }
+        self.minima: dict[tuple[int, int], list[tuple[float, float, float, np.ndarray]]] = {}
+        self.shape, self.variances = shape, variances
+
+    def arrays(self, one_width: bool) -> dict[str, np.ndarray]:
+        most = max(len(each) for each in self.minima.values())
+        table, ratios = np.full((*self.shape, most, 3), np.nan), np.full((*self.shape, most, self.variances), np.nan)
+        for at, found in self.minima.items():
+            for number, (*numbers, logarithms) in enumerate(found):
+                table[at][number], ratios[at][number] = numbers, np.exp(logarithms)
+        arrays = self.losses | {"minima": ratios}
+        arrays |= {"free_energies": table[..., 0], "strengths": table[..., 1], "minima_test": table[..., 2]}
+        return {name: values[0] if one_width else values for name, values in arrays.items()}
+
+
+def _fill(points: _Points, place: int, order: np.ndarray, landscapes: list[Landscape], stderr: float) -> None:
+    """Everything at one width."""
+    orbits, model = landscapes[0].model.orbits, landscapes[0].model
+    frozen = math.isinf(landscapes[0].width)
+    still = np.zeros(len(orbits.prior))
+    minima = [[Minimum(math.nan, still)] for _ in landscapes] if frozen else follow(landscapes)
+    start = still
+    for column, landscape, found in zip(order, landscapes, minima, strict=True):
+        at, labels = (place, int(column)), landscape.labels
+        losses = [model.losses(np.log(orbits.prior) + each.ratios, labels) for each in found]
+        for name in ("test", "train", "learned", "kappa"):
+            points.losses[name][at] = getattr(losses[0], name)
+        points.minima[at] = [
+            (each.free_energy, _strength(orbits, each.ratios), loss.test, each.ratios) for each, loss in zip(found, losses, strict=True)
+        ]
+        sampled = isinstance(model, SampledKernel)
+        points.losses["stderr"][at] = model.stderr(np.log(orbits.prior) + found[0].ratios, labels) if sampled else stderr
+        if frozen or not orbits.tells_apart:
+            points.losses["symmetric_curvature"][at] = math.inf if frozen else math.nan
+            continue
+        symmetric = landscape.symmetric(start)
+        start = symmetric.ratios
+        points.losses["symmetric_slope"][at], points.losses["symmetric_curvature"][at] = symmetric.slope, symmetric.curvature
+
+
+def _strength(orbits: Orbits, ratios: np.ndarray) -> float:
+    """Largest variance of a position that the target reads, over that of the positions it does not: one without either."""
+    reads = orbits.reads
+    if not reads:
+        return 1.0
+    rest = [index for index in orbits.context if index not in reads]
+    return float(np.exp(ratios[reads].max() - (ratios[rest[0]] if rest else 0.0)))
