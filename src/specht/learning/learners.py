@@ -151,10 +151,13 @@ class WidthLearner:
 
     def problem(self, train: Sample) -> Problem:
         """The samples as the theory of finite width takes them: labels -1 and 1 without their mean, the kernel in units of its own mean."""
+        from specht.kernel.kernel import Kernel
         from specht.learning.adaptive.problem import Problem
+        from specht.nn.trials import filled
 
-        labels = 2.0 * train.y - 1.0
-        return Problem.of(_block(self.task.length), _with_symbol(train.x), labels - labels.mean(), None, _RIDGE, None)
+        arch, labels = _block(self.task.length), 2.0 * train.y - 1.0
+        mean = float(Kernel(arch).diagonal(_with_symbol(train.x, filled(len(train.x))))[: len(train.x)].mean())
+        return Problem.of(arch, _with_symbol(train.x), labels - labels.mean(), None, _RIDGE, mean)
 
 
 Learner = NetworkLearner | KernelLearner | WidthLearner

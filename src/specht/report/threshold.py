@@ -97,8 +97,8 @@ def _method() -> list[Step]:
         ),
         Step(
             "The theory of finite width is the same regression with the kernel that the block moves to: variances of tokens and positions "
-            "go downhill from their prior to a minimum of the free energy of the samples, for an embedding of width d, all that is behind it "
-            "infinitely wide. It is Bayesian, and networks are trained:",
+            "go downhill from their prior to a minimum of the free energy of the samples, for an embedding of width d, all that is behind "
+            "it infinitely wide. It is Bayesian, and networks are trained:",
             ["S(g) = (d/2) Σ_i [ g_i/Λ_i − ln(g_i/Λ_i) − 1 ] − log N(y − ȳ; 0, k_g + δ)"],
         ),
         Step(
