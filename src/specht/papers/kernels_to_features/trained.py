@@ -32,8 +32,7 @@ LEAST_LENGTHS, LEAST_SEEDS = 4, 3
 
 def jobs(scale: Scale) -> list[Job]:
     """The longest sequences first: they take longest. Full scale goes on from the quick one."""
-    quick = (25, 35, 50, 71, 100)
-    lengths = common.at_scale(scale, smoke=(6, 8), quick=quick, full=(*quick, 141, 200))
+    lengths = common.at_scale(scale, smoke=(6, 8), quick=(25, 35, 50, 100), full=(25, 35, 50, 71, 100, 141, 200))
     seeds = range(common.at_scale(scale, smoke=1, quick=3, full=5))
     return [_job(learner, T, scale, seed) for T in reversed(lengths) for learner in LEARNERS for seed in seeds]
 
