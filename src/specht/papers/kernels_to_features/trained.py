@@ -120,7 +120,7 @@ def _regime(results: Results) -> str:
 
 def _judge_near(theory: str) -> Callable[[Results], Verdict]:
     def judge(results: Results) -> Verdict:
-        """Yes where all of the interval is near and the theory is not near a line, no where none of it is near or the theory is."""
+        """Yes where all of the interval is near and the theory is shown to bend; no where none of it is near or the theory is not."""
         off, own = difference(results, theory, TRAINED), mean_over_seeds(list(exponents(results, theory).values()))
         if off is None or own is None:
             return Verdict("not tested", regime=f"Too few seeds have an exponent. {_regime(results)}")
@@ -227,8 +227,8 @@ EXPERIMENT = Experiment(
                 f"features.trained-exponent-{width}",
                 f"By the theory at width {width}, samples for AND of three bits grow with T as those of trained transformers do.",
                 sparse.OURS,
-                f"exponent within {NEAR:g} of that of trained ones and below {1 - NEAR:g}, with {100 * CONFIDENCE:g} % by Student's t over "
-                "seeds; not decided where the interval reaches across",
+                f"exponent within {NEAR:g} of that of trained ones, and below {1 - NEAR:g}, both with {100 * CONFIDENCE:g} % by Student's "
+                "t over seeds; not decided where it is below but the interval of the difference reaches across",
                 _judge_near(theory),
             )
             for width, theory in zip(WIDTHS, THEORIES, strict=True)
