@@ -76,6 +76,18 @@ def test_networks_are_trained(run_json):
     assert found["config"]["steps"] == 50
 
 
+def test_the_theory_of_finite_width_is_tried_beside_the_kernel(run_json):
+    """Two widths and the kernel, in JSON and in CSV."""
+    learners = ["transformer-width-4", "transformer-width-16", "transformer-nngp"]
+    command = ["threshold", "and", "--support", "2", "--lengths", "6", "--accuracy", "0.95", "--largest", "128", "--width", "3"]
+    found = run_json(*command, "--learners", *learners, "--budget", "24", "--batch", "4", "--workers", "0")
+    assert [point["learner"] for point in found["points"]] == learners
+    assert all(point["reached"] and point["runs"] == point["trials"] for point in found["points"])
+    with open(found["csv"], encoding="utf-8") as file:
+        assert [line["learner"] for line in csv.DictReader(file)] == learners
+    assert "steps" not in found["config"]
+
+
 def test_what_is_not_reached_is_said(capsys):
     """Six bits of parity cannot be learnt from a dozen samples."""
     command = [
@@ -115,6 +127,7 @@ BAD_INPUT = {
     "threshold and --at-least 2": "--at-least 2 says nothing about and: leave it out, or ask for threshold.",
     "threshold 0110 --support 3": "--support 3 says nothing about a table, whose length tells: leave it out.",
     "threshold and --learners transfomer": "Unknown learner 'transfomer': did you mean 'transformer'?",
+    "threshold and --learners transformer-width-0": "The learner 'transformer-width-0' does not say how wide the embedding is: write",
     "threshold and --lengths 5 5": "--lengths names a value twice, got 5 5: write each once.",
     "threshold and --share 1": "--share must be less than 0.99, got '1'.",
     "threshold and --smallest 50 --largest 20": "The largest number of samples, 20, must be above the smallest, 50: widen the range of m.",

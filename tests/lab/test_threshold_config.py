@@ -16,6 +16,10 @@ SAME = {
         {"function": "and", "learners": ("perceptron-ntk",), "steps": 125},
         {"function": "and", "learners": ("perceptron-ntk",), "steps": 50},
     ],
+    "training where theory learns": [
+        {"function": "and", "learners": ("transformer-width-16",), "steps": 125},
+        {"function": "and", "learners": ("transformer-width-16",), "steps": 50},
+    ],
 }
 DIFFERENT = {
     "anything that counts": [
@@ -27,6 +31,7 @@ DIFFERENT = {
         *({"function": "and"} | more for more in ({"accuracy": 0.9}, {"validation": 100}, {"smallest": 9}, {"largest": 99}, {"seed": 1})),
         *({"function": "and"} | more for more in ({"budget": 99}, {"batch": 4}, {"width": 1.5}, {"confidence": 0.8}, {"restarts": 1})),
         *({"function": "and"} | more for more in ({"steps": 50}, {"learning_rate": 0.1})),
+        *({"function": "and", "learners": (f"transformer-width-{width}",)} for width in (16, 64)),
     ],
 }
 
@@ -62,7 +67,7 @@ def test_one_job_a_learner_and_length():
         function=st.sampled_from(["and", "majority", "parity"]),
         support=st.integers(1, 4),
         lengths=st.lists(st.integers(4, 99), min_size=1, max_size=3, unique=True).map(tuple),
-        learners=st.lists(st.sampled_from(LEARNERS), min_size=1, max_size=3, unique=True).map(tuple),
+        learners=st.lists(st.sampled_from([*LEARNERS, "transformer-width-16"]), min_size=1, max_size=3, unique=True).map(tuple),
         share=st.floats(0.1, 0.9),
         accuracy=st.floats(0.6, 1.0),
         budget=st.integers(8, 99),

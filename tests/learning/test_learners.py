@@ -10,7 +10,7 @@ import pytest
 from specht.errors import InputError
 from specht.kernel.kernel import Kernel
 from specht.kernel.perceptron import perceptron_gram
-from specht.learning.learners import KERNELS, LIMIT, Task, learner, network_learner
+from specht.learning.learners import KERNELS, LIMIT, Task, WidthLearner, finite_width, learner, network_learner
 from specht.presets import preset
 from specht.sequences.sparse import sparse_function
 
@@ -46,6 +46,50 @@ def test_kernels_predict_as_a_plain_regression(name):
     trial = found.try_once(20, 0)
     assert trial.runs == 1
     assert trial.accuracy == pytest.approx(((values > 0) == validation.y).mean(), abs=0.01)
+
+
+def test_finite_width_predicts_as_the_minimum_of_the_free_energy_of_all_starts():
+    """`adapt` looks for minima from many starts and to the last digit."""
+    import specht
+
+    who, (train, validation, _) = learner("transformer-width-16", TASK), TASK.draw(30, 0)
+    x, new = (np.concatenate([each, np.zeros((len(each), 1))], axis=1).astype(int) for each in (train.x, validation.x))
+    labels = 2.0 * train.y - 1.0
+    arch = preset(LIMIT, vocab=2, length=6, readout="cls", normalised=True)
+    found = specht.adapt(arch, x, labels - labels.mean(), width=16, ridge=1e-6, method="saddle")
+    values = found.predict(new).mean + labels.mean()
+    clear = np.abs(values) > 0.02
+    assert clear.mean() > 0.9
+    np.testing.assert_array_equal(who.predict(train, validation.x)[clear], (values > 0)[clear])
+    assert found.lowest.positions[:2].min() > found.lowest.positions[2:6].max()  # it has moved, or this would test nothing
+
+
+def test_infinite_width_is_the_kernel():
+    train, validation, _ = TASK.draw(20, 0)
+    wide, kernel = learner(f"transformer-width-{10**9}", TASK), learner("transformer-nngp", TASK)
+    np.testing.assert_array_equal(wide.predict(train, validation.x), kernel.predict(train, validation.x))
+
+
+def test_finite_width_learns_from_fewer_samples_than_the_kernel():
+    """On the same samples; the difference is counted in trials, each of which draws its own."""
+    task = Task(sparse_function("and", 2), 20, accuracy=0.97, validation=200)
+    narrow, kernel = learner("transformer-width-4", task), learner("transformer-nngp", task)
+    gains = np.array([narrow.try_once(60, trial).accuracy - kernel.try_once(60, trial).accuracy for trial in range(12)])
+    assert gains.mean() > 3.0 * gains.std(ddof=1) / np.sqrt(len(gains))
+
+
+def test_labels_that_are_all_equal_are_predicted_everywhere():
+    who = WidthLearner(TASK, 8)
+    train, validation, _ = TASK.draw(30, 0)
+    kept = train.y == 1
+    assert who.predict(type(train)(train.x[kept], train.y[kept]), validation.x).tolist() == [1] * 200
+
+
+def test_widths_are_read_from_names():
+    assert [finite_width(name) for name in ("transformer-width-16", "transformer", "perceptron-ntk")] == [16, None, None]
+    for name in ("transformer-width-0", "transformer-width-016", "transformer-width-", "transformer-width-wide"):
+        with pytest.raises(InputError, match="does not say how wide the embedding is: write transformer-width-64"):
+            learner(name, TASK)
 
 
 def test_enough_samples_are_learnt_and_few_are_not():

@@ -22,7 +22,7 @@ def made(what, variables, coords=None, **arguments):
 def searches(law=lambda T: -24 + 17.4 * math.log(T), other=lambda T: 5.0 * T, errors=0.03, states="found", lengths=LENGTHS):
     """Searches at some lengths; those of the transformer, up to 200."""
     found = []
-    for learner in (thresholds.TRANSFORMER, *thresholds.OTHERS):
+    for learner in (thresholds.TRANSFORMER, *thresholds.OTHERS, *thresholds.THEORIES):
         for T in LENGTHS if learner == thresholds.TRANSFORMER else lengths:
             m = law(T) if learner == thresholds.TRANSFORMER else other(T)
             numbers = {"m": m, "low": 0.9 * m, "high": 1.1 * m, "log_stderr": errors, "curve_width": 0.2, "lapse": 0.01, "reached": 1.0}
@@ -212,6 +212,16 @@ def test_the_paper_s_points_are_fitted_as_they_are():
     assert "17 points" in verdict.regime
     assert "R² 0.935 against ln T and 0.931 against T" in verdict.regime
     assert "hangs on that one point: with it R² is 0.915 against ln T and 0.940 against T." in verdict.regime
+
+
+def test_theories_of_finite_width_stand_beside_the_others():
+    """In figure and tables; `features.trained` judges them."""
+    names = {trace.name for trace in thresholds.plots(searches())[0].figure.data}
+    assert {f"theory of a linear-attention block of width {width}" for width in (16, 64)} <= names
+    found, laws = thresholds.tables(searches())
+    assert all(theory in [row[0] for row in table.rows] for theory in thresholds.THEORIES for table in (found, laws))
+    asked = {job.arguments["length"] for job in thresholds.jobs("quick") if job.arguments["learner"] in thresholds.THEORIES}
+    assert asked < {job.arguments["length"] for job in thresholds.jobs("quick") if job.arguments["learner"] == thresholds.TRANSFORMER}
 
 
 def test_figures_and_tables_of_made_up_numbers():

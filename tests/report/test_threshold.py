@@ -36,6 +36,21 @@ def test_answer(both):
     assert answer(result_of({"perceptron-ntk": rows})).endswith("T = 200, 400 were not reached and are left out: growth is at least this.")
 
 
+def test_finite_width_has_its_place_everywhere():
+    sizes = {"transformer-width-16": [(25, 90.0, "found"), (50, 150.0, "found"), (100, 250.0, "found")]}
+    result = result_of(BOTH | sizes)
+    name = "The theory of a linear-attention block of width 16"
+    assert f"{name} learns it from m = 90 (81 to 99) samples at T = 25" in answer(result)
+    assert fit_rows(result)[2][:1] == ["transformer-width-16"]
+    assert fit_rows(result)[2][2].startswith("0.74 ±")
+    assert point_rows(result)[-1][:2] == ["transformer-width-16", "100"]
+    assert name in [trace.name for trace in growth_plot(result, title="", caption="").figure.data]
+    assert {point["learner"] for point in result["points"]} == set(result["config"]["learners"]) == set(result["fits"])
+    page = render(threshold_report(result, reproduce="", made_with={}))
+    assert "Success of trials: theory of a linear-attention block of width 16" in page
+    assert "The theory of finite width is the same regression" in page
+
+
 def test_words_say_what_is_bounded(both):
     assert "for a head that averages the s bits at T = 200" in remarks(both)[-1]
     assert plain("growth: T^{0.7}") == "growth: T^0.7"

@@ -31,6 +31,7 @@ def threshold(
         specht threshold and --lengths 25 50 100 200 --learners transformer perceptron
         specht threshold parity --support 2 --lengths 8 12 16 --steps 500
         specht threshold 0110 --lengths 10 20 --learners perceptron-ntk
+        specht threshold and --lengths 25 50 --learners transformer-width-16 transformer-width-64 transformer-nngp
         specht threshold threshold --support 4 --at-least 2 --budget 80 --json
 
     Parameters

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Self
 from cyclopts import Parameter
 from pydantic import Field, model_validator
 
-from specht.errors import InputError, unknown_choice
+from specht.errors import InputError
 from specht.lab.config import Config
-from specht.learning.learners import LEARNERS, NETWORKS
+from specht.learning.learners import NETWORKS, check_learner
 
 if TYPE_CHECKING:
     from specht.sequences.sparse import SparseFunction
@@ -30,7 +30,7 @@ class ThresholdFlags(Config):
     """Numbers of bits T."""
     learners: Annotated[tuple[str, ...], Many] = ("transformer",)
     """Who learns: transformer, perceptron, or the infinitely wide limits transformer-nngp, transformer-ntk, perceptron-nngp,
-    perceptron-ntk."""
+    perceptron-ntk; or transformer-width-64, the theory of a transformer of that width, with any number."""
     share: Annotated[float, Field(gt=0, lt=0.99)] = 0.8
     """Share of trials that must succeed."""
     accuracy: Annotated[float, Field(gt=0.5, le=1)] = 1.0
@@ -63,8 +63,7 @@ class ThresholdFlags(Config):
     @model_validator(mode="after")
     def _lists_are_lists(self) -> Self:
         for name in self.learners:
-            if name not in LEARNERS:
-                raise unknown_choice("learner", name, LEARNERS)
+            check_learner(name)
         for flag, values in (("learners", self.learners), ("lengths", self.lengths)):
             if not values:
                 raise InputError(f"--{flag} is empty: give at least one value, or leave it out.")

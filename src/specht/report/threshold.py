@@ -10,13 +10,13 @@ from specht.report.threshold_figures import growth_plot, success_plot
 from specht.report.threshold_tables import (
     BOUND_HEADER,
     FIT_HEADER,
-    NAMES,
     POINT_HEADER,
     PROFILE_HEADER,
     TRIED_HEADER,
     answer,
     bound_rows,
     fit_rows,
+    name_of,
     point_rows,
     profile_rows,
     remarks,
@@ -38,7 +38,7 @@ def threshold_report(result: Mapping[str, Any], *, reproduce: str, made_with: Ma
         success_plot(
             result,
             learner,
-            title=f"Success of trials: {NAMES[learner][4:]}",
+            title=f"Success of trials: {name_of(learner)[4:]}",
             caption="Points: share of the trials at one m that succeeded. Lines: the curve at the estimated threshold and width. Dashed: "
             "the share that defines the threshold.",
         )
@@ -94,6 +94,12 @@ def _method() -> list[Step]:
             "Kernel limits are regressions on labels ±1 with a vanishing ridge: the transformer's kernel is that of one block of linear "
             "attention and ReLU, without norm, residual stream or softmax, the perceptron's that of two hidden layers of ReLU:",
             ["f(x) = k(x, X) (K + δ)^{−1} (y − ȳ) + ȳ"],
+        ),
+        Step(
+            "The theory of finite width is the same regression with the kernel that the block moves to: variances of tokens and positions "
+            "go downhill from their prior to a minimum of the free energy of the samples, for an embedding of width d, all that is behind "
+            "it infinitely wide. It is Bayesian, and networks are trained:",
+            ["S(g) = (d/2) Σ_i [ g_i/Λ_i − ln(g_i/Λ_i) − 1 ] − log N(y − ȳ; 0, k_g + δ)"],
         ),
         Step(
             "Success is logistic in log m, with a share ℓ that fails whatever m is; θ, w and ℓ have a probability on a grid, flat "

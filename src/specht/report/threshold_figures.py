@@ -9,7 +9,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from specht.report.figures import GREY, SERIES_COLOURS, Plot, style_log_axes
-from specht.report.threshold_tables import NAMES
+from specht.report.threshold_tables import name_of
 
 HEIGHT = 440
 
@@ -20,7 +20,7 @@ def growth_plot(result: Mapping[str, Any], *, title: str, caption: str, extra: S
     for number, (learner, fit) in enumerate(result["fits"].items()):
         colour = SERIES_COLOURS[number % len(SERIES_COLOURS)]
         points = [point for point in result["points"] if point["learner"] == learner]
-        add_thresholds(figure, points, NAMES[learner], colour)
+        add_thresholds(figure, points, name_of(learner), colour)
         if fit["verdict"]:
             for law, dash in (("log", "solid"), ("power", "dot")):
                 known = fit["laws"][law]

@@ -30,7 +30,7 @@ def answer(result: Mapping[str, Any]) -> str:
 def _sentence(result: Mapping[str, Any], learner: str) -> str:
     points = [point for point in result["points"] if point["learner"] == learner]
     first, last, smallest = points[0], points[-1], result["config"]["smallest"]
-    name = NAMES[learner]
+    name = name_of(learner)
     missed = [point for point in points if not point["reached"]]
     if len(missed) == len(points):
         return f"{name} does not learn it at any T: {missed[0]['words']}."
@@ -57,9 +57,19 @@ NAMES: dict[str, str] = {
     "perceptron-nngp": "The perceptron's NNGP limit",
     "perceptron-ntk": "The perceptron's NTK limit",
 }
-
-
 """The kernels of the transformer are those of one block of linear attention and ReLU, without norm, residual stream or softmax."""
+_FINITE = "transformer-width-"
+
+
+def name_of(learner: str) -> str:
+    """A learner as sentences call it.
+
+    >>> name_of("perceptron"), name_of("transformer-width-16")
+    ('The perceptron', 'The theory of a linear-attention block of width 16')
+    """
+    if learner.startswith(_FINITE):
+        return f"The theory of a linear-attention block of width {learner.removeprefix(_FINITE)}"
+    return NAMES[learner]
 
 
 def _short(point: Mapping[str, Any], smallest: int) -> str:

@@ -9,7 +9,7 @@ import specht
 from specht.learning.adaptive.adapt import adapt
 from specht.learning.adaptive.layers import gain_without_ridge, layer_gain
 from specht.learning.adaptive.problem import Problem
-from specht.learning.adaptive.saddle import FreeEnergy
+from specht.learning.adaptive.saddle import FreeEnergy, nearest_minimum, variances_at
 from specht.learning.adaptive.widths import Widths
 
 
@@ -157,3 +157,27 @@ def test_layers_gain_what_the_joint_minimum_gains():
     gains = found.lowest.layers
     assert gains[0] == pytest.approx(gains[1], rel=1e-5)
     assert gains[0] == pytest.approx(layer_gain(gains[1] * gram, y[:, None], 12, ridge=0.1), rel=1e-5)
+
+
+@pytest.mark.parametrize("outputs", [1, 2])
+def test_rows_that_are_filled_in_do_not_count(outputs):
+    """Value and gradient are those of the samples alone, at a ridge above one and below."""
+    rng = np.random.default_rng(3)
+    arch, x = specht.Architecture(vocab=2, length=5, activation="relu"), rng.integers(0, 2, (9, 6))
+    point = 0.3 * rng.standard_normal(8)
+    for ridge in (0.2, 1.7):
+        problem = Problem.of(arch, x, rng.standard_normal((9, outputs)), None, ridge, None)
+        plain, filled = (FreeEnergy(problem, Widths(8), rows).value_and_gradient(point) for rows in (None, 16))
+        assert filled[0] == pytest.approx(plain[0], rel=1e-12)
+        np.testing.assert_allclose(filled[1], plain[1], rtol=1e-9, atol=1e-9)
+
+
+def test_the_nearest_minimum_is_the_one_that_all_starts_lead_to():
+    x = np.random.default_rng(101).integers(0, 2, (48, 17))
+    found = specht.adapt(specht.Architecture(vocab=2, length=16), x, 2.0 * x[:, 0] - 1.0, width=Widths(16), method="saddle")
+    rough = nearest_minimum(found.problem, found.widths, rows=64)
+    assert rough.free_energy == pytest.approx(found.lowest.free_energy, abs=1e-3)
+    np.testing.assert_allclose(rough.positions, found.lowest.positions, rtol=1e-2)
+    numbers = variances_at(found.problem, rough)
+    np.testing.assert_allclose(numbers.positions, rough.positions)  # the prior of positions is one
+    np.testing.assert_allclose(numbers.tokens, rough.tokens * np.asarray(found.problem.arch.variances.tokens))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from specht.papers.claims import Paper
-from specht.papers.kernels_to_features import cells, embedding, exponents, phases, reach, symmetry
+from specht.papers.kernels_to_features import cells, embedding, exponents, phases, reach, symmetry, trained
 
 PAPER = Paper(
     id="features",
@@ -20,6 +20,7 @@ PAPER = Paper(
         phases.AVERAGE,
         phases.GROWTH,
         exponents.EXPERIMENT,
+        trained.EXPERIMENT,
         reach.REACH,
         reach.FIRST_ORDER,
     ),

@@ -82,7 +82,7 @@ def jobs(scale: Scale) -> list[Job]:
     variants, length = common.at_scale(
         scale,
         smoke=(("softmax", "two outputs"), {"chains": 3, "burn_in": 4, "samples": 4}),
-        quick=(EXACT[:2] + ("relu", "two outputs"), {"chains": 8, "burn_in": 100, "samples": 150}),
+        quick=((*EXACT[:2], "relu", "two outputs"), {"chains": 8, "burn_in": 100, "samples": 150}),
         full=(tuple(VARIANTS), {"chains": 8, "burn_in": 100, "samples": 150}),
     )
     return [Job.of(f"{_HERE}:measure", variant=variant, seed=0, **length) for variant in variants]

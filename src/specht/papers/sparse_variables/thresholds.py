@@ -1,4 +1,5 @@
-"""Figure 2: samples needed for AND of three bits against the number of bits, for transformers, perceptrons and their kernel limits."""
+"""Figure 2: samples needed for AND of three bits against the number of bits, for transformers, perceptrons, their kernel limits, and the
+theory of finite width."""
 
 from __future__ import annotations
 
@@ -16,10 +17,12 @@ from specht.papers.sparse_variables import sources
 from specht.report.figures import GREY, Plot
 from specht.report.html import Step, Table
 from specht.report.threshold_figures import add_thresholds, style_counts
-from specht.report.threshold_tables import NAMES, plain
+from specht.report.threshold_tables import name_of, plain
 
 TRANSFORMER = "transformer"
 OTHERS = ("perceptron", "perceptron-ntk", "perceptron-nngp", "transformer-ntk", "transformer-nngp")
+THEORIES = ("transformer-width-16", "transformer-width-64")
+"""Shown beside the others; `features.trained` judges them."""
 AND_TABLE = "00000001"
 LEAST_LENGTHS = 4
 """Lengths without which growth is not judged."""
@@ -35,9 +38,11 @@ def jobs(scale: Scale) -> list[Job]:
     training = {"restarts": 2 if scale == "smoke" else 3, "steps": 125}
     found = [_job(TRANSFORMER, T, scale, largest=largest, width=width, training=training, seed=0) for T in reversed(lengths)]
     largest, width = (64, 3.0) if scale == "smoke" else (4096, 1.3)
-    for learner in OTHERS:
+    for learner in (*OTHERS, *THEORIES):
         is_network = learner == "perceptron"
         fewer = common.at_scale(scale, smoke=(12,), quick=(25, 50, 100, 200), full=(25, 50, 100, 200, *(() if is_network else (400,))))
+        if learner in THEORIES:
+            fewer = common.at_scale(scale, smoke=(12,), quick=(25, 35, 50, 71, 100), full=(25, 35, 50, 71, 100, 141, 200))
         training = {"restarts": 1, "steps": 125 if scale == "smoke" else 250} if is_network else {}
         found += [_job(learner, T, scale, largest=largest, width=width, training=training, seed=1) for T in reversed(fewer)]
     return found
@@ -80,7 +85,7 @@ def growth(results: Results, learner: str, lengths: Collection[int] | None = Non
 def _regime(results: Results, learner: str) -> str:
     found = points(results, learner)
     trials = f"{sum(p['trials'] for p in found)} trials of {_training(results, learner)}"
-    return f"{NAMES[learner]}, T = {common.span([p['T'] for p in found])}, {trials}"
+    return f"{name_of(learner)}, T = {common.span([p['T'] for p in found])}, {trials}"
 
 
 def _training(results: Results, learner: str) -> str:
@@ -187,9 +192,9 @@ def _judge_other(learner: str) -> Callable[[Results], Verdict]:
 
 def plots(results: Results) -> list[Plot]:
     figure = go.Figure()
-    for number, learner in enumerate((TRANSFORMER, *OTHERS)):
+    for number, learner in enumerate((TRANSFORMER, *OTHERS, *THEORIES)):
         mine = points(results, learner)
-        add_thresholds(figure, mine, NAMES[learner][4:], common.colour(number))
+        add_thresholds(figure, mine, name_of(learner)[4:], common.colour(number))
         fit = growth(results, learner)
         if fit is not None:
             lengths = np.geomspace(mine[0]["T"], mine[-1]["T"], 40)
@@ -203,7 +208,7 @@ def plots(results: Results) -> list[Plot]:
         marker={"color": GREY, "size": 6, "symbol": "diamond-open"},
         hovertemplate="paper, T = %{x}: %{y}<extra></extra>",
     )
-    every = [point for learner in (TRANSFORMER, *OTHERS) for point in points(results, learner)]
+    every = [point for learner in (TRANSFORMER, *OTHERS, *THEORIES) for point in points(results, learner)]
     ticks = sorted({point["T"] for point in every} | {400, 1000})
     common.finished(figure, x="number of bits T", y="threshold m", ticks=_spread(ticks))
     style_counts(figure, [point[name] for point in every for name in ("low", "high")] + list(sources.DIGITISED.values()))
@@ -227,13 +232,13 @@ def _spread(ticks: Sequence[int]) -> list[int]:
 def tables(results: Results) -> list[Table]:
     rows = [
         [learner, str(point["T"]), point["words"], str(point["trials"]), str(point["runs"])]
-        for learner in (TRANSFORMER, *OTHERS)
+        for learner in (TRANSFORMER, *OTHERS, *THEORIES)
         for point in points(results, learner)
     ]
     found = Table(("learner", "T", "threshold m", "trials", "networks trained"), rows, "Intervals of 90 %.", "Thresholds")
     laws = []
-    for learner in (TRANSFORMER, *OTHERS, "the paper's points"):
-        fit = digitised_growth() if learner not in NAMES else growth(results, learner)
+    for learner in (TRANSFORMER, *OTHERS, *THEORIES, "the paper's points"):
+        fit = digitised_growth() if learner.startswith("the") else growth(results, learner)
         if fit is not None:
             criteria = " · ".join(f"{fit.laws[name].aic:.1f}" for name in ("log", "power", "linear"))
             numbers = [
@@ -294,7 +299,7 @@ EXPERIMENT = Experiment(
         *(
             Claim(
                 f"sparse.f2-{learner}",
-                f"{NAMES[learner]} needs samples that grow faster with T than those of the transformer.",
+                f"{name_of(learner)} needs samples that grow faster with T than those of the transformer.",
                 sources.OURS,
                 "exponent above that of the transformer by more than three standard errors",
                 _judge_other(learner),
@@ -321,7 +326,8 @@ EXPERIMENT = Experiment(
             "Perceptrons have two hidden layers of ReLU and as many weights as the transformer, and are trained from one start for 250 "
             "steps; kernel limits are one regression on labels ±1 with the NTK or NNGP of two hidden layers of ReLU, and of one block of "
             "linear attention and ReLU with a class symbol, without norm, residual stream or softmax. Exponents are compared at the "
-            "lengths that both learners have."
+            "lengths that both learners have. The theory of finite width is regression with the NNGP of that block after the variances of "
+            "its tokens and positions have moved to a minimum of the free energy of the samples."
         ),
     ),
 )
