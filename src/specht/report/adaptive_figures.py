@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
 
-from specht.report.figures import GREY, SERIES_COLOURS, Plot, style_log_axes
+from specht.learning.adaptive.curve import BROKEN
+from specht.report.figures import GREY, SERIES_COLOURS, Plot, plain_ticks, style_log_axes
 
 
 def order_plot(result: Mapping[str, Any], *, title: str) -> Plot:
@@ -73,6 +74,30 @@ def growth_plot(result: Mapping[str, Any], *, title: str) -> Plot:
         )  # fmt: skip
     style_log_axes(figure, x="samples N", y="variance over that at infinite width")
     caption = f"How much the variances of tokens and positions grow at width {result['width'][0]:g}: what the target reads stands out."
+    return Plot(figure, title, caption, wide=True)
+
+
+def strength_plot(result: Mapping[str, Any], colours: Sequence[str], *, title: str) -> Plot:
+    """How much larger the variance of a position is that the target reads, against samples, one line for each width."""
+    figure = go.Figure()
+    n = result["n_train"]
+    for name, height, dash in (("infinite width", 1.0, "dash"), ("symmetry broken", BROKEN, "dot")):
+        figure.add_scatter(
+            x=[n[0], n[-1]], y=[height, height], name=name, mode="lines", line={"color": GREY, "width": 1.2, "dash": dash}, hoverinfo="skip"
+        )
+    for index, width in enumerate(result["width"]):
+        figure.add_scatter(
+            x=n, y=result["strength"][index], name=f"width {width:g}", mode="lines+markers",
+            line={"color": colours[index % len(colours)], "width": 2}, marker={"size": 5},
+            hovertemplate=f"width {width:g}<br>N = %{{x}}: %{{y:.3g}} times<extra></extra>",
+        )  # fmt: skip
+    style_log_axes(figure, x="samples N", y="variance of read positions over the rest")
+    values = [value for line in result["strength"] for value in line if value]
+    figure.update_yaxes(dtick=None, exponentformat="none", **plain_ticks(0.8 * min(1.0, *values), 1.25 * max(BROKEN, *values)))
+    caption = (
+        "The largest variance among positions that the target reads, over that of the positions it does not read. At infinite width it "
+        f"stays at one: the kernel treats all positions alike. From {BROKEN:g} on (dotted) we say that the symmetry is broken."
+    )
     return Plot(figure, title, caption, wide=True)
 
 

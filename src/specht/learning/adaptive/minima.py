@@ -22,6 +22,7 @@ from scipy.optimize import minimize
 
 from specht.learning.adaptive.equivalent import Labels, Losses
 from specht.learning.adaptive.orbits import Orbits
+from specht.symmetry.progress import Progress, report
 
 RAISED = (3.0, 10.0)
 """Factors by which read positions are raised where a search starts."""
@@ -158,21 +159,26 @@ def _across(orbits: Orbits) -> np.ndarray:
     return across
 
 
-def follow(landscapes: Sequence[Landscape]) -> list[list[Minimum]]:
+def follow(landscapes: Sequence[Landscape], progress: Progress | None = None) -> list[list[Minimum]]:
     """All minima found at every number of samples (rising), the lowest first."""
     found: list[list[Minimum]] = [[] for _ in landscapes]
     orbits = landscapes[0].model.orbits
     size = len(orbits.prior)
     seeds = np.unique(np.linspace(0, len(landscapes) - 1, min(landscapes[0].model.searches, len(landscapes))).round().astype(int))
-    for index in seeds:
-        for start in (np.zeros(size), *_raised(orbits)):
-            _add(found[index], landscapes[index].settle(start), orbits)
+    starts = [(index, start) for index in seeds for start in (np.zeros(size), *_raised(orbits))]
+    steps = len(starts) + 2 * (len(landscapes) - 1)
+    for done, (index, start) in enumerate(starts, 1):
+        _add(found[index], landscapes[index].settle(start), orbits)
+        report(progress, done, steps)
+    done = len(starts)
     for order in (range(1, len(landscapes)), range(len(landscapes) - 2, -1, -1)):
         for index in order:
             before = found[index - 1 if order.step > 0 else index + 1]
             for minimum in list(before):
                 if not any(_near(minimum, other, orbits, _CLOSE) for other in found[index]):
                     _add(found[index], landscapes[index].settle(minimum.ratios), orbits)
+            done += 1
+            report(progress, done, steps)
     return [sorted(each, key=lambda minimum: minimum.free_energy) for each in found]
 
 

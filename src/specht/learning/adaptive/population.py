@@ -32,6 +32,7 @@ from specht.learning.adaptive.orbits import Orbits, find_orbits
 from specht.learning.adaptive.projection import project
 from specht.learning.adaptive.sampled_spectrum import MOST_SHARE, SampledKernel
 from specht.sequences.tasks import Task
+from specht.symmetry.progress import Progress, stages
 
 Method = Literal["auto", "exact", "sampled"]
 SEQUENCES = 512
@@ -50,6 +51,7 @@ def adaptive_curve(
     method: Method = "auto",
     sequences: int = SEQUENCES,
     seed: int = 0,
+    progress: Progress | None = None,
 ) -> AdaptiveCurve:
     """Predicted losses of a transformer with an embedding of finite width, against the number of samples.
 
@@ -71,6 +73,7 @@ def adaptive_curve(
             from the Gram of sequences; "auto", the first that applies.
         sequences: how many the sampled method draws; they allow for half as many samples.
         seed: of everything random.
+        progress: called as progress(done, total).
     """
     numbers, widths = _numbers("n_train", n_train), _numbers("width", width, infinite=True)
     ridge, noise = finite_number("ridge", ridge, above=0.0), finite_number("noise", noise, at_least=0.0)
@@ -88,9 +91,9 @@ def adaptive_curve(
     labels = labels._replace(ridge=ridge, noise=labels.noise + noise * task.target.outputs)
     order = np.argsort(numbers, kind="stable")
     points = _Points(len(widths), len(numbers), len(orbits.prior))
-    for place, each in enumerate(widths):
+    for (place, each), part in zip(enumerate(widths), stages(progress, [1.0] * len(widths)), strict=True):
         landscapes = [Landscape(model, float(each), labels._replace(n_train=float(n))) for n in numbers[order]]
-        _fill(points, place, order, landscapes, stderr)
+        _fill(points, place, order, landscapes, stderr, part)
     points.losses["learned"] /= total or 1.0
     still = np.log(orbits.prior)
     kept = [model.losses(still, labels._replace(n_train=float(n))) for n in numbers]
@@ -131,12 +134,12 @@ class _Points:
         return {name: values[0] if one_width else values for name, values in arrays.items()}
 
 
-def _fill(points: _Points, place: int, order: np.ndarray, landscapes: list[Landscape], stderr: float) -> None:
+def _fill(points: _Points, place: int, order: np.ndarray, landscapes: list[Landscape], stderr: float, progress: Progress | None) -> None:
     """Everything at one width."""
     orbits, model = landscapes[0].model.orbits, landscapes[0].model
     frozen = math.isinf(landscapes[0].width)
     still = np.zeros(len(orbits.prior))
-    minima = [[Minimum(math.nan, still)] for _ in landscapes] if frozen else follow(landscapes)
+    minima = [[Minimum(math.nan, still)] for _ in landscapes] if frozen else follow(landscapes, progress)
     start = still
     for column, landscape, found in zip(order, landscapes, minima, strict=True):
         at, labels = (place, int(column)), landscape.labels

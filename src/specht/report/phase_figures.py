@@ -1,0 +1,70 @@
+"""Phase diagrams: what is learnt over samples and width, or over samples and length, and the line where a network leaves its kernel."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+
+from specht.report.figures import Plot, style_log_axes
+
+_LEAST, _CELL, _AROUND = 300, 34, 110
+"""Height of a figure at least, of a row of cells, and of what stands around them."""
+
+
+def phase_plot(phases: Mapping[str, Any], axis: str, *, title: str) -> Plot:
+    """The share of the target that is learnt, in colours, and as a line the samples N_c at which the symmetry breaks."""
+    table, numbers = phases[f"by_{axis}"], phases["n_train"]
+    values = table[axis]
+    figure = go.Figure(
+        go.Heatmap(
+            x=list(range(len(numbers))),
+            y=list(range(len(values))),
+            z=table["learned"],
+            customdata=[[[n, value] for n in numbers] for value in values],
+            zmin=0.0,
+            zmax=1.0,
+            colorscale="Viridis",
+            colorbar={"title": {"text": "learnt"}, "thickness": 10, "outlinewidth": 0, "tickformat": ".0%"},
+            hovertemplate=f"N = %{{customdata[0]}}, {axis} %{{customdata[1]}}<br>learnt %{{z:.0%}}<extra></extra>",
+        )
+    )
+    changes = [(change["samples"], row) for row, change in enumerate(table["transition"]) if change["samples"] is not None]
+    if changes:
+        figure.add_scatter(
+            x=_places([samples for samples, _ in changes], numbers),
+            y=[row for _, row in changes],
+            name="symmetry breaks, N_c",
+            mode="lines+markers",
+            line={"color": "#ffffff", "width": 2.5},
+            marker={"color": "#d9682b", "size": 8},
+            text=[f"{samples:.3g}" for samples, _ in changes],
+            hovertemplate="symmetry breaks at N = %{text}<extra></extra>",
+        )
+    style_log_axes(figure, x="samples N", y="width" if axis == "width" else "length L")
+    every = max(1, round(len(numbers) / 7))
+    shown = list(range(0, len(numbers), every))
+    figure.update_xaxes(type="linear", dtick=None, tickvals=shown, ticktext=[str(numbers[place]) for place in shown], showgrid=False)
+    figure.update_yaxes(type="linear", dtick=None, tickvals=list(range(len(values))), ticktext=list(map(str, values)), showgrid=False)
+    figure.update_xaxes(range=[-0.5, len(numbers) - 0.5])
+    figure.update_yaxes(range=[-0.5, len(values) - 0.5])
+    figure.update_layout(height=max(_LEAST, _CELL * len(values) + _AROUND), showlegend=bool(changes))
+    return Plot(figure, title, _caption(phases, axis, bool(changes)), wide=True)
+
+
+def _caption(phases: Mapping[str, Any], axis: str, breaks: bool) -> str:
+    what = "a network of each width" if axis == "width" else f"a network of width {phases['at_width']} at each length"
+    line = (
+        "To the right of the line a position that the target reads has at least twice the variance of the others: the network has left "
+        "its kernel."
+        if breaks
+        else "In all of it no position that the target reads gets twice the variance of the others."
+    )
+    return f"The share of the target that {what} has learnt from N samples, by theory. {line}"
+
+
+def _places(samples: Sequence[float], numbers: Sequence[int]) -> list[float]:
+    """Where numbers of samples lie between the columns of cells, on a logarithmic axis."""
+    return np.interp(np.log(samples), np.log(numbers), np.arange(len(numbers))).tolist()
