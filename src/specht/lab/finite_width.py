@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from specht.architecture import Architecture
     from specht.lab.predict_config import PredictConfig
     from specht.learning.adaptive.curve import AdaptiveCurve
-    from specht.sequences.law import Source
     from specht.sequences.tasks import Task
 
 QUICK_VOCAB = 6
@@ -111,14 +110,14 @@ def at_finite_width(
     return found, f"At finite width the curve ends at N = {numbers[-1]}, because its kernel is followed on {SEQUENCES} sampled sequences."
 
 
-def most_samples(arch: Architecture, source: Source) -> float:
-    """The largest number of samples that the theory can follow."""
-    return math.inf if why_not_linear(arch, source) is None else MOST_SHARE * SEQUENCES
+def most_samples(arch: Architecture, task: Task) -> float:
+    """The largest number of samples that the theory can follow: any where it is exact, half of the sequences where it samples them."""
+    return math.inf if why_not_linear(arch, task.source) is None else MOST_SHARE * SEQUENCES
 
 
 def followed(config: PredictConfig, arch: Architecture, task: Task) -> list[int]:
     """Those numbers of samples that the theory can follow."""
-    most = most_samples(arch, task.source)
+    most = most_samples(arch, task)
     numbers = [n for n in config.n_train if n <= most]
     if not numbers:
         raise InputError(f"The theory of finite width follows {most:g} samples here, and --n-train begins at {config.n_train[0]}: lower it.")
@@ -139,9 +138,8 @@ def _refuse(config: PredictConfig, arch: Architecture, task: Task) -> None:
     if config.width is not None or config.phases:
         return
     add = f"add --width {config.widths[0]} to have it."
-    reason = why_not_linear(arch, task.source)
-    if reason is not None:
-        raise InputError(f"To be quick {reason}, and sampling takes a minute; {add}")
+    if math.isfinite(most_samples(arch, task)):
+        raise InputError(f"Its theory is not exact here and takes a minute of sampling; {add}")
     if arch.vocab > QUICK_VOCAB:
         raise InputError(f"With {arch.vocab} tokens its theory takes a while; {add}")
 

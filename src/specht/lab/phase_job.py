@@ -71,10 +71,10 @@ def rows_of(config: PredictConfig) -> list[Row]:
 def _numbers(config: PredictConfig) -> list[int]:
     """Numbers of samples between the ends of those that are asked for, as far as the theory follows at every length."""
     arch = config.architecture.architecture()
-    known = followed(config, arch, task_of(config, arch))
-    end = min(config.n_train[-1], most_samples(arch, config.build_source(arch)))
-    steps = max(5, round(AN_OCTAVE * np.log2(end / known[0])) + 1)
-    return [int(n) for n in np.unique(np.geomspace(known[0], end, steps).round())]
+    task = task_of(config, arch)
+    start, end = followed(config, arch, task)[0], min(config.n_train[-1], most_samples(arch, task))
+    steps = max(5, round(AN_OCTAVE * np.log2(end / start)) + 1)
+    return [int(n) for n in np.unique(np.geomspace(start, end, steps).round())]
 
 
 def _lengths(config: PredictConfig) -> list[int]:

@@ -9,7 +9,10 @@ import numpy as np
 import plotly.graph_objects as go
 
 from specht.learning.adaptive.curve import BROKEN
-from specht.report.figures import GREY, SERIES_COLOURS, Plot, plain_ticks, style_log_axes
+from specht.report.figures import GREY, SERIES_COLOURS, Plot, style_log_axes
+
+_MARKS = (1.0, 1.2, 1.5, *(step * 10.0**power for power in range(5) for step in (2, 3, 5, 10)))
+"""Of an axis of ratios."""
 
 
 def order_plot(result: Mapping[str, Any], *, title: str) -> Plot:
@@ -93,7 +96,10 @@ def strength_plot(result: Mapping[str, Any], colours: Sequence[str], *, title: s
         )  # fmt: skip
     style_log_axes(figure, x="samples N", y="variance of read positions over the rest")
     values = [value for line in result["strength"] for value in line if value]
-    figure.update_yaxes(dtick=None, exponentformat="none", **plain_ticks(0.8 * min(1.0, *values), 1.25 * max(BROKEN, *values)))
+    top = max(BROKEN, *values)
+    marks = [mark for mark in _MARKS if mark <= 1.1 * top]
+    every = max(1, len(marks) // 6)
+    figure.update_yaxes(dtick=None, exponentformat="none", tickvals=marks[::every], ticktext=[f"{mark:g}" for mark in marks[::every]])
     caption = (
         "The largest variance among positions that the target reads, over that of the positions it does not read. At infinite width it "
         f"stays at one: the kernel treats all positions alike. From {BROKEN:g} on (dotted) we say that the symmetry is broken."

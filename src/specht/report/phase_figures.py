@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -27,7 +28,7 @@ def phase_plot(phases: Mapping[str, Any], axis: str, *, title: str) -> Plot:
             zmin=0.0,
             zmax=1.0,
             colorscale="Viridis",
-            colorbar={"title": {"text": "learnt"}, "thickness": 10, "outlinewidth": 0, "tickformat": ".0%"},
+            colorbar={"title": {"text": "learnt", "font": {"size": 12}}, "tickfont": {"size": 12}, "thickness": 10, "outlinewidth": 0, "tickformat": ".0%"},
             hovertemplate=f"N = %{{customdata[0]}}, {axis} %{{customdata[1]}}<br>learnt %{{z:.0%}}<extra></extra>",
         )
     )
@@ -36,7 +37,7 @@ def phase_plot(phases: Mapping[str, Any], axis: str, *, title: str) -> Plot:
         figure.add_scatter(
             x=_places([samples for samples, _ in changes], numbers),
             y=[row for _, row in changes],
-            name="symmetry breaks, N_c",
+            name="symmetry breaks",
             mode="lines+markers",
             line={"color": "#ffffff", "width": 2.5},
             marker={"color": "#d9682b", "size": 8},
@@ -44,7 +45,7 @@ def phase_plot(phases: Mapping[str, Any], axis: str, *, title: str) -> Plot:
             hovertemplate="symmetry breaks at N = %{text}<extra></extra>",
         )
     style_log_axes(figure, x="samples N", y="width" if axis == "width" else "length L")
-    every = max(1, round(len(numbers) / 7))
+    every = 2 * math.ceil(len(numbers) / 14)  # even, since two numbers make a factor of two
     shown = list(range(0, len(numbers), every))
     figure.update_xaxes(type="linear", dtick=None, tickvals=shown, ticktext=[str(numbers[place]) for place in shown], showgrid=False)
     figure.update_yaxes(type="linear", dtick=None, tickvals=list(range(len(values))), ticktext=list(map(str, values)), showgrid=False)

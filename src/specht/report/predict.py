@@ -86,11 +86,13 @@ def _at_infinite_width(result: Mapping[str, Any]) -> str:
 
 def _reservations(result: Mapping[str, Any]) -> list[str]:
     """Where finite width is too good to be true, or missing."""
-    finite = result["finite"]
-    said = [
-        f"The theory of finite width is a saddle point, and too optimistic here: positions are not few beside width {finite['width'][0]}."
-    ] * bool(finite and finite["crowded"])
-    return said + [result["finite_note"]] * bool(result["finite_note"])
+    finite, said = result["finite"], []
+    if finite and finite["crowded"]:
+        width = finite["width"][0]
+        said.append(
+            f"The theory of finite width is a saddle point, and too optimistic here: positions are not few beside width {width}."
+        )
+    return said + ([result["finite_note"]] if result["finite_note"] else [])
 
 
 def _unit(result: Mapping[str, Any]) -> str:
@@ -144,7 +146,7 @@ def _checked_exactly(result: Mapping[str, Any]) -> list[str]:
 
 def _plots(result: Mapping[str, Any]) -> list[Plot]:
     points = " Points are exact Bayesian inference on sampled data, with standard errors." if result["gp"] is not None else ""
-    points = f" Thick lines are networks of finite width.{points}" if result["finite"] else points
+    points = f" Thick lines are the test loss of networks of finite width.{points}" if result["finite"] else points
     points += f" Diamonds are networks of width {result['net']['size']['width']}." if result["net"] is not None else ""
     entry = result["spectrum"]
     plots = [

@@ -36,7 +36,7 @@ def curve_plot(result: Mapping[str, Any], *, title: str, caption: str) -> Plot:
             figure.add_scatter(
                 x=result["n_train"],
                 y=_above(theory[loss], floor),
-                name=f"{LOSS_NAMES[loss]}, infinite width" if loss == "test" and finite_widths(result) else LOSS_NAMES[loss],
+                name=_line_name(loss, result),
                 legendgroup=loss,
                 mode="lines",
                 line={"color": colours[loss], "width": 2, "dash": "dash" if loss == "ood" else "solid"},
@@ -58,7 +58,7 @@ def curve_plot(result: Mapping[str, Any], *, title: str, caption: str) -> Plot:
         figure.add_scatter(
             x=result["n_train"],
             y=_above(theory["equivalent_test"], floor),
-            name="equivalent kernel, test",
+            name="equivalent kernel" if finite_widths(result) else "equivalent kernel, test",
             mode="lines",
             line={"color": colours["test"], "width": 1.2, "dash": "dot"},
             hovertemplate="equivalent kernel<br>N = %{x}: %{y:.4g}<extra></extra>",
@@ -68,6 +68,13 @@ def curve_plot(result: Mapping[str, Any], *, title: str, caption: str) -> Plot:
     return Plot(figure, title, caption, wide=True)
 
 
+def _line_name(loss: str, result: Mapping[str, Any]) -> str:
+    """A loss at infinite width in the legend, where finite widths have test losses only."""
+    if not finite_widths(result):
+        return LOSS_NAMES[loss]
+    return "infinite width" if loss == "test" else f"{LOSS_NAMES[loss]}, infinite"
+
+
 def _add_finite_widths(figure: go.Figure, result: Mapping[str, Any], floor: float) -> str | None:
     """Test losses at finite widths; the colour of the one that networks were sampled at, if any."""
     beside = None
@@ -75,7 +82,7 @@ def _add_finite_widths(figure: go.Figure, result: Mapping[str, Any], floor: floa
         figure.add_scatter(
             x=result["finite"]["n_train"],
             y=_above(result["finite"]["test"][row], floor),
-            name=f"test, width {width}",
+            name=f"width {width}",
             mode="lines",
             line={"color": colour, "width": 2.6},
             hovertemplate=f"test, width {width}, theory<br>N = %{{x}}: %{{y:.4g}}<extra></extra>",
