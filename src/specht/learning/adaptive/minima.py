@@ -165,20 +165,19 @@ def follow(landscapes: Sequence[Landscape], progress: Progress | None = None) ->
     orbits = landscapes[0].model.orbits
     size = len(orbits.prior)
     seeds = np.unique(np.linspace(0, len(landscapes) - 1, min(landscapes[0].model.searches, len(landscapes))).round().astype(int))
-    starts = [(index, start) for index in seeds for start in (np.zeros(size), *_raised(orbits))]
-    steps = len(starts) + 2 * (len(landscapes) - 1)
-    for done, (index, start) in enumerate(starts, 1):
-        _add(found[index], landscapes[index].settle(start), orbits)
-        report(progress, done, steps)
-    done = len(starts)
+    steps = len(seeds) + 2 * (len(landscapes) - 1)
+    done = iter(range(steps))
+    for index in seeds:
+        report(progress, next(done), steps)
+        for start in (np.zeros(size), *_raised(orbits)):
+            _add(found[index], landscapes[index].settle(start), orbits)
     for order in (range(1, len(landscapes)), range(len(landscapes) - 2, -1, -1)):
         for index in order:
+            report(progress, next(done), steps)
             before = found[index - 1 if order.step > 0 else index + 1]
             for minimum in list(before):
                 if not any(_near(minimum, other, orbits, _CLOSE) for other in found[index]):
                     _add(found[index], landscapes[index].settle(minimum.ratios), orbits)
-            done += 1
-            report(progress, done, steps)
     return [sorted(each, key=lambda minimum: minimum.free_energy) for each in found]
 
 
