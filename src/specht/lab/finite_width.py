@@ -60,10 +60,13 @@ class FiniteWidth:
 
     def columns(self) -> dict[str, np.ndarray]:
         """Values along the numbers of samples, by name."""
-        named = {"test": self.curve.test, "train": self.curve.train, "learned": self.curve.learned, "strength": self.curve.strengths[..., 0]}
-        return {
-            f"width_{width:g}_{name}": values[row] for row, width in enumerate(self.curve.width) for name, values in named.items()
+        named = {
+            "test": self.curve.test,
+            "train": self.curve.train,
+            "learned": self.curve.learned,
+            "strength": self.curve.strengths[..., 0],
         }
+        return {f"width_{width:g}_{name}": values[row] for row, width in enumerate(self.curve.width) for name, values in named.items()}
 
     def variables(self, n_train: np.ndarray) -> dict[str, Any]:
         """The same as variables of a dataset, not a number where the theory does not reach."""
@@ -120,7 +123,9 @@ def followed(config: PredictConfig, arch: Architecture, task: Task) -> list[int]
     most = most_samples(arch, task)
     numbers = [n for n in config.n_train if n <= most]
     if not numbers:
-        raise InputError(f"The theory of finite width follows {most:g} samples here, and --n-train begins at {config.n_train[0]}: lower it.")
+        raise InputError(
+            f"The theory of finite width follows {most:g} samples here, and --n-train begins at {config.n_train[0]}: lower it."
+        )
     return numbers
 
 

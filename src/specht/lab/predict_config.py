@@ -230,7 +230,9 @@ class PredictConfig(Config):
         if not self.widths:
             raise InputError(f"--phases needs a finite width, and --width {INFINITE} leaves none: give another --width.")
         if self.kind != "nngp":
-            raise InputError(f"{asked} asks for the theory of finite width, which is Bayesian and knows no --kind {self.kind}: leave one out.")
+            raise InputError(
+                f"{asked} asks for the theory of finite width, which is Bayesian and knows no --kind {self.kind}: leave one out."
+            )
         if self.ridge == 0:
             raise InputError(f"{asked} asks for the theory of finite width, which takes a ridge, and --ridge is 0: raise it.")
 

@@ -28,7 +28,13 @@ def phase_plot(phases: Mapping[str, Any], axis: str, *, title: str) -> Plot:
             zmin=0.0,
             zmax=1.0,
             colorscale="Viridis",
-            colorbar={"title": {"text": "learnt", "font": {"size": 12}}, "tickfont": {"size": 12}, "thickness": 10, "outlinewidth": 0, "tickformat": ".0%"},
+            colorbar={
+                "title": {"text": "learnt", "font": {"size": 12}},
+                "tickfont": {"size": 12},
+                "thickness": 10,
+                "outlinewidth": 0,
+                "tickformat": ".0%",
+            },
             hovertemplate=f"N = %{{customdata[0]}}, {axis} %{{customdata[1]}}<br>learnt %{{z:.0%}}<extra></extra>",
         )
     )

@@ -89,9 +89,7 @@ def _reservations(result: Mapping[str, Any]) -> list[str]:
     finite, said = result["finite"], []
     if finite and finite["crowded"]:
         width = finite["width"][0]
-        said.append(
-            f"The theory of finite width is a saddle point, and too optimistic here: positions are not few beside width {width}."
-        )
+        said.append(f"The theory of finite width is a saddle point, and too optimistic here: positions are not few beside width {width}.")
     return said + ([result["finite_note"]] if result["finite_note"] else [])
 
 

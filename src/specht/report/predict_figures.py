@@ -50,7 +50,11 @@ def curve_plot(result: Mapping[str, Any], *, title: str, caption: str) -> Plot:
                 legendgroup=loss,
                 showlegend=theory is None,
                 mode="markers",
-                marker={"color": beside if beside and (loss, name) == ("test", "networks") else colours[loss], "size": 7 if name == "exact" else 9, "symbol": symbol},
+                marker={
+                    "color": beside if beside and (loss, name) == ("test", "networks") else colours[loss],
+                    "size": 7 if name == "exact" else 9,
+                    "symbol": symbol,
+                },
                 error_y={"type": "data", "array": points[f"{loss}_stderr"], "thickness": 1.2, "width": 3},
                 hovertemplate=f"{LOSS_NAMES[loss]}, {name}<br>N = %{{x}}: %{{y:.4g}}<extra></extra>",
             )
