@@ -11,7 +11,7 @@ import plotly.graph_objects as go
 from specht.learning.adaptive.curve import BROKEN
 from specht.report.figures import GREY, SERIES_COLOURS, Plot, style_log_axes
 
-_MARKS = (1.0, 1.2, 1.5, *(step * 10.0**power for power in range(5) for step in (2, 3, 5, 10)))
+_MARKS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 0.85, 1.0, 1.2, 1.5, 2.0, 3.0, 5.0, 10.0, 20.0, 50.0, 100.0, 1e3, 1e4, 1e5)
 """Of an axis of ratios."""
 
 
@@ -76,6 +76,7 @@ def growth_plot(result: Mapping[str, Any], *, title: str) -> Plot:
             line={"color": SERIES_COLOURS[index % len(SERIES_COLOURS)], "dash": "dot" if name.startswith("token") else "solid"},
         )  # fmt: skip
     style_log_axes(figure, x="samples N", y="variance over that at infinite width")
+    figure.update_yaxes(**_ratio_marks([1.0, *ratios[ratios > 0.0].tolist()]))
     caption = f"How much the variances of tokens and positions grow at width {result['width'][0]:g}: what the target reads stands out."
     return Plot(figure, title, caption, wide=True)
 
@@ -94,17 +95,19 @@ def strength_plot(result: Mapping[str, Any], colours: Sequence[str], *, title: s
             line={"color": colours[index % len(colours)], "width": 2}, marker={"size": 5},
             hovertemplate=f"width {width:g}<br>N = %{{x}}: %{{y:.3g}} times<extra></extra>",
         )  # fmt: skip
-    style_log_axes(figure, x="samples N", y="variance of read positions over the rest")
-    values = [value for line in result["strength"] for value in line if value]
-    top = max(BROKEN, *values)
-    marks = [mark for mark in _MARKS if mark <= 1.1 * top]
-    every = max(1, len(marks) // 6)
-    figure.update_yaxes(dtick=None, exponentformat="none", tickvals=marks[::every], ticktext=[f"{mark:g}" for mark in marks[::every]])
+    style_log_axes(figure, x="samples N", y="read positions over the rest")
+    figure.update_yaxes(**_ratio_marks([1.0, BROKEN, *(value for line in result["strength"] for value in line if value)]))
     caption = (
         "The largest variance among positions that the target reads, over that of the positions it does not read. At infinite width it "
         f"stays at one: the kernel treats all positions alike. From {BROKEN:g} on (dotted) we say that the symmetry is broken."
     )
     return Plot(figure, title, caption, wide=True)
+
+
+def _ratio_marks(values: Sequence[float]) -> dict[str, Any]:
+    """Marks of a logarithmic axis of ratios, written out."""
+    marks = [mark for mark in _MARKS if 0.9 * min(values) <= mark <= 1.1 * max(values)]
+    return {"dtick": None, "exponentformat": "none", "tickvals": marks, "ticktext": [f"{mark:g}" for mark in marks]}
 
 
 def _of_width(result: Mapping[str, Any], name: str, index: int) -> Any:

@@ -157,12 +157,13 @@ def _plots(result: Mapping[str, Any]) -> list[Plot]:
         level_plot(
             result,
             title="What is learnt when",
-            caption="The share of the target's part at each level that the mean prediction holds. A level m part singles out m positions.",
+            caption="The share of the target's part at each level that the mean prediction holds, at infinite width. A level m part "
+            "singles out m positions.",
         ),
         need_plot(
             result,
             title="Samples that each irrep needs",
-            caption="For half of the leading function of each irrep, and as a dash what its dimension makes the least.",
+            caption="For half of the leading function of each irrep at infinite width, and as a dash what its dimension makes the least.",
         ),
         spectrum_plot(
             [entry],
