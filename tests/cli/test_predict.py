@@ -300,6 +300,7 @@ BAD = {
     "--width is empty": ["--width"],
     "knows no --kind ntk": ["--width", "64", "--kind", "ntk"],
     "--phases asks for the theory of finite width, which is Bayesian": ["--phases", "--kind", "ntk"],
+    "say where phases are computed": ["--workers", "2"],
     "--width infinite leaves none": ["--phases", "--width", "infinite"],
     "which takes a ridge, and --ridge is 0": ["--width", "64", "--ridge", "0"],
     "take one block with linear attention": ["--width", "64", "--depth", "2"],

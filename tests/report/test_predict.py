@@ -50,7 +50,8 @@ def result() -> dict:
 
 def networks(width: int) -> dict:
     """What sampled networks would have added."""
-    return {"size": {"width": width}, "n_train": [8], "test": [0.5], "test_stderr": [0.1]}
+    none = {"excess": [None], "regime": None, "warnings": []}
+    return {"size": {"width": width}, "n_train": [8], "test": [0.5], "test_stderr": [0.1]} | none
 
 
 def test_the_answer_speaks_of_finite_width_first(result):
@@ -86,8 +87,11 @@ def test_networks_stand_beside_their_width(result):
     result["net"] = networks(64)
     assert curve_header(result) == ("N", "test, width 8", "test, width 64", "networks", "infinite: test", "train", "learnt")
     assert [row[3] for row in curve_rows(result)] == ["0.5 ± 0.1", "", ""]
+    expected = f"{result['finite']['test'][1][0]:.3g}"
+    assert answer(result)[-1] == f"Theory at width 64 expects a test loss of {expected} there, and these networks have 0.5 ± 0.1."
     result["net"] = networks(32)  # the theory has no such curve
     assert "networks" not in curve_header(result)
+    assert "Theory at width" not in answer(result)[-1]
 
 
 def test_widths_are_compared_in_a_table(result):

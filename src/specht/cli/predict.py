@@ -10,6 +10,7 @@ from cyclopts import Parameter
 from specht.cli.output import OutputFlags, Progress, print_json, print_table
 from specht.cli.run import Origin, Outcome, data_writers, run_command
 from specht.cli.workers import WorkFlags
+from specht.errors import InputError
 from specht.lab.predict_config import PredictConfig
 
 if TYPE_CHECKING:
@@ -49,6 +50,8 @@ def predict(
     """
     if list_tasks:
         return _list_tasks(output.json)
+    if work != WorkFlags() and not config.phases:
+        raise InputError("--workers, --cluster, --slurm and --store say where phases are computed, and there are none: add --phases.")
     run_command("predict", config, output, FILES, lambda origin: _compute(config, work, output, origin), _print)
 
 

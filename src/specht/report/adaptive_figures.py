@@ -77,7 +77,9 @@ def growth_plot(result: Mapping[str, Any], *, title: str) -> Plot:
         )  # fmt: skip
     style_log_axes(figure, x="samples N", y="variance over that at infinite width")
     figure.update_yaxes(**_ratio_marks([1.0, *ratios[ratios > 0.0].tolist()]))
-    caption = f"How much the variances of tokens and positions grow at width {result['width'][0]:g}: what the target reads stands out."
+    reads = any(name.startswith("position") for name in result["names"])
+    found = "what the target reads stands out" if reads else "the target singles out no position, and all of them stay alike"
+    caption = f"How much the variances of tokens and positions move at width {result['width'][0]:g}: {found}."
     return Plot(figure, title, caption, wide=True)
 
 

@@ -24,6 +24,7 @@ from specht.report.predict_tables import (
     need_rows,
     net_header,
     net_rows,
+    networks_beside,
     samples,
 )
 from specht.report.spectrum_figures import spectrum_plot
@@ -121,7 +122,21 @@ def _why(result: Mapping[str, Any]) -> str:
 
 
 def _checked(result: Mapping[str, Any]) -> list[str]:
-    return [*_checked_exactly(result), *([] if result["net"] is None else _checked_by_networks(result["net"]))]
+    said = _checked_exactly(result)
+    return said if result["net"] is None else [*said, *_checked_by_networks(result["net"]), *_networks_and_theory(result)]
+
+
+def _networks_and_theory(result: Mapping[str, Any]) -> list[str]:
+    """Networks beside the theory at their width, at the largest number of samples that they were given."""
+    width, net = networks_beside(result), result["net"]
+    place = len(net["n_train"]) - 1
+    if width is None or place >= len(result["finite"]["n_train"]):
+        return []
+    expected = result["finite"]["test"][result["finite"]["width"].index(width)][place]
+    return [
+        f"Theory at width {width} expects a test loss of {expected:.3g} there, and these networks have {net['test'][place]:.3g} ± "
+        f"{net['test_stderr'][place]:.1g}."
+    ]
 
 
 def _checked_by_networks(net: Mapping[str, Any]) -> list[str]:
