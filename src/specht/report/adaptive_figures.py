@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
 
-from specht.learning.adaptive.curve import BROKEN
-from specht.report.figures import GREY, SERIES_COLOURS, Plot, style_log_axes
-
-_MARKS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 0.85, 1.0, 1.2, 1.5, 2.0, 3.0, 5.0, 10.0, 20.0, 50.0, 100.0, 1e3, 1e4, 1e5)
-"""Of an axis of ratios."""
+from specht.report.figures import GREY, SERIES_COLOURS, Plot, ratio_marks, style_log_axes
 
 
 def order_plot(result: Mapping[str, Any], *, title: str) -> Plot:
@@ -76,40 +72,11 @@ def growth_plot(result: Mapping[str, Any], *, title: str) -> Plot:
             line={"color": SERIES_COLOURS[index % len(SERIES_COLOURS)], "dash": "dot" if name.startswith("token") else "solid"},
         )  # fmt: skip
     style_log_axes(figure, x="samples N", y="variance over that at infinite width")
-    figure.update_yaxes(**_ratio_marks([1.0, *ratios[ratios > 0.0].tolist()]))
+    figure.update_yaxes(**ratio_marks([1.0, *ratios[ratios > 0.0].tolist()]))
     reads = any(name.startswith("position") for name in result["names"])
     found = "what the target reads stands out" if reads else "the target singles out no position, and all of them stay alike"
     caption = f"How much the variances of tokens and positions move at width {result['width'][0]:g}: {found}."
     return Plot(figure, title, caption, wide=True)
-
-
-def strength_plot(result: Mapping[str, Any], colours: Sequence[str], *, title: str) -> Plot:
-    """How much larger the variance of a position is that the target reads, against samples, one line for each width."""
-    figure = go.Figure()
-    n = result["n_train"]
-    for name, height, dash in (("infinite width", 1.0, "dash"), ("symmetry broken", BROKEN, "dot")):
-        figure.add_scatter(
-            x=[n[0], n[-1]], y=[height, height], name=name, mode="lines", line={"color": GREY, "width": 1.2, "dash": dash}, hoverinfo="skip"
-        )
-    for index, width in enumerate(result["width"]):
-        figure.add_scatter(
-            x=n, y=result["strength"][index], name=f"width {width:g}", mode="lines+markers",
-            line={"color": colours[index % len(colours)], "width": 2}, marker={"size": 5},
-            hovertemplate=f"width {width:g}<br>N = %{{x}}: %{{y:.3g}} times<extra></extra>",
-        )  # fmt: skip
-    style_log_axes(figure, x="samples N", y="read positions over the rest")
-    figure.update_yaxes(**_ratio_marks([1.0, BROKEN, *(value for line in result["strength"] for value in line if value)]))
-    caption = (
-        "The largest variance among positions that the target reads, over that of the positions it does not read. At infinite width it "
-        f"stays at one: the kernel treats all positions alike. From {BROKEN:g} on (dotted) we say that the symmetry is broken."
-    )
-    return Plot(figure, title, caption, wide=True)
-
-
-def _ratio_marks(values: Sequence[float]) -> dict[str, Any]:
-    """Marks of a logarithmic axis of ratios, written out."""
-    marks = [mark for mark in _MARKS if 0.9 * min(values) <= mark <= 1.1 * max(values)]
-    return {"dtick": None, "exponentformat": "none", "tickvals": marks, "ticktext": [f"{mark:g}" for mark in marks]}
 
 
 def _of_width(result: Mapping[str, Any], name: str, index: int) -> Any:

@@ -1,4 +1,4 @@
-"""Phase diagrams: what is learnt over samples and width, or over samples and length, and the line where a network leaves its kernel."""
+"""How a network of finite width leaves its kernel: order parameters against samples, and phase diagrams with the line where it happens."""
 
 from __future__ import annotations
 
@@ -9,10 +9,34 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
-from specht.report.figures import Plot, style_log_axes
+from specht.learning.adaptive.curve import BROKEN
+from specht.report.figures import GREY, Plot, ratio_marks, style_log_axes
 
 _LEAST, _CELL, _AROUND = 300, 34, 110
 """Height of a figure at least, of a row of cells, and of what stands around them."""
+
+
+def strength_plot(result: Mapping[str, Any], colours: Sequence[str], *, title: str) -> Plot:
+    """How much larger the variance of a position is that the target reads, against samples, one line for each width."""
+    figure = go.Figure()
+    n = result["n_train"]
+    for name, height, dash in (("infinite width", 1.0, "dash"), ("symmetry broken", BROKEN, "dot")):
+        figure.add_scatter(
+            x=[n[0], n[-1]], y=[height, height], name=name, mode="lines", line={"color": GREY, "width": 1.2, "dash": dash}, hoverinfo="skip"
+        )
+    for index, width in enumerate(result["width"]):
+        figure.add_scatter(
+            x=n, y=result["strength"][index], name=f"width {width:g}", mode="lines+markers",
+            line={"color": colours[index % len(colours)], "width": 2}, marker={"size": 5},
+            hovertemplate=f"width {width:g}<br>N = %{{x}}: %{{y:.3g}} times<extra></extra>",
+        )  # fmt: skip
+    style_log_axes(figure, x="samples N", y="read positions over the rest")
+    figure.update_yaxes(**ratio_marks([1.0, BROKEN, *(value for line in result["strength"] for value in line if value)]))
+    caption = (
+        "The largest variance among positions that the target reads, over that of the positions it does not read. At infinite width it "
+        f"stays at one: the kernel treats all positions alike. From {BROKEN:g} on (dotted) we say that the symmetry is broken."
+    )
+    return Plot(figure, title, caption, wide=True)
 
 
 def phase_plot(phases: Mapping[str, Any], axis: str, *, title: str) -> Plot:

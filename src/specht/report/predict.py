@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from specht.architecture import Architecture
-from specht.report.adaptive_figures import growth_plot, strength_plot
+from specht.report.adaptive_figures import growth_plot
 from specht.report.architecture import KERNEL_NAMES, kernel_steps
 from specht.report.figures import Plot
 from specht.report.html import Report, Step, Table
-from specht.report.phase_figures import phase_plot
+from specht.report.phase_figures import phase_plot, strength_plot
 from specht.report.predict_figures import WIDTH_COLOURS, breaking_plot, curve_plot, level_plot, need_plot
 from specht.report.predict_tables import (
     BREAKING_HEADER,
