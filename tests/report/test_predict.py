@@ -58,7 +58,8 @@ def test_the_answer_speaks_of_finite_width_first(result):
     first, second, *rest = answer(result)
     assert first.startswith("By theory transformers of widths 8 and 64 learn the target to an error of 10 % of its variance from about ")
     assert "; at infinite width it takes " in first
-    assert second.startswith("Of its mean square there is, at infinite width, 100 % at level 1")
+    assert second.startswith("Of its mean square there is 100 % at level 1 (half learnt from ")
+    assert second.endswith("), at infinite width.")
     assert rest == ["The theory of finite width is a saddle point, and too optimistic here: positions are not few beside width 8."]
 
 

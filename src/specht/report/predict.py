@@ -117,8 +117,8 @@ def _why(result: Mapping[str, Any]) -> str:
     told = [f"{100 * share:.0f} % at level {part['level']} (half learnt from {samples(part['half_learned'])})" for part, share in shares]
     rest = target["unresolved"] / total
     missing = f"; {100 * rest:.0f} % lies in functions that the kernel does not hold or that are not resolved" if rest >= 0.01 else ""
-    where = ", at infinite width," if result["finite"] else ""
-    return f"Of its mean square there is{where} {listed(told)}{missing}."
+    where = ", at infinite width" if result["finite"] else ""
+    return f"Of its mean square there is {listed(told)}{where}{missing}."
 
 
 def _checked(result: Mapping[str, Any]) -> list[str]:
