@@ -15,6 +15,9 @@ from specht.report.figures import GREY, Plot, ratio_marks, style_log_axes
 _LEAST, _CELL, _AROUND = 300, 34, 110
 """Height of a figure at least, of a row of cells, and of what stands around them."""
 
+_LINE = "#e8305f"
+"""A colour that the scale of the cells does not have."""
+
 
 def strength_plot(result: Mapping[str, Any], colours: Sequence[str], *, title: str) -> Plot:
     """How much larger the variance of a position is that the target reads, against samples, one line for each width."""
@@ -69,8 +72,8 @@ def phase_plot(phases: Mapping[str, Any], axis: str, *, title: str) -> Plot:
             y=[row for _, row in changes],
             name="symmetry breaks",
             mode="lines+markers",
-            line={"color": "#ffffff", "width": 2.5},
-            marker={"color": "#d9682b", "size": 8},
+            line={"color": _LINE, "width": 2.5},
+            marker={"color": _LINE, "size": 8},
             text=[f"{samples:.3g}" for samples, _ in changes],
             hovertemplate="symmetry breaks at N = %{text}<extra></extra>",
         )
