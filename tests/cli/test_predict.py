@@ -142,6 +142,7 @@ def test_width_64_is_there_unless_told(run_json, capsys):
     [
         (["--kind", "ntk"], "Finite width is left out: its theory is Bayesian and knows no --kind ntk."),
         (["--ridge", "0"], "Finite width is left out: its theory takes a ridge, and --ridge is 0."),
+        (["--preset", "softmax", "--length", "4"], "takes a kernel in closed form, as linear attention has it, or --scaling tied."),
         (["--activation", "erf"], "not exact here and takes a minute of sampling; add --width 64 to have it."),
         (["--length", "4", "--vocab", "7", "--target", "counts"], "with 7 tokens its theory takes a while; add --width 64 to have it."),
     ],
@@ -303,7 +304,9 @@ BAD = {
     "say where phases are computed": ["--workers", "2"],
     "--width infinite leaves none": ["--phases", "--width", "infinite"],
     "which takes a ridge, and --ridge is 0": ["--width", "64", "--ridge", "0"],
-    "take one block with linear attention": ["--width", "64", "--depth", "2"],
+    "takes one block, and there are 2": ["--width", "64", "--depth", "2"],
+    "takes a kernel in closed form": ["--phases", "--preset", "softmax"],
+    "takes positions that are learned, or none, not sinusoidal": ["--width", "64", "--positions", "sinusoidal"],
     "follows 256 samples here": ["--width", "64", "--activation", "erf", "--n-train", "512"],
     "--net-n 4 is less than": ["--check", "net", "--net-n", "4"],
     "does not turn tokens of shape": ["--target", "broken:late"],

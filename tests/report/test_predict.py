@@ -72,6 +72,13 @@ def test_a_number_beyond_the_curve_is_a_bound(samples, words, result):
     assert words in answer(result)[0]
 
 
+def test_no_width_may_be_enough(result):
+    result["finite"]["samples"] = [None, None]
+    assert (
+        "transformers of widths 8 and 64 do not learn the target to an error of 10 % of its variance from 128 samples" in answer(result)[0]
+    )
+
+
 def test_nothing_is_enough_at_infinite_width(result):
     result["error"]["samples"] = None
     assert "; at infinite width no number of samples is enough." in answer(result)[0]

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from specht.errors import InputError
+from specht.kernel.forms import SAMPLED_FORMS, choose_form
 from specht.learning.adaptive.linear_block import why_not_linear
 from specht.learning.adaptive.population import SEQUENCES, adaptive_curve
 from specht.learning.adaptive.sampled_spectrum import MOST_SHARE
@@ -113,6 +114,16 @@ def at_finite_width(
     return found, f"At finite width the curve ends at N = {numbers[-1]}, because its kernel is followed on {SEQUENCES} sampled sequences."
 
 
+def refuse_architecture(arch: Architecture) -> None:
+    """Complain about an architecture that the theory does not know, before anything is computed."""
+    if arch.positions not in ("learned", "none"):
+        raise InputError(f"The theory of finite width takes positions that are learned, or none, not {arch.positions}.")
+    if arch.depth > 1:
+        raise InputError(f"The theory of finite width takes one block, and there are {arch.depth}.")
+    if choose_form(arch, "nngp", of_each=True) in SAMPLED_FORMS:
+        raise InputError("The theory of finite width takes a kernel in closed form, as linear attention has it, or --scaling tied.")
+
+
 def most_samples(arch: Architecture, task: Task) -> float:
     """The largest number of samples that the theory can follow: any where it is exact, half of the sequences where it samples them."""
     return math.inf if why_not_linear(arch, task.source) is None else MOST_SHARE * SEQUENCES
@@ -140,6 +151,7 @@ def _refuse(config: PredictConfig, arch: Architecture, task: Task) -> None:
         raise InputError(f"Its theory is Bayesian and knows no --kind {config.kind}.")
     if config.ridge == 0:
         raise InputError("Its theory takes a ridge, and --ridge is 0.")
+    refuse_architecture(arch)
     if config.width is not None or config.phases:
         return
     add = f"add --width {config.widths[0]} to have it."

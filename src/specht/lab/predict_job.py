@@ -11,7 +11,7 @@ import xarray
 
 from specht.errors import InputError
 from specht.lab.csv_text import csv_text
-from specht.lab.finite_width import FiniteWidth, at_finite_width
+from specht.lab.finite_width import FiniteWidth, at_finite_width, refuse_architecture
 from specht.lab.phase_job import Phases
 from specht.lab.predict_config import PredictConfig
 from specht.lab.predict_task import spectrum_of, task_of
@@ -205,6 +205,8 @@ def run_predict(config: PredictConfig, progress: Progress | None = None) -> Pred
     """Predict the learning curve of a configuration, and check it where that is asked for."""
     cpu, wall = time.process_time(), time.perf_counter()
     arch = config.architecture.architecture()
+    if config.needs_finite_width:
+        refuse_architecture(arch)
     source = config.build_source(arch)
     costs = [{"gp": 1.0, "net": 20.0}[name] for name in sorted(config.check)]
     first, second, *checks = stages(progress, [1.0, 1.0 if config.widths else 0.0, *costs, *([1.0] * len(config.breaking))])

@@ -67,9 +67,13 @@ def _at_finite_width(result: Mapping[str, Any]) -> str:
     widths, needed = result["finite"]["width"], result["error"]["samples"]
     who, learns = ("a transformer of width", "learns") if len(widths) == 1 else ("transformers of widths", "learn")
     beyond = "no number of samples is enough" if needed is None else f"it takes {samples(needed)}"
+    error = f"the target to an error of {100 * result['error']['share']:g} % of its {_unit(result)}"
+    if all(number is None for number in result["finite"]["samples"]):
+        does, most = "does" if len(widths) == 1 else "do", result["finite"]["n_train"][-1]
+        return f"By theory {who} {listed(map(str, widths))} {does} not learn {error} from {most} samples; at infinite width {beyond}."
     return (
-        f"By theory {who} {listed(map(str, widths))} {learns} the target to an error of {100 * result['error']['share']:g} % of its "
-        f"{_unit(result)} from {_about(finite_samples(result))} samples; at infinite width {beyond}."
+        f"By theory {who} {listed(map(str, widths))} {learns} {error} from {_about(finite_samples(result))} samples; "
+        f"at infinite width {beyond}."
     )
 
 
