@@ -13,6 +13,7 @@ import xarray
 
 import specht
 from specht.cli import main
+from specht.lab.finite_width import QUICK_VOCAB
 from specht.learning.adaptive import adaptive_curve
 from specht.learning.curves import theory_curve
 from specht.learning.modes import leading_modes
@@ -144,7 +145,7 @@ def test_width_64_is_there_unless_told(run_json, capsys):
         (["--ridge", "0"], "Finite width is left out: its theory takes a ridge, and --ridge is 0."),
         (["--preset", "softmax", "--length", "4"], "takes a kernel in closed form, as linear attention has it, or --scaling tied."),
         (["--activation", "erf"], "not exact here and takes a minute of sampling; add --width 64 to have it."),
-        (["--length", "4", "--vocab", "7", "--target", "counts"], "with 7 tokens its theory takes a while; add --width 64 to have it."),
+        (["--length", "4", "--vocab", str(QUICK_VOCAB + 1), "--target", "counts"], "its theory takes a while; add --width 64 to have it."),
     ],
 )
 def test_finite_width_is_left_out_with_a_sentence(flags, why, run_json, capsys):
