@@ -13,6 +13,8 @@ import xarray
 
 import specht
 from specht.cli import main
+from specht.lab.finite_width import QUICK_VOCAB
+from specht.learning.adaptive import adaptive_curve
 from specht.learning.curves import theory_curve
 from specht.learning.modes import leading_modes
 from specht.sequences.tasks import TASKS, Task, shifted
@@ -22,7 +24,7 @@ SMALL = ["predict", "--vocab", "3", "--length", "6", "--n-train", "16", "64", "2
 
 
 def test_writes_what_it_says(capsys, tmp_path):
-    assert main(SMALL) == 0
+    assert main([*SMALL, "--width", "infinite"]) == 0
     out = capsys.readouterr().out
     for words in ("out of distribution", "[5,1]", "samples N*", "An error of 10 % of the target's variance needs about", "at level 1"):
         assert words in out
@@ -83,13 +85,115 @@ def test_checks_against_networks(kind, run_json, capsys):
     assert np.allclose(net["excess"], np.array(net["test"]) / net["exact_test"] - 1.0)
     assert (net["r_hat"] is not None) == (kind == "nngp")
     assert (net["regime"] is not None) == (kind == "ntk")
+    assert (found["finite"] is None) == (kind == "ntk")
     with open(found["csv"], encoding="utf-8") as file:
         assert [line["net_test"] != "" for line in csv.DictReader(file)] == [True, False]
     with open(found["report"], encoding="utf-8") as file:
         report = file.read()
     assert "Finite networks, test loss" in report
     assert main(flags) == 0
-    assert "Networks of width 8" in capsys.readouterr().out
+    out = capsys.readouterr().out
+    assert "Networks of width 8" in out
+    assert ("test, width 8  networks" in out) == (kind == "nngp")
+
+
+COPY = ["predict", "--vocab", "2", "--length", "16", "--source", "uniform", "--target", "level", "--support", "1", "--ridge", "0.1"]
+COPY += ["--n-train", "16", "64", "256"]
+
+
+def test_finite_widths_stand_beside_the_infinite_one(run_json, capsys):
+    flags = [*COPY, "--width", "64", "16"]
+    found = run_json(*flags)
+    source, arch = specht.sources.uniform(2), specht.Architecture(vocab=2, length=16)
+    task = Task(source, specht.targets.level(1, length=16, source=source))
+    curve = adaptive_curve(arch, task, [16, 64, 256], width=[16, 64], ridge=0.1)
+    finite = found["finite"]
+    assert (finite["width"], finite["method"], found["finite_note"]) == ([16, 64], "exact", None)
+    for name in ("test", "train", "learned", "ratios"):
+        np.testing.assert_allclose(finite[name], getattr(curve, name), rtol=1e-10)
+    assert finite["samples"] == pytest.approx([curve.samples_for(0.1, width) for width in (16, 64)])
+    assert finite["transition"][0]["samples"] == pytest.approx(curve.transition(16).samples)
+    assert finite["transition"][1] == {"samples": None, "kind": "none"}
+    with open(found["csv"], encoding="utf-8") as file:
+        lines = list(csv.DictReader(file))
+    np.testing.assert_allclose([float(line["width_16_test"]) for line in lines], curve.test[0])
+    with xarray.open_dataset(found["data"], engine="h5netcdf") as data:
+        np.testing.assert_allclose(data["finite_ratio"].sel(width=64), curve.ratios[1])
+        assert data["variance"].values.tolist() == list(curve.names)
+    assert main(flags) == 0
+    out = capsys.readouterr().out
+    assert "N    test, width 16  test, width 64  infinite: test" in out
+    assert "By theory transformers of widths 16 and 64 learn the target to an error of 10 % of its variance from about" in out
+    assert "too optimistic here: positions are not few beside width 16" in out
+    report = Path(found["report"]).read_text()
+    assert "Positions that the target reads stand out" in report
+    assert "Finite widths" in report
+
+
+def test_width_64_is_there_unless_told(run_json, capsys):
+    found = run_json(*COPY)
+    assert (found["config"]["width"], found["finite"]["width"]) == (None, [64])
+    assert run_json(*COPY, "--width", "infinite")["finite"] is None
+    given = run_json(*COPY, "--width", "64")
+    assert (given["finite"], given["report"] == found["report"]) == (found["finite"], False)
+
+
+@pytest.mark.parametrize(
+    ("flags", "why"),
+    [
+        (["--kind", "ntk"], "Finite width is left out: its theory is Bayesian and knows no --kind ntk."),
+        (["--ridge", "0"], "Finite width is left out: its theory takes a ridge, and --ridge is 0."),
+        (["--preset", "softmax", "--length", "4"], "takes a kernel in closed form, as linear attention has it, or --scaling tied."),
+        (["--activation", "erf"], "not exact here and takes a minute of sampling; add --width 64 to have it."),
+        (["--length", "4", "--vocab", str(QUICK_VOCAB + 1), "--target", "counts"], "its theory takes a while; add --width 64 to have it."),
+    ],
+)
+def test_finite_width_is_left_out_with_a_sentence(flags, why, run_json, capsys):
+    small = ["predict", "--length", "6", "--vocab", "2", "--source", "uniform", "--target", "counts", "--n-train", "16"]
+    kept = [word for flag, word in zip(small[1::2], small[2::2], strict=True) if flag not in flags for word in (flag, word)]
+    found = run_json("predict", *kept, *flags)
+    assert found["finite"] is None
+    assert found["finite_note"].endswith(why)
+    assert main(["predict", *kept, *flags]) == 0
+    assert found["finite_note"] in capsys.readouterr().out
+
+
+def test_a_sampled_theory_ends_where_its_sequences_do(run_json, capsys):
+    flags = ["predict", "--vocab", "2", "--length", "4", "--activation", "erf", "--source", "uniform", "--target", "counts"]
+    found = run_json(*flags, "--n-train", "64", "256", "1024", "--width", "32")
+    assert found["finite"]["method"] == "sampled"
+    assert found["finite"]["n_train"] == [64, 256]
+    assert "ends at N = 256" in found["finite_note"]
+    assert all(value > 0 for line in found["finite"]["stderr"] for value in line)
+    with xarray.open_dataset(found["data"], engine="h5netcdf") as data:
+        assert np.isnan(data["finite_test"].values).tolist() == [[False, False, True]]
+    assert "How variances grow" in Path(found["report"]).read_text()  # the target reads no position
+
+
+def test_phases_are_computed_row_by_row_and_kept(run_json, tmp_path, monkeypatch):
+    flags = ["predict", "--vocab", "2", "--length", "4", "--source", "uniform", "--target", "and", "--n-train", "8", "128", "--phases"]
+    found = run_json(*flags, "--width", "16", "--workers", "0")
+    phases = found["phases"]
+    assert (phases["n_train"][0], phases["n_train"][-1], phases["at_width"]) == (8, 128, 16)
+    assert phases["by_width"]["width"] == [8, 16, 32, 64, 128, 256, 512]
+    assert phases["by_length"]["length"] == [2, 4, 8, 16]
+    np.testing.assert_allclose(phases["by_width"]["test"][1], phases["by_length"]["test"][1])  # width 16 at length 4, computed once
+    assert len(list((tmp_path / "specht-results" / "jobs").rglob("*.nc"))) == 7 + 4 - 1
+    with xarray.open_dataset(found["data"], engine="h5netcdf") as data:
+        np.testing.assert_allclose(data["phase_width_learned"], phases["by_width"]["learned"])
+    report = Path(found["report"]).read_text()
+    assert "Phases: samples and width" in report
+    assert "Phases: samples and length" in report
+    monkeypatch.setattr("specht.lab.phase_job.measure_row", lambda **_: pytest.fail("computed again"))
+    again = run_json(*flags, "--width", "16", "--workers", "0", "--error", "0.2")  # another question about the same cells
+    assert again["phases"] == phases
+
+
+def test_a_function_of_ones_own_has_phases_at_its_length_alone(run_json, tmp_path):
+    (tmp_path / "myphase.py").write_text("def first(x):\n    return (x[:, 0] == 1) * 1.0\n")
+    flags = ["predict", "--vocab", "2", "--length", "4", "--source", "uniform", "--target", "myphase:first", "--n-train", "8", "32"]
+    found = run_json(*flags, "--phases", "--workers", "0")
+    assert found["phases"]["by_length"] is None
 
 
 def test_broken_order_is_told_with_its_gap(run_json, capsys):
@@ -147,10 +251,11 @@ def test_an_edited_function_is_computed_again(run_json, tmp_path):
 
 
 def test_figures_are_written_on_request(run_json, capsys):
-    found = run_json(*SMALL)
+    flags = [*SMALL, "--width", "infinite"]
+    found = run_json(*flags)
     folder = Path(found["report"]).parent
     assert not list(folder.glob("figure-*"))
-    run_json(*SMALL, "--figures", "png", "svg", "pdf")
+    run_json(*flags, "--figures", "png", "svg", "pdf")
     assert len(list(folder.glob("figure-*.png"))) == 4
     assert (folder / "figure-1-learning-curve.png").read_bytes().startswith(b"\x89PNG")
     assert (folder / "figure-1-learning-curve.pdf").read_bytes().startswith(b"%PDF")
@@ -190,7 +295,20 @@ BAD = {
     "support must be a whole number from 1 to 6": ["--target", "parity", "--support", "9"],
     "token must be from 0 to 2": ["--target", "counts", "--token", "7"],
     "--check names gp twice": ["--check", "gp", "gp"],
-    "--width describes networks": ["--width", "64"],
+    "--net-datasets describes networks": ["--net-datasets", "3"],
+    "--width takes whole numbers from 2 on, or the word infinite, got 0": ["--width", "0"],
+    "or the word infinite, got wide": ["--width", "64", "wide"],
+    "--width names a value twice, got 64 16 64": ["--width", "64", "16", "64"],
+    "--width is empty": ["--width"],
+    "knows no --kind ntk": ["--width", "64", "--kind", "ntk"],
+    "--phases asks for the theory of finite width, which is Bayesian": ["--phases", "--kind", "ntk"],
+    "say where phases are computed": ["--workers", "2"],
+    "--width infinite leaves none": ["--phases", "--width", "infinite"],
+    "which takes a ridge, and --ridge is 0": ["--width", "64", "--ridge", "0"],
+    "takes one block, and there are 2": ["--width", "64", "--depth", "2"],
+    "takes a kernel in closed form": ["--phases", "--preset", "softmax"],
+    "takes positions that are learned, or none, not sinusoidal": ["--width", "64", "--positions", "sinusoidal"],
+    "follows 256 samples here": ["--width", "64", "--activation", "erf", "--n-train", "512"],
     "--net-n 4 is less than": ["--check", "net", "--net-n", "4"],
     "does not turn tokens of shape": ["--target", "broken:late"],
     "give at least one value for each": ["--target", "broken:empty"],
@@ -214,6 +332,6 @@ def test_bad_input_is_one_sentence_and_leaves_nothing(words, refuses, monkeypatc
     broken.empty = lambda x: np.zeros((len(x), 0))
     broken.zero = lambda x: np.zeros(len(x))
     monkeypatch.setitem(sys.modules, "broken", broken)
-    flags = [flag for flag in SMALL if words[:9] != "--n-train" or flag not in ("--n-train", "16", "64", "256")]
-    flags = flags if words[:7] != "--ridge" else flags[:-2]
+    flags = [flag for flag in SMALL if "--n-train" not in BAD[words] or flag not in ("--n-train", "16", "64", "256")]
+    flags = flags if "--ridge" not in BAD[words] else flags[:-2]
     refuses([*flags, *BAD[words]], words)

@@ -24,7 +24,7 @@ def points(report: Report, plot: int) -> list:
 def test_a_curve_is_that_of_the_command_line():
     page = CurvePage(length=8, s_w=2.0, ridge=0.1, target="counts", shift="redrawn")
     report = curves.curve_report(page)
-    expected = "specht predict --length 8 --s-w 0.5 --target counts --shift redrawn --ridge 0.1"
+    expected = "specht predict --length 8 --s-w 0.5 --target counts --shift redrawn --width infinite --ridge 0.1"
     assert report.reproduce == expected
     _, bound, _ = command_line.parse_args(shlex.split(report.reproduce)[1:])
     assert bound.arguments["config"].identity() == curves.curve_config(page).identity()
@@ -36,11 +36,22 @@ def test_moving_a_parameter_moves_the_curve():
     assert all(later < earlier for earlier, later in itertools.pairwise(first))  # more samples, less loss
 
 
+def test_the_curve_follows_the_width():
+    config = curves.curve_config(CurvePage(width=64))
+    assert config.widths == [64]
+    assert curves.curve_config(CurvePage()).widths == []
+    page = CurvePage(length=4, vocab=2, width=16, activation="erf", target="counts")
+    report = curves.curve_report(page)
+    assert "width 16" in [trace.name for trace in report.plots[0].figure.data]
+    assert "--width 16" in report.reproduce
+    assert "a transformer of width 16" in report.answer
+
+
 def test_exact_points_come_on_demand():
     page = CurvePage(length=4, vocab=2)
     plain, checked = curves.curve_report(page), curves.curve_report(page, ("gp",))
     assert len(points(checked, 0)) == len(points(plain, 0)) + 2  # test and train
-    assert checked.reproduce == "specht predict --vocab 2 --length 4 --shift none --check gp --datasets 8 --check-n 256"
+    assert checked.reproduce == "specht predict --vocab 2 --length 4 --shift none --width infinite --check gp --datasets 8 --check-n 256"
     assert "Exact inference" in checked.answer
 
 

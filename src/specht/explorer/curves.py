@@ -48,6 +48,7 @@ def busy(checks: tuple[Check, ...]) -> str:
 def curve_config(page: CurvePage, checks: tuple[Check, ...] = ()) -> PredictConfig:
     """The configuration of `specht predict` that a page stands for."""
     fields: dict[str, Any] = {"ridge": page.ridge, "noise": page.noise, "kind": page.kind, "check": checks}
+    fields |= {"width": (page.width or "infinite",)}
     fields |= {"shift": ShiftFlags(shift=cast(Any, page.shift)), "target": TargetFlags(target=page.target)}
     fields |= {"heads": HEADS} if page.attention == "softmax" else {}
     fields |= {"datasets": DATASETS, "check_n": CHECK_N} if "gp" in checks else {}

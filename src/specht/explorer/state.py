@@ -18,6 +18,9 @@ PAGE = "page"
 VOCABULARIES = (2, 3, 4, 5, 6, 8)
 LENGTHS = (4, 6, 8, 12, 16, 24, 32, 48, 64)
 VARIANCES = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
+INFINITE = 0
+WIDTHS = (INFINITE, 256, 128, 64, 32, 16)
+"""Of networks; a slider has numbers only, so that zero stands for infinite width."""
 SHARES = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
 
 
@@ -32,6 +35,7 @@ class CurvePage:
 
     length: int = one_of("context length L", LENGTHS, 16)
     vocab: int = one_of("vocabulary V", VOCABULARIES, 4)
+    width: int = one_of("width, 0 for infinite", WIDTHS, INFINITE)
     ridge: float = one_of("ridge, in E[k]", SHARES, 1.0)
     noise: float = one_of("variance of label noise", (0.0, *SHARES[:7]), 0.0)
     s_w: float = one_of("variance of tokens × V", VARIANCES, 1.0)

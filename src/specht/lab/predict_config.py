@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 from cyclopts import Group, Parameter
-from pydantic import Field, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from specht.architecture import Architecture
 from specht.errors import InputError, unknown_choice
@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from specht.sequences.tasks import Task
 
 DEFAULT_N = tuple(2**power for power in range(3, 15))
+DEFAULT_WIDTH = 64
+INFINITE = "infinite"
+Width = int | Literal["infinite"]
 Shift = Literal["none", "reweighted", "redrawn", "order-broken"]
 
 
@@ -56,10 +59,8 @@ class ShiftFlags(Config):
 
 
 class NetworkFlags(Config):
-    """The finite networks of --check net."""
+    """The finite networks of --check net: as wide as the smallest --width, with half as many heads, of size 4."""
 
-    width: Annotated[int, Field(ge=2)] = 32
-    """Width of the networks; they have half as many heads, of size 4."""
     net_n: Annotated[int, Field(gt=0)] = 32
     """Largest number of samples that networks are trained on."""
     net_datasets: Annotated[int, Field(ge=2)] = 4
@@ -67,11 +68,11 @@ class NetworkFlags(Config):
     output_scale: Annotated[float, Field(gt=0)] = 1.0
     """How large random networks are beside the target: large ones stay near the kernel, small ones learn features."""
 
-    def build(self) -> Networks:
+    def build(self, width: int) -> Networks:
         from specht.learning.networks import Networks
         from specht.nn.network import Size  # loads JAX, which help does not need
 
-        return Networks(size=Size(self.width, self.width // 2, 4), output_scale=self.output_scale)
+        return Networks(size=Size(width, width // 2, 4), output_scale=self.output_scale)
 
 
 class PredictConfig(Config):
@@ -89,6 +90,12 @@ class PredictConfig(Config):
     shift: Annotated[ShiftFlags, Parameter(name="*", group=Group("Task", sort_key=1))] = ShiftFlags()
     n_train: Annotated[tuple[Annotated[int, Field(gt=0)], ...], Parameter(consume_multiple=True, negative="")] = DEFAULT_N
     """Numbers of samples, fewest first."""
+    width: Annotated[tuple[Width, ...] | None, Parameter(consume_multiple=True, negative="")] = None
+    """Widths of the network, beside the infinite one: 16 64 256, or infinite for that one alone. 64 unless given, where its theory takes
+    seconds. Networks of --check net have the smallest of them."""
+    phases: Annotated[bool, Parameter(negative="")] = False
+    """Add phase diagrams: the loss over samples and width, and over samples and length, with the line where the network leaves its kernel.
+    Computed cell by cell, which can be stopped, resumed and spread."""
     ridge: Annotated[float, Field(ge=0)] = 1.0
     """Ridge of the regression, in units of the mean kernel E[k(x, x)]."""
     noise: Annotated[float, Field(ge=0)] = 0.0
@@ -121,8 +128,24 @@ class PredictConfig(Config):
         fields = self.architecture.identity() | self._task_identity() | {"n_train": list(self.n_train)}
         fields |= self.model_dump(mode="json", include=set(plain))
         fields |= {"max_level": self.max_level} if self.max_level is not None else {}
+        fields |= {"width": None if self.width is None else self.widths} | ({"phases": True} if self.phases else {})
         fields |= self.networks.model_dump(mode="json") if "net" in self.check else {}
         return fields | ({"datasets": self.datasets, "check_n": self.check_n} if "gp" in self.check or self.breaking else {})
+
+    @property
+    def widths(self) -> list[int]:
+        """The finite widths, smallest first."""
+        return sorted(each for each in ((DEFAULT_WIDTH,) if self.width is None else self.width) if isinstance(each, int))
+
+    @property
+    def network_width(self) -> int:
+        """Of the networks of --check net."""
+        return self.widths[0] if self.widths else DEFAULT_WIDTH
+
+    @property
+    def needs_finite_width(self) -> bool:
+        """Whether a theory of finite width was asked for, and not only networks of that width."""
+        return self.phases or bool(self.width is not None and self.widths and "net" not in self.check)
 
     def _task_identity(self) -> dict[str, Any]:
         if self.task is not None:
@@ -145,6 +168,21 @@ class PredictConfig(Config):
         from specht.sequences.tasks import TASKS
 
         return self.source.build(arch.vocab, self.seed) if self.task is None else TASKS[self.task].source(arch.vocab, self.seed)
+
+    @field_validator("width", mode="before")
+    @classmethod
+    def _are_widths(cls, given: Any) -> Any:
+        if given is None:
+            return None
+        words = [str(each) for each in given]
+        for word in words:
+            if word != INFINITE and not (word.isdecimal() and int(word) >= 2):
+                raise InputError(f"--width takes whole numbers from 2 on, or the word {INFINITE}, got {word}: for example --width 16 64.")
+        if not words:
+            raise InputError(f"--width is empty: give widths, for example --width 16 64, or --width {INFINITE} for that one alone.")
+        if len(set(words)) < len(words):
+            raise InputError(f"--width names a value twice, got {' '.join(words)}: write each once.")
+        return tuple(word if word == INFINITE else int(word) for word in words)
 
     @model_validator(mode="after")
     def _a_task_is_described_once(self) -> Self:
@@ -171,6 +209,7 @@ class PredictConfig(Config):
         if len(set(self.check)) < len(self.check):
             raise InputError(f"--check names {self.check[0]} twice: write each check once.")
         self._check_networks()
+        self._check_finite_width()
         if ("gp" in self.check or self.breaking) and self.n_train[0] > self.check_n:
             raise InputError(f"--check-n {self.check_n} is less than every number of samples in --n-train: raise it.")
         if self.task is not None:
@@ -183,6 +222,19 @@ class PredictConfig(Config):
         if "shift_epsilon" in self.shift.model_fields_set and kind != "order-broken":
             raise InputError(f"--shift-epsilon {self.shift.shift_epsilon} says nothing about --shift {kind}: add --shift order-broken.")
         return self
+
+    def _check_finite_width(self) -> None:
+        if not self.needs_finite_width:
+            return
+        asked = "--phases" if self.phases else f"--width {self.widths[0]}"
+        if not self.widths:
+            raise InputError(f"--phases needs a finite width, and --width {INFINITE} leaves none: give another --width.")
+        if self.kind != "nngp":
+            raise InputError(
+                f"{asked} asks for the theory of finite width, which is Bayesian and knows no --kind {self.kind}: leave one out."
+            )
+        if self.ridge == 0:
+            raise InputError(f"{asked} asks for the theory of finite width, which takes a ridge, and --ridge is 0: raise it.")
 
     def _check_networks(self) -> None:
         given = sorted(self.networks.model_fields_set)

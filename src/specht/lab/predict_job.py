@@ -11,14 +11,15 @@ import xarray
 
 from specht.errors import InputError
 from specht.lab.csv_text import csv_text
+from specht.lab.finite_width import FiniteWidth, at_finite_width, refuse_architecture
+from specht.lab.phase_job import Phases
 from specht.lab.predict_config import PredictConfig
+from specht.lab.predict_task import spectrum_of, task_of
 from specht.learning import gp, networks
 from specht.learning.complexity import SampleComplexity, sample_complexity, samples_for_error, samples_to_learn
 from specht.learning.content import content
 from specht.learning.curves import Curve, theory_curve
-from specht.learning.learning_curves import spectrum_for_curves
 from specht.learning.losses import LOSSES
-from specht.learning.modes import leading_modes
 from specht.learning.networks import NetworkCurve
 from specht.learning.regime import Regime, kernel_regime
 from specht.results import plain
@@ -32,7 +33,6 @@ from specht.symmetry.spectrum import Spectrum
 if TYPE_CHECKING:
     from specht.architecture import Architecture
     from specht.sequences.hmm import MixtureOfHMMs
-    from specht.sequences.law import Source
     from specht.sequences.targets import Target
 
 
@@ -74,6 +74,10 @@ class Prediction:
     """Samples from which half of the target is learnt."""
     for_error: float
     """Samples from which on the test loss stays below the asked error."""
+    finite: FiniteWidth | None
+    """The same at finite widths."""
+    finite_note: str | None
+    """What of it is missing, in a sentence."""
     exact: gp.MeasuredCurve | None
     net: NetworkCurve | None
     regime: Regime | None
@@ -81,6 +85,8 @@ class Prediction:
     broken: tuple[Broken, ...]
     cpu_seconds: float
     wall_seconds: float
+    phases: Phases | None = None
+    """Over samples and width, and over samples and length; computed apart, cell by cell."""
 
     def summary(self) -> dict[str, Any]:
         curve, parts = self.curve, self.curve.content
@@ -111,6 +117,9 @@ class Prediction:
             "noise": curve.noise,
             "n_train": [int(n) for n in curve.n_train],
             "theory": theory,
+            "finite": None if self.finite is None else self.finite.summary(),
+            "finite_note": self.finite_note,
+            "phases": None if self.phases is None else self.phases.summary(),
             "gp": None if self.exact is None else self._gp(self.exact),
             "net": None if self.net is None else self.net.summary() | {"regime": None if self.regime is None else _regime(self.regime)},
             "complexity": self.needs.summary(),
@@ -146,6 +155,7 @@ class Prediction:
 
     def lines(self) -> list[dict[str, Any]]:
         """One line for each number of samples."""
+        finite = {} if self.finite is None else self.finite.columns()
         theory = {f"theory_{name}": getattr(self.curve, name) for name in LOSSES} | {"equivalent_test": self.curve.equivalent.test}
         measured = {
             f"{prefix}_{name}{end}": getattr(curve, name + end)
@@ -154,9 +164,10 @@ class Prediction:
             for name in LOSSES
             for end in ("", "_stderr")
         }
+        columns = theory | finite | measured
         return [
             {"n_train": int(n)}
-            | {name: float(values[i]) if values is not None and i < len(values) else None for name, values in (theory | measured).items()}
+            | {name: float(values[i]) if values is not None and i < len(values) else None for name, values in columns.items()}
             for i, n in enumerate(self.curve.n_train)
         ]
 
@@ -165,9 +176,10 @@ class Prediction:
         return csv_text(list(lines[0]), lines)
 
     def dataset(self, attributes: dict[str, Any]) -> xarray.Dataset:
-        """Losses along `n_train`, the spectrum and the target's content along `row`."""
+        """Losses along `n_train`, at finite width along `width` too, the spectrum and the target's content along `row`, phases apart."""
         lines, parts = self.lines(), self.curve.content
-        losses = {name: ("n_train", np.array([line[name] for line in lines], dtype=float)) for name in lines[0] if name != "n_train"}
+        apart = {"n_train"} if self.finite is None else {"n_train", *self.finite.columns()}
+        losses = {name: ("n_train", np.array([line[name] for line in lines], dtype=float)) for name in lines[0] if name not in apart}
         rows = {
             "eigenvalue": ("row", parts.eigenvalues),
             "degeneracy": ("row", parts.degeneracies),
@@ -179,6 +191,12 @@ class Prediction:
             "irrep": ("row", [str(row.irrep) for row in parts.rows]),
             "level": ("row", parts.levels),
         }
+        if self.finite is not None:
+            losses |= self.finite.variables(self.curve.n_train)
+            coordinates |= self.finite.coordinates()
+        if self.phases is not None:
+            losses |= self.phases.variables()
+            coordinates |= self.phases.coordinates()
         costs = {"cpu_seconds": self.cpu_seconds, "wall_seconds": self.wall_seconds}
         return xarray.Dataset(losses | rows, coords=coordinates, attrs=attributes | costs)
 
@@ -187,13 +205,16 @@ def run_predict(config: PredictConfig, progress: Progress | None = None) -> Pred
     """Predict the learning curve of a configuration, and check it where that is asked for."""
     cpu, wall = time.process_time(), time.perf_counter()
     arch = config.architecture.architecture()
+    if config.needs_finite_width:
+        refuse_architecture(arch)
     source = config.build_source(arch)
     costs = [{"gp": 1.0, "net": 20.0}[name] for name in sorted(config.check)]
-    first, *checks = stages(progress, [1.0, *costs, *([1.0] * len(config.breaking))])
-    found = _spectrum(config, arch, source, first)
-    task = config.build_task(arch, lambda: leading_modes(found, range(config.target.number + 1)))
+    first, second, *checks = stages(progress, [1.0, 1.0 if config.widths else 0.0, *costs, *([1.0] * len(config.breaking))])
+    found = spectrum_of(config, arch, source, first)
+    task = task_of(config, arch, found)
     curve = theory_curve(found, content(found, task, seed=config.seed), config.n_train, config.ridge, config.noise)
     gap = None if source.is_exchangeable else exchangeability_gap(source, arch.length, readout=arch.readout, seed=config.seed)
+    finite, note = at_finite_width(config, arch, task, curve.content.variance, second)
     exact = None
     if "gp" in config.check:
         exact = _exact(config, arch, task, found.trace, checks.pop(0))
@@ -213,6 +234,8 @@ def run_predict(config: PredictConfig, progress: Progress | None = None) -> Pred
         sample_complexity(found, config.ridge),
         samples_to_learn(curve.content, config.ridge),
         samples_for_error(found, curve.content, config.error, config.ridge, config.noise),
+        finite,
+        note,
         exact,
         net,
         regime,
@@ -220,11 +243,6 @@ def run_predict(config: PredictConfig, progress: Progress | None = None) -> Pred
         time.process_time() - cpu,
         time.perf_counter() - wall,
     )
-
-
-def _spectrum(config: PredictConfig, arch: Architecture, source: Source, progress: Progress | None) -> Spectrum:
-    sampling: dict[str, Any] = {"heads": config.heads, "sequences": config.sequences, "seed": config.seed}
-    return spectrum_for_curves(arch, source, kind=config.kind, max_level=config.max_level, progress=progress, **sampling)
 
 
 def _exact(config: PredictConfig, arch: Architecture, task: Task, scale: float, progress: Progress | None) -> gp.MeasuredCurve:
@@ -247,7 +265,7 @@ def _networks(
     config: PredictConfig, arch: Architecture, task: Task, scale: float, progress: Progress | None
 ) -> tuple[NetworkCurve, Regime | None]:
     """Finite networks on sampled data; those that are trained are also asked whether they are in the kernel regime."""
-    numbers, chosen = [n for n in config.n_train if n <= config.networks.net_n], config.networks.build()
+    numbers, chosen = [n for n in config.n_train if n <= config.networks.net_n], config.networks.build(config.network_width)
     first, second = stages(progress, [3.0, 1.0]) if config.kind == "ntk" else (progress, None)
     settings: dict[str, Any] = {"ridge": config.ridge, "noise": config.noise, "seed": config.seed, "scale": scale, "networks": chosen}
     datasets = config.networks.net_datasets
@@ -260,7 +278,7 @@ def _networks(
 def _breaking(config: PredictConfig, arch: Architecture, source: Any, target: Target, epsilon: float, progress: Progress | None) -> Broken:
     """Theory and exact inference on the source with its order broken; the target stays the same function of the tokens."""
     broken: MixtureOfHMMs = order_broken(source, epsilon)
-    found = _spectrum(config, arch, broken, None)
+    found = spectrum_of(config, arch, broken)
     task = Task(broken, target)
     exact = _exact(config, arch, task, found.trace, progress)
     curve = theory_curve(found, task, exact.n_train, config.ridge, config.noise, seed=config.seed)

@@ -25,7 +25,7 @@ Model = Architecture | Spectrum | Eigenvalues | Callable[..., Any]
 
 _THEORY = ("ridge", "noise", "samples", "seed", "progress")
 _SPECTRUM = ("kind", "method", "max_level", "heads", "sequences")
-_FINITE = ("ridge", "noise", "seed", "sequences", "width")
+_FINITE = ("ridge", "noise", "seed", "sequences", "width", "progress")
 """Of an architecture of finite width, by theory."""
 _DATASETS = ("ridge", "noise", "datasets", "seed", "n_test", "scale", "progress")
 _OPTIONS: dict[str, dict[str, tuple[str, ...]]] = {

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
-from specht.report.figures import GREY, SERIES_COLOURS, Plot, style_log_axes
+from specht.report.figures import GREY, SERIES_COLOURS, Plot, ratio_marks, style_log_axes
 
 
 def order_plot(result: Mapping[str, Any], *, title: str) -> Plot:
@@ -72,7 +72,10 @@ def growth_plot(result: Mapping[str, Any], *, title: str) -> Plot:
             line={"color": SERIES_COLOURS[index % len(SERIES_COLOURS)], "dash": "dot" if name.startswith("token") else "solid"},
         )  # fmt: skip
     style_log_axes(figure, x="samples N", y="variance over that at infinite width")
-    caption = f"How much the variances of tokens and positions grow at width {result['width'][0]:g}: what the target reads stands out."
+    figure.update_yaxes(**ratio_marks([1.0, *ratios[ratios > 0.0].tolist()]))
+    reads = any(name.startswith("position") for name in result["names"])
+    found = "what the target reads stands out" if reads else "the target singles out no position, and all of them stay alike"
+    caption = f"How much the variances of tokens and positions move at width {result['width'][0]:g}: {found}."
     return Plot(figure, title, caption, wide=True)
 
 

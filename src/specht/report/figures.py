@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go  # never plotly.express: it loads pandas and costs most of a second
@@ -14,6 +15,8 @@ HEATMAP_ROWS = 300
 SERIES_COLOURS = ("#2a7fba", "#d9682b", "#3f9d6b", "#9a62b8", "#c9507c", "#8f7d2a", "#2f97a0")
 CLEAR = "rgba(0,0,0,0)"
 GREY = "#808890"
+_RATIOS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 0.85, 1.0, 1.2, 1.5, 2.0, 3.0, 5.0, 10.0, 20.0, 50.0, 100.0, 1e3, 1e4, 1e5)
+"""Marks of an axis of ratios."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -97,6 +100,12 @@ def plain_ticks(low: float, high: float) -> dict[str, list]:
     marks = [float(f"{step}e{power}") for power in powers for step in (1, 2, 5)]
     shown = [mark for mark in marks if low <= mark <= high]
     return {"tickvals": shown, "ticktext": [f"{mark:g}" for mark in shown]}
+
+
+def ratio_marks(values: Sequence[float]) -> dict[str, Any]:
+    """Marks of a logarithmic axis of ratios, written out."""
+    marks = [mark for mark in _RATIOS if 0.9 * min(values) <= mark <= 1.1 * max(values)]
+    return {"dtick": None, "exponentformat": "none", "tickvals": marks, "ticktext": [f"{mark:g}" for mark in marks]}
 
 
 def _layout(height: int) -> dict:

@@ -6,19 +6,25 @@ from collections.abc import Mapping
 from typing import Any
 
 from specht.architecture import Architecture
+from specht.report.adaptive_figures import growth_plot
 from specht.report.architecture import KERNEL_NAMES, kernel_steps
 from specht.report.figures import Plot
 from specht.report.html import Report, Step, Table
-from specht.report.predict_figures import breaking_plot, curve_plot, level_plot, need_plot
+from specht.report.phase_figures import phase_plot, strength_plot
+from specht.report.predict_figures import WIDTH_COLOURS, breaking_plot, curve_plot, level_plot, need_plot
 from specht.report.predict_tables import (
     BREAKING_HEADER,
+    FINITE_HEADER,
     NEED_HEADER,
     breaking_rows,
     curve_header,
     curve_rows,
+    finite_rows,
+    finite_samples,
     need_rows,
     net_header,
     net_rows,
+    networks_beside,
     samples,
 )
 from specht.report.spectrum_figures import spectrum_plot
@@ -30,6 +36,7 @@ def predict_report(architecture: Architecture, result: Mapping[str, Any], *, rep
     source = f"{result['source']['name']} source"
     tables = [
         Table(curve_header(result), curve_rows(result), note=_check_note(result), title="The learning curve"),
+        *([Table(FINITE_HEADER, finite_rows(result), note=_finite_note(result), title="Finite widths")] if result["finite"] else []),
         Table(NEED_HEADER, need_rows(result), note=_need_note(result), title="What each irrep costs"),
     ]
     if result["net"]:
@@ -51,14 +58,44 @@ def predict_report(architecture: Architecture, result: Mapping[str, Any], *, rep
 
 
 def answer(result: Mapping[str, Any]) -> list[str]:
-    """The answer in two sentences, and further ones where exact inference or networks were run."""
+    """The answer in two sentences, and further ones on what is missing, and where exact inference or networks were run."""
+    first = _at_finite_width(result) if result["finite"] else _at_infinite_width(result)
+    return [first, _why(result), *_reservations(result), *_checked(result)]
+
+
+def _at_finite_width(result: Mapping[str, Any]) -> str:
+    widths, needed = result["finite"]["width"], result["error"]["samples"]
+    who, learns = ("a transformer of width", "learns") if len(widths) == 1 else ("transformers of widths", "learn")
+    beyond = "no number of samples is enough" if needed is None else f"it takes {samples(needed)}"
+    error = f"the target to an error of {100 * result['error']['share']:g} % of its {_unit(result)}"
+    if all(number is None for number in result["finite"]["samples"]):
+        does, most = "does" if len(widths) == 1 else "do", result["finite"]["n_train"][-1]
+        return f"By theory {who} {listed(map(str, widths))} {does} not learn {error} from {most} samples; at infinite width {beyond}."
+    return (
+        f"By theory {who} {listed(map(str, widths))} {learns} {error} from {_about(finite_samples(result))} samples; "
+        f"at infinite width {beyond}."
+    )
+
+
+def _about(numbers: list[str]) -> str:
+    return f"about {listed(numbers)}" if all(number[0].isdigit() for number in numbers) else listed(numbers)
+
+
+def _at_infinite_width(result: Mapping[str, Any]) -> str:
     share, needed, half = result["error"]["share"], result["error"]["samples"], result["half_learned"]
     if needed is None:
-        first = f"{_out_of_reach(result)} the error is not predicted to stay below {100 * share:g} % of the target's {_unit(result)}."
-    else:
-        learnt = "" if half is None else f", and half of the target is learnt from {samples(half)}"
-        first = f"An error of {100 * share:g} % of the target's {_unit(result)} needs about {samples(needed)} samples{learnt}."
-    return [first, _why(result), *_checked(result)]
+        return f"{_out_of_reach(result)} the error is not predicted to stay below {100 * share:g} % of the target's {_unit(result)}."
+    learnt = "" if half is None else f", and half of the target is learnt from {samples(half)}"
+    return f"An error of {100 * share:g} % of the target's {_unit(result)} needs about {samples(needed)} samples{learnt}."
+
+
+def _reservations(result: Mapping[str, Any]) -> list[str]:
+    """Where finite width is too good to be true, or missing."""
+    finite, said = result["finite"], []
+    if finite and finite["crowded"]:
+        width = finite["width"][0]
+        said.append(f"The theory of finite width is a saddle point, and too optimistic here: positions are not few beside width {width}.")
+    return said + ([result["finite_note"]] if result["finite_note"] else [])
 
 
 def _unit(result: Mapping[str, Any]) -> str:
@@ -75,6 +112,7 @@ def _out_of_reach(result: Mapping[str, Any]) -> str:
 
 
 def _why(result: Mapping[str, Any]) -> str:
+    """Where the target lies, which decides what it costs at infinite width."""
     target = result["target"]
     total = target["mean_square"]
     shares = [(part, part["mean_square"] / total) for part in target["levels"] if total and part["mean_square"] >= 0.01 * total]
@@ -83,11 +121,26 @@ def _why(result: Mapping[str, Any]) -> str:
     told = [f"{100 * share:.0f} % at level {part['level']} (half learnt from {samples(part['half_learned'])})" for part, share in shares]
     rest = target["unresolved"] / total
     missing = f"; {100 * rest:.0f} % lies in functions that the kernel does not hold or that are not resolved" if rest >= 0.01 else ""
-    return f"Of its mean square there is {listed(told)}{missing}."
+    where = ", at infinite width" if result["finite"] else ""
+    return f"Of its mean square there is {listed(told)}{where}{missing}."
 
 
 def _checked(result: Mapping[str, Any]) -> list[str]:
-    return [*_checked_exactly(result), *([] if result["net"] is None else _checked_by_networks(result["net"]))]
+    said = _checked_exactly(result)
+    return said if result["net"] is None else [*said, *_checked_by_networks(result["net"]), *_networks_and_theory(result)]
+
+
+def _networks_and_theory(result: Mapping[str, Any]) -> list[str]:
+    """Networks beside the theory at their width, at the largest number of samples that they were given."""
+    width, net = networks_beside(result), result["net"]
+    place = len(net["n_train"]) - 1
+    if width is None or place >= len(result["finite"]["n_train"]):
+        return []
+    expected = result["finite"]["test"][result["finite"]["width"].index(width)][place]
+    return [
+        f"Theory at width {width} expects a test loss of {expected:.3g} there, and these networks have {net['test'][place]:.3g} ± "
+        f"{net['test_stderr'][place]:.1g}."
+    ]
 
 
 def _checked_by_networks(net: Mapping[str, Any]) -> list[str]:
@@ -110,6 +163,7 @@ def _checked_exactly(result: Mapping[str, Any]) -> list[str]:
 
 def _plots(result: Mapping[str, Any]) -> list[Plot]:
     points = " Points are exact Bayesian inference on sampled data, with standard errors." if result["gp"] is not None else ""
+    points = f" Thick lines are the test loss of networks of finite width.{points}" if result["finite"] else points
     points += f" Diamonds are networks of width {result['net']['size']['width']}." if result["net"] is not None else ""
     entry = result["spectrum"]
     plots = [
@@ -118,15 +172,17 @@ def _plots(result: Mapping[str, Any]) -> list[Plot]:
             title="Learning curve",
             caption=f"Mean squared error against samples. Lines are theory, and dotted the simpler equivalent kernel.{points}",
         ),
+        *_finite_plots(result),
         level_plot(
             result,
             title="What is learnt when",
-            caption="The share of the target's part at each level that the mean prediction holds. A level m part singles out m positions.",
+            caption="The share of the target's part at each level that the mean prediction holds, at infinite width. A level m part "
+            "singles out m positions.",
         ),
         need_plot(
             result,
             title="Samples that each irrep needs",
-            caption="For half of the leading function of each irrep, and as a dash what its dimension makes the least.",
+            caption="For half of the leading function of each irrep at infinite width, and as a dash what its dimension makes the least.",
         ),
         spectrum_plot(
             [entry],
@@ -144,6 +200,27 @@ def _plots(result: Mapping[str, Any]) -> list[Plot]:
             )
         )
     return plots
+
+
+def _finite_plots(result: Mapping[str, Any]) -> list[Plot]:
+    """How the embedding moves, and phases where they were asked for."""
+    finite, phases, plots = result["finite"], result["phases"], []
+    if finite and finite["reads"]:
+        plots.append(strength_plot(finite, WIDTH_COLOURS, title="Positions that the target reads stand out"))
+    elif finite:
+        plots.append(growth_plot(finite, title="How variances grow"))
+    if phases:
+        plots.append(phase_plot(phases, "width", title="Phases: samples and width"))
+        if phases["by_length"]:
+            plots.append(phase_plot(phases, "length", title="Phases: samples and length"))
+    return plots
+
+
+def _finite_note(result: Mapping[str, Any]) -> str:
+    note = f"Samples for an error of {100 * result['error']['share']:g} % of the target's {_unit(result)}."
+    if result["finite"]["reads"]:
+        note += " The symmetry counts as broken where a position that the target reads has twice the variance of the others."
+    return note
 
 
 def _check_note(result: Mapping[str, Any]) -> str:
@@ -187,6 +264,8 @@ def _method(architecture: Architecture, result: Mapping[str, Any]) -> list[Step]
             ["test = E_0 ( Σ_R (1 − L_R)² w_R + σ² ) − σ²", "train = (δ / N κ)² E_0 ( Σ_R (1 − L_R)² w_R + σ² )"],
         ),
     ]
+    if result["finite"] is not None:
+        steps.append(_finite_step(result["finite"]["method"]))
     if result["theory"]["ood"] is not None:
         steps.append(
             Step(
@@ -209,6 +288,18 @@ def _method(architecture: Architecture, result: Mapping[str, Any]) -> list[Step]
             )
         )
     return [*steps, *kernel_steps(architecture, [result["kind"]])]
+
+
+def _finite_step(method: str) -> Step:
+    """How finite width is dealt with."""
+    how = "" if method == "exact" else " Its average over labels is estimated from the kernel of sampled sequences."
+    return Step(
+        "At finite width d the variances of tokens and positions are not fixed. Width counts as d observations of nothing special: the "
+        "variances, r_i times those at infinite width and each shared by n_i vectors, sit where a free energy is least. This is the saddle "
+        "point of Bayesian inference, a result of this project and not of a paper. It leaves out fluctuations, so it expects too little "
+        f"loss where positions are not few beside the width; layers behind the embedding count as infinitely wide.{how}",
+        ["F = d/2 · Σ_i n_i ( r_i − ln r_i − 1 ) + ½ E[ ln det( k_r + δ ) + y^T ( k_r + δ )^{−1} y ]"],
+    )
 
 
 def _network_step(method: str) -> Step:

@@ -8,9 +8,11 @@ from typing import Any
 import plotly.graph_objects as go
 
 from specht.report.figures import GREY, SERIES_COLOURS, Plot, style_log_axes
-from specht.report.predict_tables import LOSS_NAMES, losses
+from specht.report.predict_tables import LOSS_NAMES, finite_widths, losses, networks_beside
 
 HEIGHT = 440
+WIDTH_COLOURS = SERIES_COLOURS[3:] + SERIES_COLOURS[:3]
+"""Of finite widths: not those of the losses, as long as there are few."""
 _LOWEST = 1e-6
 """Losses below this share of the largest are not drawn, where a curve falls without end."""
 
@@ -18,7 +20,7 @@ _LOWEST = 1e-6
 def curve_plot(result: Mapping[str, Any], *, title: str, caption: str) -> Plot:
     """Losses against the number of samples: theory as lines; exact inference, and finite networks, as points with error bars.
 
-    Any of the three may be None: `result` has them as `theory`, `gp` and `net`.
+    Any of the three may be None: `result` has them as `theory`, `gp` and `net`. Finite widths, if there are any, have lines of their own.
     """
     figure, theory = go.Figure(), result["theory"]
     named = [(result["gp"], "exact", "circle"), (result["net"], "networks", "diamond-open")]
@@ -28,12 +30,13 @@ def curve_plot(result: Mapping[str, Any], *, title: str, caption: str) -> Plot:
         (value for curve in curves[:1] for loss in losses(result) for value in curve[loss] if value is not None), default=0
     )
     colours = dict(zip(LOSS_NAMES, SERIES_COLOURS, strict=False))
+    beside = _add_finite_widths(figure, result, floor)
     for loss in losses(result):
         if theory is not None:
             figure.add_scatter(
                 x=result["n_train"],
                 y=_above(theory[loss], floor),
-                name=LOSS_NAMES[loss],
+                name=_line_name(loss, result),
                 legendgroup=loss,
                 mode="lines",
                 line={"color": colours[loss], "width": 2, "dash": "dash" if loss == "ood" else "solid"},
@@ -47,7 +50,11 @@ def curve_plot(result: Mapping[str, Any], *, title: str, caption: str) -> Plot:
                 legendgroup=loss,
                 showlegend=theory is None,
                 mode="markers",
-                marker={"color": colours[loss], "size": 7 if name == "exact" else 9, "symbol": symbol},
+                marker={
+                    "color": beside if beside and (loss, name) == ("test", "networks") else colours[loss],
+                    "size": 7 if name == "exact" else 9,
+                    "symbol": symbol,
+                },
                 error_y={"type": "data", "array": points[f"{loss}_stderr"], "thickness": 1.2, "width": 3},
                 hovertemplate=f"{LOSS_NAMES[loss]}, {name}<br>N = %{{x}}: %{{y:.4g}}<extra></extra>",
             )
@@ -55,7 +62,7 @@ def curve_plot(result: Mapping[str, Any], *, title: str, caption: str) -> Plot:
         figure.add_scatter(
             x=result["n_train"],
             y=_above(theory["equivalent_test"], floor),
-            name="equivalent kernel, test",
+            name="equivalent kernel" if finite_widths(result) else "equivalent kernel, test",
             mode="lines",
             line={"color": colours["test"], "width": 1.2, "dash": "dot"},
             hovertemplate="equivalent kernel<br>N = %{x}: %{y:.4g}<extra></extra>",
@@ -63,6 +70,29 @@ def curve_plot(result: Mapping[str, Any], *, title: str, caption: str) -> Plot:
     style_log_axes(figure, x="samples N", y="mean squared error")
     figure.update_layout(height=HEIGHT)
     return Plot(figure, title, caption, wide=True)
+
+
+def _line_name(loss: str, result: Mapping[str, Any]) -> str:
+    """A loss at infinite width in the legend, where finite widths have test losses only."""
+    if not finite_widths(result):
+        return LOSS_NAMES[loss]
+    return "infinite width" if loss == "test" else f"{LOSS_NAMES[loss]}, infinite"
+
+
+def _add_finite_widths(figure: go.Figure, result: Mapping[str, Any], floor: float) -> str | None:
+    """Test losses at finite widths; the colour of the one that networks were sampled at, if any."""
+    beside = None
+    for row, (width, colour) in enumerate(zip(finite_widths(result), WIDTH_COLOURS, strict=False)):
+        figure.add_scatter(
+            x=result["finite"]["n_train"],
+            y=_above(result["finite"]["test"][row], floor),
+            name=f"width {width}",
+            mode="lines",
+            line={"color": colour, "width": 2.6},
+            hovertemplate=f"test, width {width}, theory<br>N = %{{x}}: %{{y:.4g}}<extra></extra>",
+        )
+        beside = colour if width == networks_beside(result) else beside
+    return beside
 
 
 def level_plot(result: Mapping[str, Any], *, title: str, caption: str) -> Plot:

@@ -18,6 +18,7 @@ from specht.learning.adaptive.orbits import Orbits, find_orbits
 from specht.learning.adaptive.projection import project
 from specht.learning.adaptive.sampled_spectrum import MOST_SHARE, SampledKernel
 from specht.sequences.tasks import Task
+from specht.symmetry.progress import Progress, stages
 
 Method = Literal["auto", "exact", "sampled"]
 SEQUENCES = 512
@@ -49,12 +50,12 @@ class Expected:
         """The free energy at a width and number of samples."""
         return Landscape(self.model, width, self.labels._replace(n_train=n_train))
 
-    def curve(self, n_train: np.ndarray, width: np.ndarray, *, one_width: bool = False) -> AdaptiveCurve:
+    def curve(self, n_train: np.ndarray, width: np.ndarray, *, one_width: bool = False, progress: Progress | None = None) -> AdaptiveCurve:
         """Losses at all widths and numbers of samples; with `one_width` without the axis of widths."""
         order = np.argsort(n_train, kind="stable")
         points = _Points(len(width), len(n_train), len(self.orbits.prior))
-        for place, each in enumerate(width):
-            _fill(points, place, order, [self.landscape(float(each), float(n)) for n in n_train[order]], self.stderr)
+        for (place, each), part in zip(enumerate(width), stages(progress, [1.0] * len(width)), strict=True):
+            _fill(points, place, order, [self.landscape(float(each), float(n)) for n in n_train[order]], self.stderr, part)
         points.losses["learned"] /= self.total or 1.0
         still = np.log(self.orbits.prior)
         kept = [self.model.losses(still, self.labels._replace(n_train=float(n))) for n in n_train]
@@ -133,12 +134,12 @@ class _Points:
         return {name: values[0] if one_width else values for name, values in arrays.items()}
 
 
-def _fill(points: _Points, place: int, order: np.ndarray, landscapes: list[Landscape], stderr: float) -> None:
+def _fill(points: _Points, place: int, order: np.ndarray, landscapes: list[Landscape], stderr: float, progress: Progress | None) -> None:
     """Everything at one width."""
     orbits, model = landscapes[0].model.orbits, landscapes[0].model
     frozen = math.isinf(landscapes[0].width)
     still = np.zeros(len(orbits.prior))
-    minima = [[Minimum(math.nan, still)] for _ in landscapes] if frozen else follow(landscapes)
+    minima = [[Minimum(math.nan, still)] for _ in landscapes] if frozen else follow(landscapes, progress)
     start = still
     for column, landscape, found in zip(order, landscapes, minima, strict=True):
         at, labels = (place, int(column)), landscape.labels

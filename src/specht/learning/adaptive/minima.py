@@ -24,6 +24,7 @@ from scipy.optimize import minimize
 
 from specht.learning.adaptive.equivalent import Labels, Losses
 from specht.learning.adaptive.orbits import Orbits
+from specht.symmetry.progress import Progress, report
 
 RAISED = (3.0, 10.0)
 """Factors by which read positions are raised where a search starts."""
@@ -190,17 +191,21 @@ def _across(orbits: Orbits) -> np.ndarray:
     return across
 
 
-def follow(landscapes: Sequence[Landscape]) -> list[list[Minimum]]:
+def follow(landscapes: Sequence[Landscape], progress: Progress | None = None) -> list[list[Minimum]]:
     """All minima found at every number of samples (rising), the lowest first."""
     found: list[list[Minimum]] = [[] for _ in landscapes]
     orbits = landscapes[0].model.orbits
     size = len(orbits.prior)
     seeds = np.unique(np.linspace(0, len(landscapes) - 1, min(landscapes[0].model.searches, len(landscapes))).round().astype(int))
+    steps = len(seeds) + 2 * (len(landscapes) - 1)
+    done = iter(range(steps))
     for index in seeds:
+        report(progress, next(done), steps)
         for start in (np.zeros(size), *_raised(orbits)):
             _add(found[index], landscapes[index].settle(start, found[index]), orbits)
     for order in (range(1, len(landscapes)), range(len(landscapes) - 2, -1, -1)):
         for index in order:
+            report(progress, next(done), steps)
             before = found[index - 1 if order.step > 0 else index + 1]
             for minimum in list(before):
                 if not any(_near(minimum, other, orbits, _CLOSE) for other in found[index]):

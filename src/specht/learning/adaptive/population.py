@@ -28,6 +28,7 @@ from specht.learning.adaptive.expected import SEQUENCES, Method, choose_method, 
 from specht.learning.adaptive.orbits import find_orbits
 from specht.learning.adaptive.sampled_spectrum import MOST_SHARE, require_closed_form
 from specht.sequences.tasks import Task
+from specht.symmetry.progress import Progress
 
 
 @explains_calls
@@ -42,6 +43,7 @@ def adaptive_curve(
     method: Method = "auto",
     sequences: int = SEQUENCES,
     seed: int = 0,
+    progress: Progress | None = None,
 ) -> AdaptiveCurve:
     """Predicted losses of a transformer with an embedding of finite width, against the number of samples.
 
@@ -63,6 +65,7 @@ def adaptive_curve(
             any other block with a closed kernel, from the Gram of sequences; "auto", the first that applies.
         sequences: how many the sampled method draws; they allow for half as many samples (`most_samples`).
         seed: of everything random.
+        progress: called as progress(done, total).
     """
     numbers, widths = positive_numbers("n_train", n_train), positive_numbers("width", width, infinite=True)
     expected = expect(arch, task, ridge=ridge, noise=noise, method=method, sequences=sequences, seed=seed)
@@ -71,7 +74,7 @@ def adaptive_curve(
             f"{sequences} sequences allow for {expected.most:g} samples, and n_train goes to {numbers.max():g}: "
             f"give sequences={math.ceil(numbers.max() / MOST_SHARE)}."
         )
-    return expected.curve(numbers, widths, one_width=np.ndim(width) == 0)
+    return expected.curve(numbers, widths, one_width=np.ndim(width) == 0, progress=progress)
 
 
 @explains_calls

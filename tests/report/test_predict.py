@@ -1,0 +1,154 @@
+"""The report of `specht predict` at finite width: the answer, the tables, the figures."""
+
+from __future__ import annotations
+
+import copy
+import functools
+
+import numpy as np
+import pytest
+
+from specht.lab.config import ArchitectureFlags
+from specht.lab.phase_job import Phases, rows_of
+from specht.lab.predict_config import MixtureFlags, PredictConfig
+from specht.lab.predict_job import run_predict
+from specht.lab.target_config import TargetFlags
+from specht.report.phase_figures import phase_plot
+from specht.report.predict import answer, predict_report
+from specht.report.predict_tables import curve_header, curve_rows, finite_rows
+from specht.report.static import draw
+
+CONFIG = PredictConfig(
+    architecture=ArchitectureFlags(vocab=2, length=8),
+    source=MixtureFlags(source="uniform"),
+    target=TargetFlags(target="level", support=1),
+    n_train=(8, 32, 128),
+    width=(8, 64),
+    ridge=0.1,
+)
+PHASES = {
+    "n_train": [8, 16, 32, 64],
+    "at_width": 16,
+    "by_width": {
+        "width": [8, 16, 32],
+        "learned": [[0.1, 0.5, 0.9, 1.0], [0.1, 0.4, 0.8, 0.9], [0.1, 0.2, 0.4, 0.6]],
+        "transition": [{"samples": 16.0, "kind": "crossover"}, {"samples": 45.25, "kind": "crossover"}, {"samples": None, "kind": "none"}],
+    },
+    "by_length": None,
+}
+
+
+@functools.cache
+def computed() -> dict:
+    return run_predict(CONFIG).summary()
+
+
+@pytest.fixture
+def result() -> dict:
+    return copy.deepcopy(computed())
+
+
+def networks(width: int) -> dict:
+    """What sampled networks would have added."""
+    none = {"excess": [None], "regime": None, "warnings": []}
+    return {"size": {"width": width}, "n_train": [8], "test": [0.5], "test_stderr": [0.1]} | none
+
+
+def test_the_answer_speaks_of_finite_width_first(result):
+    first, second, *rest = answer(result)
+    assert first.startswith("By theory transformers of widths 8 and 64 learn the target to an error of 10 % of its variance from about ")
+    assert "; at infinite width it takes " in first
+    assert second.startswith("Of its mean square there is 100 % at level 1 (half learnt from ")
+    assert second.endswith("), at infinite width.")
+    assert rest == ["The theory of finite width is a saddle point, and too optimistic here: positions are not few beside width 8."]
+
+
+@pytest.mark.parametrize(
+    ("samples", "words"),
+    [([None, 40.0], "from more than 128 and 40 samples"), ([8.0, 40.0], "from at most 8 and 40 samples")],
+)
+def test_a_number_beyond_the_curve_is_a_bound(samples, words, result):
+    result["finite"]["samples"] = samples
+    assert words in answer(result)[0]
+
+
+def test_no_width_may_be_enough(result):
+    result["finite"]["samples"] = [None, None]
+    assert (
+        "transformers of widths 8 and 64 do not learn the target to an error of 10 % of its variance from 128 samples" in answer(result)[0]
+    )
+
+
+def test_nothing_is_enough_at_infinite_width(result):
+    result["error"]["samples"] = None
+    assert "; at infinite width no number of samples is enough." in answer(result)[0]
+
+
+def test_without_finite_width_the_answer_is_as_it_was(result):
+    result |= {"finite": None, "finite_note": "Finite width is left out: for a reason."}
+    said = answer(result)
+    assert said[0].startswith("An error of 10 % of the target's variance needs about")
+    assert said[-1] == "Finite width is left out: for a reason."
+
+
+def test_networks_stand_beside_their_width(result):
+    result["net"] = networks(64)
+    assert curve_header(result) == ("N", "test, width 8", "test, width 64", "networks", "infinite: test", "train", "learnt")
+    assert [row[3] for row in curve_rows(result)] == ["0.5 ± 0.1", "", ""]
+    expected = f"{result['finite']['test'][1][0]:.3g}"
+    assert answer(result)[-1] == f"Theory at width 64 expects a test loss of {expected} there, and these networks have 0.5 ± 0.1."
+    result["net"] = networks(32)  # the theory has no such curve
+    assert "networks" not in curve_header(result)
+    assert "Theory at width" not in answer(result)[-1]
+
+
+def test_widths_are_compared_in_a_table(result):
+    rows = finite_rows(result)
+    assert [row[0] for row in rows] == ["8", "64", "infinite"]
+    assert rows[1][2] == "not up to 128"
+    assert rows[0][3] == "crossover"
+
+
+def test_the_report_has_curves_and_order_parameters(result):
+    report = predict_report(CONFIG.architecture.architecture(), result, reproduce="", made_with={})
+    names = [trace.name for trace in report.plots[0].figure.data]
+    assert names == ["width 8", "width 64", "infinite width", "train, infinite", "equivalent kernel"]
+    np.testing.assert_allclose(report.plots[0].figure.data[0].y, result["finite"]["test"][0])
+    strength = report.plots[1].figure.data[-1]
+    np.testing.assert_allclose(strength.y, result["finite"]["strength"][1])
+    assert any("saddle point" in step.text for step in report.method)
+    assert [table.title for table in report.tables[:2]] == ["The learning curve", "Finite widths"]
+
+
+@pytest.mark.parametrize("kind", ["png", "svg"])
+def test_figures_of_finite_width_become_files(kind, result):
+    result["phases"] = PHASES
+    report = predict_report(CONFIG.architecture.architecture(), result, reproduce="", made_with={})
+    assert [plot.title for plot in report.plots[1:3]] == ["Positions that the target reads stand out", "Phases: samples and width"]
+    assert all(draw(plot, kind) for plot in report.plots[:3])
+
+
+def test_the_line_of_a_phase_diagram_lies_among_its_cells():
+    plot = phase_plot(PHASES, "width", title="")
+    line = plot.figure.data[1]
+    np.testing.assert_allclose(line.x, [1.0, 2.5], atol=1e-3)  # between the second and the fourth number of samples
+    assert list(line.y) == [0, 1]
+    assert "left its kernel" in plot.caption
+
+
+def test_a_diagram_without_a_line_says_so():
+    never = {"samples": None, "kind": "none"}
+    phases = PHASES | {"by_length": PHASES["by_width"] | {"length": [8, 16, 32], "transition": [never] * 3}}
+    plot = phase_plot(phases, "length", title="")
+    assert len(plot.figure.data) == 1
+    assert "no position that the target reads gets twice" in plot.caption
+    assert "width 16 at each length" in plot.caption
+
+
+def test_phases_are_summed_up_by_axis():
+    rows = [row for row in rows_of(CONFIG.model_copy(update={"phases": True, "n_train": (8, 16)})) if row.value == 8]
+    phases = Phases(8, tuple((row, row.job.run()) for row in rows))
+    found = phases.summary()
+    assert found["by_width"]["learned"] == found["by_length"]["learned"]
+    assert phases.variables()["phase_length_test"][1].shape == (1, len(found["n_train"]))
+    assert phases.coordinates()["phase_width"] == [8]
