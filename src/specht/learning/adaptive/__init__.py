@@ -9,10 +9,10 @@ from specht.lazy import lazy_names
 if TYPE_CHECKING:
     from specht.learning.adaptive.chains import Chains as Chains
     from specht.learning.adaptive.curve import AdaptiveCurve as AdaptiveCurve
-    from specht.learning.adaptive.first_order import FirstOrder as FirstOrder
-    from specht.learning.adaptive.first_order import first_order as first_order
     from specht.learning.adaptive.layers import layer_gain as layer_gain
     from specht.learning.adaptive.needs import ComplexityByWidth as ComplexityByWidth
+    from specht.learning.adaptive.one_over_width import FirstOrder as FirstOrder
+    from specht.learning.adaptive.one_over_width import first_order as first_order
     from specht.learning.adaptive.population import adaptive_curve as adaptive_curve
     from specht.learning.adaptive.population import most_samples as most_samples
     from specht.learning.adaptive.saddle import Saddle as Saddle
@@ -24,7 +24,7 @@ __all__, __getattr__, __dir__ = lazy_names(
     {
         "specht.learning.adaptive.chains": ["Chains"],
         "specht.learning.adaptive.curve": ["AdaptiveCurve"],
-        "specht.learning.adaptive.first_order": ["FirstOrder", "first_order"],
+        "specht.learning.adaptive.one_over_width": ["FirstOrder", "first_order"],
         "specht.learning.adaptive.layers": ["layer_gain"],
         "specht.learning.adaptive.needs": ["ComplexityByWidth"],
         "specht.learning.adaptive.population": ["adaptive_curve", "most_samples"],

@@ -26,7 +26,7 @@ from specht.learning.adaptive.widths import Widths, widths_of
 from specht.symmetry.progress import Progress
 
 Method = Literal["sample", "fast", "saddle"]
-SHORT = {"chains": 4, "burn_in": 40, "samples": 60, "kept": 60}
+SHORT: dict[str, Any] = {"chains": 4, "burn_in": 40, "samples": 60, "kept": 60}
 """Chains that begin at a minimum: what they have to find are the inner products of different vectors, which the minimum leaves out."""
 
 

@@ -77,7 +77,7 @@ def measure(cell: Sequence[Any], method: str, chains: int, burn_in: int, samples
     import specht
     from specht.learning.adaptive import Chains
 
-    given = Cell(*cell, seed)
+    given = Cell._make((*cell, seed))
     data = tasks.flips(given.target, given.length, given.n, given.seed, activation=given.activation)
     common_arguments: dict[str, Any] = {"width": given.width, "ridge": tasks.RIDGE, "scale": data.scale}
     if method == "networks":
@@ -128,7 +128,7 @@ class Agreement(NamedTuple):
 
 
 def _cell(result: Result) -> Cell:
-    return Cell(*result.arguments["cell"], result.arguments["seed"])
+    return Cell._make((*result.arguments["cell"], result.arguments["seed"]))
 
 
 def agreement(results: Results, method: str, activation: str | None = None) -> list[Agreement]:
@@ -225,7 +225,7 @@ def tables(results: Results) -> list[Table]:
     ]
     header = ("activation", "target", "L", "N", "width", *WORDS.values())
     means = [
-        [activation, WORDS[method], common.with_error(*(100 * number for number in _mean_error(cells))), str(len(cells))]
+        [activation, WORDS[method], _percent(_mean_error(cells)), str(len(cells))]
         for activation in ACTIVATIONS
         for method in METHODS[activation][1:]
         if (cells := agreement(results, method, activation))
@@ -236,6 +236,10 @@ def tables(results: Results) -> list[Table]:
         ),
         Table(header, rows, "Test loss, over the mean square of the target; ± one standard error of sampling.", "All cells"),
     ]
+
+
+def _percent(mean_and_error: tuple[float, float]) -> str:
+    return common.with_error(100.0 * mean_and_error[0], 100.0 * mean_and_error[1])
 
 
 def _shown(data: xarray.Dataset | None) -> str:

@@ -7,7 +7,7 @@ import pytest
 
 import specht
 from specht.errors import InputError
-from specht.learning.adaptive.first_order import _Expansion, first_order
+from specht.learning.adaptive.one_over_width import _Expansion, first_order
 from specht.nn import Size
 
 ARCH = specht.Architecture(vocab=2, length=3, activation="erf")
