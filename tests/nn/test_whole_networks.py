@@ -92,7 +92,6 @@ def test_langevin_dynamics_sample_the_same_law():
         (lambda: Trajectories(samples=5, kept=6), r"kept \(6\) must be at most samples \(5\)"),
         (lambda: Trajectories(chans=4), "did you mean 'chains'"),
     ],
-    ids=str,
 )
 def test_bad_input(call, sentence):
     with pytest.raises(InputError, match=sentence):

@@ -73,7 +73,6 @@ def test_architectures_without_a_learned_embedding_have_one_too():
         ({"networks": 1}, "networks"),
         ({"y": Y[:2]}, "6"),
     ],
-    ids=str,
 )
 def test_bad_input(arguments, sentence):
     given = {"arch": ARCH, "x": X, "y": Y, "x_new": NEW, "size": Size(8, 2, 2)} | arguments
