@@ -11,7 +11,10 @@ import pytest
 import specht
 from specht.errors import InputError
 from specht.learning.adaptive import Adapted, Chains, Widths
+from specht.learning.adaptive.adapt import level_of
 from specht.learning.adaptive.order import singled_out
+from specht.learning.adaptive.problem import Problem
+from specht.learning.adaptive.widths import widths_of
 from specht.nn.trajectories import kept_after
 
 ARCH = specht.Architecture(vocab=2, length=4)
@@ -101,6 +104,23 @@ def test_weights_are_kept_evenly_up_to_the_last_trajectory(samples, kept):
         else None
     )
     assert found is None or found.kept.shape[:2] == (2, kept)
+
+
+@pytest.mark.parametrize(
+    ("fields", "width", "level"),
+    [
+        ({}, 4, "heads"),
+        ({"activation": "erf"}, 4, "readout"),
+        ({"activation": "relu", "residual": True}, 4, "heads"),  # no level is exact: the deepest there is
+        ({"activation": "erf"}, Widths(4, 4), "layers"),
+        ({"activation": "erf"}, Widths(4), "embedding"),
+        ({"depth": 2, "normalised": True}, 4, "layers"),
+    ],
+    ids=str,
+)
+def test_what_is_sampled_unless_a_level_is_given(fields, width, level):
+    problem = Problem.of(ARCH.replace(**fields), X, Y, None, 0.1, 1.0)
+    assert level_of(problem, widths_of(width), None) == level
 
 
 def test_the_same_seed_gives_the_same_numbers(sampled):

@@ -103,7 +103,7 @@ def adapt(
         chains = Chains(**SHORT) if method == "fast" else Chains()
     if not isinstance(chains, Chains):
         raise InputError(f"chains must be a Chains(chains=, burn_in=, samples=, kept=), got {type(chains).__name__}.")
-    level = _level(problem, widths, chains.level)
+    level = level_of(problem, widths, chains.level)
     _refuse_large(problem)
     near = saddle(problem, widths).lowest if method == "fast" else None
     return _sampled(problem, widths, level, chains, near, progress)
@@ -123,7 +123,8 @@ def _sampled(
     return Adapted(problem, widths, level, chains, state.kept, trace, acceptance)
 
 
-def _level(problem: Problem, widths: Widths, level: Any) -> Level:
+def level_of(problem: Problem, widths: Widths, level: Any) -> Level:
+    """The level that is asked for, if it is possible; without one, the first that leaves nothing out, or else the deepest."""
     arch = problem.arch
     one_block = not by_position(arch)
     possible: dict[Level, bool] = {
@@ -133,7 +134,9 @@ def _level(problem: Problem, widths: Widths, level: Any) -> Level:
         "readout": one_block and None not in widths and arch.norm == "none" and not arch.residual and not arch.extra_linear,
     }
     if level is None:
-        return "heads" if possible["heads"] else "layers" if possible["layers"] else "embedding"
+        # Behind a nonlinear activation the layers are more than a number, so that only sampling them is exact.
+        deepest = ("heads", "layers", "embedding") if arch.activation == "linear" else ("readout", "heads", "layers", "embedding")
+        return next(each for each in deepest if possible[each])
     if level not in possible:
         raise unknown_choice("level", level, possible)
     if not possible[level]:

@@ -32,7 +32,8 @@ class Chains:
     kept: int = 100
     """Weights kept of each chain, evenly spaced, for predictions."""
     level: str | None = None
-    """What is sampled: "embedding", "layers", "heads" or "readout" (`specht.learning.adaptive.collapsed`); what widths say unless given."""
+    """What is sampled: "embedding", "layers", "heads" or "readout" (`specht.learning.adaptive.collapsed`). Unless given, what makes the
+    result exact, or comes closest to it."""
     seed: int = 0
     """Of the chains, and of heads that are drawn."""
     checkpoint: Any = None

@@ -8,8 +8,8 @@ $$ S(g) = \frac d2 \sum_i \Big[ \frac{g_i}{\Lambda_i} - \ln \frac{g_i}{\Lambda_i
 where $u_l$ is what a linear layer of width $d'$ behind attention multiplies the kernel by, for all outputs alike. Width d is the weight of
 the prior: $g = \Lambda$ at infinite width, the Gaussian process. Finite width draws $g$ towards the target.
 
-There may be several minima. The search starts from the symmetric point, where all positions of the context have one variance, and from
-points with single positions raised: those that the gradient at the symmetric point asks for most.
+There may be several minima. The search starts from the prior, where all positions of the context have one variance, and from points with
+single positions raised: those that the gradient there asks for most. A way that comes near a minimum that is known ends there.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import math
+from collections.abc import Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -46,7 +47,10 @@ _TRIED = 3
 """Positions that are raised, one after the other and then together."""
 _SAME = 1e-3
 """Relative difference of variances below which two minima are one."""
+_NEAR, _NEARLY = 0.1, 0.5
+"""Differences of log variances and of free energies below which a way downhill has come to a minimum that is known."""
 _RESTARTS = 8
+_TIGHT = {"maxiter": 1000, "ftol": 1e-13, "gtol": 1e-6, "maxcor": 20}
 _FLAT = 1e-4
 """Slope of the free energy that a minimum has at most."""
 _ROUGH = {"maxiter": 400, "ftol": 1e-9, "gtol": 1e-2, "maxcor": 20}
@@ -72,18 +76,22 @@ class Saddle(AdaptiveResult):
     problem: Problem
     widths: Widths
     minima: tuple[LocalMinimum, ...]
-    symmetric: LocalMinimum
-    """The best point with one variance for all positions of the context."""
     reached: int
-    """Which of the minima the symmetric point leads to, downhill."""
+    """Which of the minima the prior, where all positions are alike, leads to, downhill."""
 
     @property
     def lowest(self) -> LocalMinimum:
         return self.minima[0]
 
+    @functools.cached_property
+    def symmetric(self) -> LocalMinimum:
+        """The best point with one variance for all positions of the context; searched when it is asked for."""
+        energy = FreeEnergy(self.problem, self.widths)
+        return energy.minimum(energy.minimise(energy.zeros(), together=True))
+
     @property
     def symmetric_is_a_minimum(self) -> bool:
-        """Whether going downhill from the symmetric point singles out no position. Data never are quite symmetric, so it moves a little."""
+        """Whether going downhill from the prior singles out no position. Data never are quite symmetric, so it moves a little."""
         return not singled_out(self.minima[self.reached].positions[: self.problem.arch.length], np.zeros(1)).any()
 
     @functools.cached_property
@@ -139,16 +147,17 @@ class Saddle(AdaptiveResult):
 def saddle(problem: Problem, widths: Widths, *, progress: Progress | None = None) -> Saddle:
     """All minima of the free energy that the starts lead to."""
     energy = FreeEnergy(problem, widths)
-    symmetric = energy.minimise(energy.zeros(), together=True)
-    starts = [symmetric, *energy.broken_starts(symmetric)]
-    found: list[np.ndarray] = []
+    found = [energy.minimise(energy.zeros())]
+    starts = energy.broken_starts(found[0])
     for done, start in enumerate(starts, start=1):
-        found.append(energy.minimise(start))
         if progress is not None:
-            progress(done, len(starts))
+            progress(done, len(starts) + 1)
+        found.append(energy.minimise(start, known=found))
+    if progress is not None:
+        progress(len(starts) + 1, len(starts) + 1)
     distinct = _distinct(sorted(filter(energy.is_flat, found), key=energy.value))
     reached = int(np.argmin([np.abs(point - found[0]).max() for point in distinct]))
-    return Saddle(problem, widths, tuple(energy.minimum(point) for point in distinct), energy.minimum(symmetric), reached)
+    return Saddle(problem, widths, tuple(energy.minimum(point) for point in distinct), reached)
 
 
 def nearest_minimum(problem: Problem, widths: Widths, *, rows: int | None = None) -> LocalMinimum:
@@ -169,8 +178,9 @@ class FreeEnergy:
         arch = problem.arch
         self.symbols, self.columns = arch.symbols, arch.columns if arch.has_positions else 0
         self.layers = Collapsed(arch, widths, "layers", problem.outputs).linear_layers
+        self._remembered = functools.lru_cache(maxsize=64)(self._value_and_gradient)
         with jax.enable_x64(True):
-            self._data, self._real = _filled(problem.data(), problem.rows if rows is None else rows)
+            self._data, self._real = (problem.data(), None) if rows is None else _filled(problem.data(), rows)
 
     def zeros(self) -> np.ndarray:
         return np.zeros(self.symbols + self.columns + self.layers)
@@ -181,10 +191,13 @@ class FreeEnergy:
         return slice(self.symbols, self.symbols + min(self.columns, self.problem.arch.length))
 
     def value_and_gradient(self, point: np.ndarray) -> tuple[float, np.ndarray]:
-        hidden = float(self.widths.hidden or 1)
+        return self._remembered(point.tobytes())
+
+    def _value_and_gradient(self, point: bytes) -> tuple[float, np.ndarray]:
+        widths = float(self.widths.embedding), float(self.widths.hidden or 1)
         with jax.enable_x64(True):
             value, gradient = _value_and_gradient(
-                jnp.asarray(point), float(self.widths.embedding), hidden, self._data, self._real, self.problem.arch, self.layers
+                jnp.asarray(np.frombuffer(point)), *widths, self._data, self._real, self.problem.arch, self.layers
             )
             value, gradient = float(value), np.asarray(gradient)
         return (value, gradient) if np.isfinite(value) else (np.inf, np.zeros_like(gradient))
@@ -192,22 +205,45 @@ class FreeEnergy:
     def value(self, point: np.ndarray) -> float:
         return self.value_and_gradient(point)[0]
 
-    def minimise(self, start: np.ndarray, *, together: bool = False) -> np.ndarray:
-        """The minimum that L-BFGS reaches; `together` keeps one variance for all positions of the context."""
-        expand = self._tie if together else np.eye(len(start))
+    def minimise(self, start: np.ndarray, *, together: bool = False, known: Sequence[np.ndarray] = ()) -> np.ndarray:
+        """The minimum that L-BFGS reaches.
+
+        Arguments:
+            together: keep one variance for all positions of the context.
+            known: minima at which the search may end as soon as it comes near one of them.
+        """
+        expand = (self._tie if together else np.eye(len(start))) / self._stiffness[:, None]
+        energies = [self.value(point) for point in known]
 
         def value_and_gradient(reduced: np.ndarray) -> tuple[float, np.ndarray]:
             value, gradient = self.value_and_gradient(expand @ reduced)
             return value, expand.T @ gradient
 
+        def reached(point: np.ndarray, value: float) -> np.ndarray | None:
+            for other, energy in zip(known, energies, strict=True):
+                if np.abs(expand @ point - other).max() < _NEAR and abs(value - energy) < _NEARLY:
+                    return other
+            return None
+
+        def stop_at_known(intermediate_result: scipy.optimize.OptimizeResult) -> None:
+            if reached(intermediate_result.x, intermediate_result.fun) is not None:
+                raise StopIteration
+
         point = np.linalg.lstsq(expand, start, rcond=None)[0]
-        options = {"maxiter": 1000, "ftol": 1e-15, "gtol": 1e-7, "maxcor": 20}
         for _ in range(_RESTARTS):  # a search may give up far from a minimum, where steps are too long
-            found = scipy.optimize.minimize(value_and_gradient, point, jac=True, method="L-BFGS-B", options=options)
-            point = found.x
+            found = scipy.optimize.minimize(value_and_gradient, point, jac=True, method="L-BFGS-B", options=_TIGHT, callback=stop_at_known)
+            point, there = found.x, reached(found.x, found.fun)
+            if there is not None:
+                return there
             if np.abs(found.jac).max() < _FLAT:
                 break
         return expand @ point
+
+    @property
+    def _stiffness(self) -> np.ndarray:
+        """How stiff each logarithm is beside what samples do to it: steps are in units of it, so that a wide layer does not slow others."""
+        embedding, hidden = (math.sqrt(1.0 + float(width or 1) / self.problem.rows) for width in self.widths[:2])
+        return np.repeat([embedding, hidden], [self.symbols + self.columns, self.layers])
 
     def is_flat(self, point: np.ndarray) -> bool:
         """Whether the free energy has no slope there."""
@@ -223,18 +259,24 @@ class FreeEnergy:
             return np.eye(size)
         return np.column_stack([np.eye(size)[:, ~inside], inside.astype(np.float64)])
 
-    def broken_starts(self, symmetric: np.ndarray) -> list[np.ndarray]:
-        """Points with single positions raised, those first that lower the free energy most, and all of them together."""
+    def broken_starts(self, reached: np.ndarray) -> list[np.ndarray]:
+        """Points with single positions raised, those first that lower the free energy most, and all of them together.
+
+        Arguments:
+            reached: the minimum that the prior leads to. Where it is broken already, one more start is enough.
+        """
         if self.columns == 0:
             return []
-        slope = self.value_and_gradient(symmetric)[1][self.context]
-        chosen = self.context.start + np.argsort(slope)[:_TRIED]
+        prior = self.zeros()
+        chosen = self.context.start + np.argsort(self.value_and_gradient(prior)[1][self.context])[:_TRIED]
+        raised = [(factor, places) for factor in _RAISED for places in (chosen[:1], chosen)]
+        if singled_out(np.exp(reached[self.context]), np.zeros(1)).any():
+            raised = raised[-1:]
         starts = []
-        for factor in _RAISED:
-            for places in ([chosen[0]], chosen):
-                start = symmetric.copy()
-                start[places] += np.log(factor)
-                starts.append(start)
+        for factor, places in raised:
+            start = prior.copy()
+            start[places] = np.log(factor)
+            starts.append(start)
         return starts
 
     def minimum(self, point: np.ndarray) -> LocalMinimum:
@@ -250,9 +292,14 @@ class FreeEnergy:
 @partial(jax.jit, static_argnames=("arch", "layers"))
 def _value_and_gradient(point: Any, width: Any, hidden: Any, data: Data, real: Any, arch: Any, layers: int) -> Any:
     symbols = arch.symbols
-    pairs = real[:, None] * real[None, :]
-    of_filling = jnp.diag(1.0 - real) * (1.0 - data.ridge)  # so that rows that do not count have variance one
-    constant = 0.5 * data.y.shape[1] * jnp.sum(1.0 - real) * math.log(2.0 * math.pi)
+
+    def evidence(gram: jax.Array) -> jax.Array:
+        if real is None:
+            return log_evidence(gram, data.y, data.ridge)
+        pairs = real[:, None] * real[None, :]
+        of_filling = jnp.diag(1.0 - real) * (1.0 - data.ridge)  # so that rows that do not count have variance one
+        constant = 0.5 * data.y.shape[1] * jnp.sum(1.0 - real) * math.log(2.0 * math.pi)
+        return log_evidence(pairs * gram + of_filling, data.y, data.ridge) + constant
 
     def energy(point: jax.Array) -> jax.Array:
         embedding, gains = jnp.split(point, [len(point) - layers])
@@ -261,7 +308,7 @@ def _value_and_gradient(point: Any, width: Any, hidden: Any, data: Data, real: A
         numbers = Variances(tokens, positions if arch.has_positions else arch.variances.positions, *arch.variances[2:])
         gram = kernel_of_batches(arch, data.x, variances=numbers) * jnp.exp(jnp.sum(gains)) / data.scale
         cost = 0.5 * width * jnp.sum(ratio - embedding - 1.0) + 0.5 * hidden * jnp.sum(jnp.exp(gains) - gains - 1.0)
-        return cost - log_evidence(pairs * gram + of_filling, data.y, data.ridge) - constant
+        return cost - evidence(gram)
 
     return jax.value_and_grad(energy)(point)
 
