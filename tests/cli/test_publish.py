@@ -38,6 +38,9 @@ def test_pages_have_every_claim_and_their_links_resolve(empty_folder, capsys):
         "– **not tested** · `toy.later`<br>\n<small>within 1 % · There are no networks yet. · Toy 2026, section 3</small>"
         in pages["toy.md"]
     )
+    assert "*In the paper:* A cloud of points around zero." in pages["toy.md"]
+    assert "| seed | mean |\n| --- | --- |\n| 0 | " in pages["toy.md"]
+    assert "Numbers are drawn and averaged:\n\n> m = Σ x<sub>i</sub> / n\n" in pages["toy.md"]
     figures = re.findall(r"!\[.*?\]\((.*?)\)", pages["toy.md"])
     assert figures == ["figures/toy-1-seed-0.svg", "figures/toy-2-seed-1.svg"]
     assert all((empty_folder / "pages" / name).read_text().startswith("<?xml") for name in figures)

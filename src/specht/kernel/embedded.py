@@ -58,8 +58,10 @@ class Embedding(NamedTuple):
 class Heads(NamedTuple):
     """Attention heads that are given."""
 
-    mixing: Float[Array, "heads width width"]
-    """R: the score of a query z and a key z' is z R z' / d."""
+    query: Float[Array, "heads width size"]
+    """Q of a mixing matrix R = Q K^T: the score of a query z and a key z' is z R z' / d. It is never formed: heads are small."""
+    key: Float[Array, "heads width size"] | None
+    """K; None for the identity."""
     strength: Float[Array, " heads"]
     """u: what value and output weights of the head multiply its kernel by."""
 
@@ -68,7 +70,14 @@ class Heads(NamedTuple):
         """Heads of finite size from their query and key weights (heads, width, size), standard normal; tied without keys."""
         size = query.shape[-1]
         divisor = size if arch.scaling == "tied" else math.sqrt(size)
-        return cls(jnp.einsum("hik,hjk->hij", query, query if key is None else key) / divisor, strength)
+        return cls(query / divisor, query if key is None else key, strength)
+
+    def scores(self, queries: Float[Array, "n a width"], keys: Float[Array, "n b width"]) -> Float[Array, "n heads a b"]:
+        """The score of every query with every key of its sequence."""
+        asked = jnp.einsum("nai,hik->nhak", queries, self.query)
+        if self.key is not None:
+            asked = jnp.einsum("nhak,hjk->nhaj", asked, self.key)
+        return jnp.einsum("nhaj,nbj->nhab", asked, keys) / keys.shape[-1]
 
 
 class Streams(NamedTuple):
@@ -182,13 +191,13 @@ def attended(model: Model, stream: Streams, x: Sequences, heads: Heads | None) -
     """Features of the attention output at the readout, or averaged over all queries under mean readout."""
     arch, width = model.arch, stream.value.shape[-1]
     if heads is None and arch.scaling == "tied":
-        heads = Heads(jnp.eye(width)[None], jnp.ones(1))
+        heads = Heads(jnp.eye(width)[None], None, jnp.ones(1))
     if heads is None:
         if arch.attention == "softmax":
             raise InputError("Softmax attention needs heads that are given: draw them.")
         return _linear_attention(arch, stream, x)
     queries = stream.read if arch.readout == "mean" else stream.read[:, -1:]
-    scores = jnp.einsum("nai,hij,nbj->nhab", queries, heads.mixing, stream.read) / width
+    scores = heads.scores(queries, stream.read)
     visible = visible_keys(arch, x)[:, -queries.shape[1] :]
     weights = attention_weights(arch, scores, visible[:, None])
     share = _shares(arch, x)[:, -queries.shape[1] :]

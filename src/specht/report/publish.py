@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from specht.report.figures import Plot
+from specht.report.html import Table
 from specht.report.maths import formula
 from specht.report.scorecard import QUESTION, PaperSection, Section, answer, is_unexpected, measured, on_record
 from specht.report.static import draw, figure_names
@@ -79,18 +80,28 @@ def _page(paper: PaperSection, scale: str, figures: Any) -> str:
     lines = [f"# {text(paper.title)}", "", text(paper.citation), "", text(paper.summary), ""]
     lines += [f"{text(answer(_claims(paper), scale))} [All papers](index.md)", ""]
     for section in paper.sections:
-        lines += _section(section, figures)
+        lines += _section(section, paper.label, figures)
     return "\n".join(lines)
 
 
-def _section(section: Section, figures: Any) -> list[str]:
+def _section(section: Section, label: str, figures: Any) -> list[str]:
     lines = [f"## {text(section.title)}", ""]
-    lines += [f"*In the paper:* {text(section.shown)}", ""] if section.shown else []
+    lines += [f"*{label.capitalize()}:* {text(section.shown)}", ""] if section.shown else []
     for claim in section.claims:
         lines += _claim(claim)
     for plot in section.plots:
         lines += _figure(plot, next(figures))
+    for table in section.tables:
+        lines += _table(table)
+    for step in section.method:
+        lines += [text(step.text), "", *(f"> {text(each)}" for each in step.formulas), *([""] if step.formulas else [])]
     return lines
+
+
+def _table(table: Table) -> list[str]:
+    rows = [table.header, ["---"] * len(table.header), *table.rows]
+    cells = [" | ".join(cell if row is rows[1] else text(cell) for cell in row) for row in rows]
+    return [f"**{text(table.title)}.** {text(table.note)}".rstrip(), "", *(f"| {line} |" for line in cells), ""]
 
 
 def _claim(claim: Mapping[str, Any]) -> list[str]:

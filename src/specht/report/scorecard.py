@@ -37,6 +37,8 @@ class PaperSection:
     citation: str
     summary: str
     sections: Sequence[Section]
+    label: str = "in the paper"
+    """What stands before the words on what is shown."""
 
 
 def measured(claim: Mapping[str, Any]) -> str:
@@ -87,6 +89,7 @@ def scorecard_page(papers: Sequence[PaperSection], *, scale: str, seed: int, rep
             "title": paper.title,
             "citation": paper.citation,
             "summary": paper.summary,
+            "label": paper.label,
             "parts": [
                 {
                     "name": section.name,

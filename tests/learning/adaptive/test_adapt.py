@@ -123,6 +123,12 @@ def test_what_is_sampled_unless_a_level_is_given(fields, width, level):
     assert level_of(problem, widths_of(width), None) == level
 
 
+def test_several_outputs_are_sampled_up_to_the_readout():
+    problem = Problem.of(ARCH, X, np.stack([Y, -Y * X[:, 1]], axis=1), None, 0.1, 1.0)
+    assert level_of(problem, widths_of(4), None) == "readout"
+    assert level_of(problem, Widths(4, 4), None) == "layers"
+
+
 def test_the_same_seed_gives_the_same_numbers(sampled):
     again = specht.adapt(ARCH, X, Y, width=8, chains=Chains(**SHORT))
     other = specht.adapt(ARCH, X, Y, width=8, chains=Chains(**SHORT, seed=1))

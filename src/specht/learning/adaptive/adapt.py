@@ -134,8 +134,9 @@ def level_of(problem: Problem, widths: Widths, level: Any) -> Level:
         "readout": one_block and None not in widths and arch.norm == "none" and not arch.residual and not arch.extra_linear,
     }
     if level is None:
-        # Behind a nonlinear activation the layers are more than a number, so that only sampling them is exact.
-        deepest = ("heads", "layers", "embedding") if arch.activation == "linear" else ("readout", "heads", "layers", "embedding")
+        # Linear layers are a number, for one output. Anything else is exact only where it is sampled.
+        one_number = arch.activation == "linear" and problem.outputs == 1
+        deepest: tuple[Level, ...] = ("heads", "layers", "embedding") if one_number else ("readout", "heads", "layers", "embedding")
         return next(each for each in deepest if possible[each])
     if level not in possible:
         raise unknown_choice("level", level, possible)

@@ -167,7 +167,7 @@ class Collapsed:
         if weights.query is not None:
             strength = jnp.ones(len(weights.query)) if weights.strength is None else jnp.exp(weights.strength)
             return Heads.of_weights(self.arch, weights.query, weights.key, strength)
-        return None if draws is None else Heads(draws, jnp.ones(len(draws)))
+        return None if draws is None else Heads(draws, None, jnp.ones(len(draws)))
 
     def _hidden(self, model: Model, embedding: Embedding, weights: Weights, x: Sequences) -> Array:
         """What the readout sees, of one block without norm or residual sum."""
