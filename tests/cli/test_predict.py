@@ -13,7 +13,7 @@ import xarray
 
 import specht
 from specht.cli import main
-from specht.lab.finite_width import QUICK_VOCAB
+from specht.lab.finite_width import QUICK_VOCAB, QUICK_VOCAB_MEAN
 from specht.learning.adaptive import adaptive_curve
 from specht.learning.curves import theory_curve
 from specht.learning.modes import leading_modes
@@ -124,9 +124,9 @@ def test_finite_widths_stand_beside_the_infinite_one(run_json, capsys):
     out = capsys.readouterr().out
     assert "N    test, width 16  test, width 64  infinite: test" in out
     assert "By theory transformers of widths 16 and 64 learn the target to an error of 10 % of its variance from about" in out
-    assert "too optimistic here: positions are not few beside width 16" in out
+    assert "too optimistic here, because there are more positions than half of width 16" in out
     report = Path(found["report"]).read_text()
-    assert "Positions that the target reads stand out" in report
+    assert "How much the positions that the target reads stand out" in report
     assert "Finite widths" in report
 
 
@@ -146,6 +146,10 @@ def test_width_64_is_there_unless_told(run_json, capsys):
         (["--preset", "softmax", "--length", "4"], "takes a kernel in closed form, as linear attention has it, or --scaling tied."),
         (["--activation", "erf"], "not exact here and takes a minute of sampling; add --width 64 to have it."),
         (["--length", "4", "--vocab", str(QUICK_VOCAB + 1), "--target", "counts"], "its theory takes a while; add --width 64 to have it."),
+        (
+            ["--length", "4", "--vocab", str(QUICK_VOCAB_MEAN + 1), "--target", "counts", "--readout", "mean"],
+            "takes a while; add --width 64 to have it.",
+        ),
     ],
 )
 def test_finite_width_is_left_out_with_a_sentence(flags, why, run_json, capsys):
