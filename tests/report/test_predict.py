@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import functools
+from typing import Any
 
 import numpy as np
 import pytest
@@ -59,8 +60,10 @@ def test_the_answer_speaks_of_finite_width_first(result):
     first, second, *rest = answer(result)
     assert first.startswith("By theory transformers of widths 8 and 64 learn the target to an error of 10 % of its variance from about ")
     assert "; at infinite width it takes " in first
-    assert second.startswith("At infinite width, of the target's mean square 100 % singles out 1 position (level 1: ")
-    assert second.endswith(" samples teach half of that).")
+    assert second.startswith(
+        "Of the target's mean square 100 % singles out 1 position (level 1: at infinite width half of that is learnt from "
+    )
+    assert second.endswith(" samples).")
     assert rest == [
         "The theory of finite width is too optimistic here, because there are more positions than half of width 8: "
         "it leaves out fluctuations."
@@ -124,14 +127,14 @@ def test_networks_are_compared_in_standard_errors(errors, words, result):
 
 def test_networks_have_the_colour_of_their_width_and_no_other_losses(result):
     result["net"] = networks(64) | {"train": [0.2], "train_stderr": [0.01]}
-    drawn = curve_plot(result, title="", caption="").figure.data
+    drawn: Any = curve_plot(result, title="", caption="").figure.data
     points = [trace for trace in drawn if trace.mode == "markers"]
     line = next(trace for trace in drawn if trace.name == "width 64")
     assert [list(each.y) for each in points] == [[0.5]]
     assert points[0].marker.color == line.line.color
     result["net"] |= {"size": {"width": 32}}  # the theory has no such line
     points = [trace for trace in curve_plot(result, title="", caption="").figure.data if trace.mode == "markers"]
-    assert [list(each.y) for each in points] == [[0.5], [0.2]]
+    assert [list(each.y) for each in points] == [[0.2], [0.5]]  # the test loss on top
 
 
 def test_widths_are_compared_in_a_table(result):
@@ -154,16 +157,21 @@ def test_the_report_has_curves_and_order_parameters(result):
     assert [table.title for table in report.tables[:2]] == ["The learning curve", "Finite widths"]
 
 
+def curve_figure(result: dict) -> Any:
+    return predict_report(CONFIG.architecture.architecture(), result, reproduce="", made_with={}).plots[0]
+
+
 def test_an_axis_of_few_losses_has_numbers(result):
-    report = predict_report(CONFIG.architecture.architecture(), result, reproduce="", made_with={})
-    assert report.plots[0].figure.layout.yaxis.tickvals is None  # powers of ten are enough
-    assert "are not drawn" not in report.plots[0].caption
+    assert curve_figure(result).figure.layout.yaxis.tickvals is None  # powers of ten are enough
     result["finite"]["test"] = [[0.7, 0.5, 0.4], [0.7, 0.5, 0.4]]
     result["theory"] |= {name: [0.75, 0.5, 0.3] for name in ("test", "train", "equivalent_test")}
-    axis = predict_report(CONFIG.architecture.architecture(), result, reproduce="", made_with={}).plots[0].figure.layout.yaxis
-    assert list(axis.ticktext) == ["0.3", "0.4", "0.5", "0.7"]
+    assert list(curve_figure(result).figure.layout.yaxis.ticktext) == ["0.3", "0.4", "0.5", "0.7"]
+
+
+def test_what_lies_below_the_figure_is_told(result):
+    assert "are not drawn" not in curve_figure(result).caption
     result["finite"]["test"][0] = [0.7, 0.5, 1e-8]
-    cut = predict_report(CONFIG.architecture.architecture(), result, reproduce="", made_with={}).plots[0]
+    cut = curve_figure(result)
     assert cut.figure.data[-1].y[-1] is None
     assert "Losses below a millionth of the largest are not drawn." in cut.caption
 

@@ -121,15 +121,17 @@ def _why(result: Mapping[str, Any]) -> str:
     shares = [(part, part["mean_square"] / total) for part in target["levels"] if total and part["mean_square"] >= 0.01 * total]
     if not shares:
         return "None of it lies in functions that the kernel holds and the spectrum resolves, so none of it is predicted to be learnt."
-    half = " (level {level}: {half} samples teach half of that)"
-    told = [
-        f"{100 * share:.0f} % {_reading(part['level'])}{half.format(level=part['level'], half=samples(part['half_learned']))}"
-        for part, share in shares
-    ]
+    told = [f"{100 * share:.0f} % {_reading(part['level'])} ({_price(part, result, part is shares[0][0])})" for part, share in shares]
     rest = target["unresolved"] / total
     missing = [f"{100 * rest:.0f} % lies in functions that the kernel does not hold or that are not resolved"] if rest >= 0.01 else []
-    where = "At infinite width, of" if result["finite"] else "Of"
-    return f"{where} the target's mean square {listed([*told, *missing])}."
+    return f"Of the target's mean square {listed([*told, *missing])}."
+
+
+def _price(part: Mapping[str, Any], result: Mapping[str, Any], first: bool) -> str:
+    """What half of the part at a level costs, in full where it is the first."""
+    where = "at infinite width " if result["finite"] else ""
+    words = f"{where}half of that is learnt from " if first else ""
+    return f"level {part['level']}: {words}{samples(part['half_learned'])} samples"
 
 
 def _reading(level: int) -> str:
@@ -181,7 +183,8 @@ def _checked_exactly(result: Mapping[str, Any]) -> list[str]:
     if result["gp"] is None or "test" not in result["gp"]["mean_relative_error"]:
         return []
     errors = result["gp"]["mean_relative_error"]
-    return [f"Exact inference on {result['gp']['datasets']} data sets is within {100 * errors['test']:.1f} % of this test loss on average."]
+    which = "the test loss at infinite width" if result["finite"] else "this test loss"
+    return [f"Exact inference on {result['gp']['datasets']} data sets is within {100 * errors['test']:.1f} % of {which} on average."]
 
 
 def _plots(result: Mapping[str, Any]) -> list[Plot]:

@@ -75,7 +75,7 @@ def _add_measured(figure: go.Figure, result: Mapping[str, Any], floor: float, be
     their other losses are left out: there are no lines at that width to hold them against."""
     named = [(result["gp"], "exact", "circle"), (result["net"], "networks", "diamond-open")]
     measured = [(points, name, symbol) for points, name, symbol in named if points is not None]
-    for loss in losses(result):
+    for loss in reversed(losses(result)):  # the test loss on top
         for points, name, symbol in measured:
             at_width = beside is not None and name == "networks"
             if at_width and loss != "test":
