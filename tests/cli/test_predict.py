@@ -193,6 +193,18 @@ def test_phases_are_computed_row_by_row_and_kept(run_json, tmp_path, monkeypatch
     assert again["phases"] == phases
 
 
+def test_a_function_of_ones_own_may_say_what_it_reads(run_json, refuses, tmp_path):
+    code = "def mine(x):\n    return x[:, :12] @ [9.0, 8.0, *[1.0 + place for place in range(10)]]\n"
+    (tmp_path / "myreads.py").write_text(code)
+    (tmp_path / "mytwo.py").write_text(f"{code}mine.reads = (0, 1)\n")
+    (tmp_path / "mywrong.py").write_text(f"{code}mine.reads = (0, 99)\n")
+    flags = ["predict", "--vocab", "2", "--length", "12", "--source", "uniform", "--n-train", "8", "32", "--width", "32"]
+    refuses([*flags, "--target", "myreads:mine", "--phases"], "as an attribute of your function, function.reads = (0, 1)")
+    refuses([*flags, "--target", "mywrong:mine"], "mywrong:mine.reads must be positions from 0 to 11, for example (0, 1), got (0, 99).")
+    names = run_json(*flags, "--target", "mytwo:mine")["finite"]["names"]
+    assert [name for name in names if name.startswith("position")] == ["position 0", "position 1"]
+
+
 def test_a_function_of_ones_own_has_phases_at_its_length_alone(run_json, tmp_path):
     (tmp_path / "myphase.py").write_text("def first(x):\n    return (x[:, 0] == 1) * 1.0\n")
     flags = ["predict", "--vocab", "2", "--length", "4", "--source", "uniform", "--target", "myphase:first", "--n-train", "8", "32"]
@@ -301,17 +313,20 @@ BAD = {
     "--check names gp twice": ["--check", "gp", "gp"],
     "--net-datasets describes networks": ["--net-datasets", "3"],
     "--width takes whole numbers from 2 on, or the word infinite, got 0": ["--width", "0"],
+    "or the word infinite, got 3.5": ["--width", "3.5"],
+    "or the word infinite, got 64,16": ["--width", "64,16"],
     "or the word infinite, got wide": ["--width", "64", "wide"],
     "--width names a value twice, got 64 16 64": ["--width", "64", "16", "64"],
     "--width is empty": ["--width"],
     "knows no --kind ntk": ["--width", "64", "--kind", "ntk"],
+    "--phases asks for the theory of finite width, which takes a ridge": ["--phases", "--ridge", "0"],
     "--phases asks for the theory of finite width, which is Bayesian": ["--phases", "--kind", "ntk"],
     "say where phases are computed": ["--workers", "2"],
     "--width infinite leaves none": ["--phases", "--width", "infinite"],
     "which takes a ridge, and --ridge is 0": ["--width", "64", "--ridge", "0"],
-    "takes one block, and there are 2": ["--width", "64", "--depth", "2"],
+    "takes one block, and there are 2: take --depth 1.": ["--width", "64", "--depth", "2"],
     "takes a kernel in closed form": ["--phases", "--preset", "softmax"],
-    "takes positions that are learned, or none, not sinusoidal": ["--width", "64", "--positions", "sinusoidal"],
+    "takes positions that are learned, or none, not sinusoidal: take --positions learned.": ["--width", "64", "--positions", "sinusoidal"],
     "follows 256 samples here": ["--width", "64", "--activation", "erf", "--n-train", "512"],
     "--net-n 4 is less than": ["--check", "net", "--net-n", "4"],
     "does not turn tokens of shape": ["--target", "broken:late"],

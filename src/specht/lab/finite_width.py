@@ -118,9 +118,11 @@ def at_finite_width(
 def refuse_architecture(arch: Architecture) -> None:
     """Complain about an architecture that the theory does not know, before anything is computed."""
     if arch.positions not in ("learned", "none"):
-        raise InputError(f"The theory of finite width takes positions that are learned, or none, not {arch.positions}.")
+        raise InputError(
+            f"The theory of finite width takes positions that are learned, or none, not {arch.positions}: take --positions learned."
+        )
     if arch.depth > 1:
-        raise InputError(f"The theory of finite width takes one block, and there are {arch.depth}.")
+        raise InputError(f"The theory of finite width takes one block, and there are {arch.depth}: take --depth 1.")
     if choose_form(arch, "nngp", of_each=True) in SAMPLED_FORMS:
         raise InputError("The theory of finite width takes a kernel in closed form, as linear attention has it, or --scaling tied.")
 

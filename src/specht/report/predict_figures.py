@@ -99,7 +99,8 @@ def _add_measured(figure: go.Figure, result: Mapping[str, Any], floor: float, be
 
 def _marks(figure: go.Figure) -> dict[str, Any]:
     """Numbers on the axis of losses where they span less than two powers of ten, which may have no power among them."""
-    values = [value for line in figure.data for value in (line.y or ()) if value is not None]
+    lines: Any = figure.data
+    values = [value for line in lines for value in (line.y or ()) if value is not None]
     if not values or max(values) >= 100 * min(values):
         return {}
     return {"dtick": None, "exponentformat": "none"} | plain_ticks(0.9 * min(values), 1.1 * max(values), least=3)
