@@ -124,7 +124,7 @@ def test_finite_widths_stand_beside_the_infinite_one(run_json, capsys):
     out = capsys.readouterr().out
     assert "N    test, width 16  test, width 64  infinite: test" in out
     assert "By theory transformers of widths 16 and 64 learn the target to an error of 10 % of its variance from about" in out
-    assert "too optimistic here, because there are more positions than half of width 16" in out
+    assert "too optimistic where there are more positions than half the width, as at width 16 here" in out
     report = Path(found["report"]).read_text()
     assert "How much the positions that the target reads stand out" in report
     assert "Finite widths" in report

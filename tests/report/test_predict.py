@@ -65,8 +65,8 @@ def test_the_answer_speaks_of_finite_width_first(result):
     )
     assert second.endswith(" samples).")
     assert rest == [
-        "The theory of finite width is too optimistic here, because there are more positions than half of width 8: "
-        "it leaves out fluctuations."
+        "The theory of finite width leaves out fluctuations, and tends to be too optimistic where there are more positions than half "
+        "the width, as at width 8 here."
     ]
 
 
@@ -114,7 +114,7 @@ def test_networks_stand_beside_their_width(result):
     [
         (1.5, "which agrees."),
         (4.0, "4.0 standard errors more."),
-        (-3.0, "3.0 standard errors less: their heads learn too, which the theory leaves out."),
+        (-3.0, "3.0 standard errors less."),
     ],
 )
 def test_networks_are_compared_in_standard_errors(errors, words, result):

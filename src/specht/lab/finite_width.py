@@ -101,7 +101,7 @@ def at_finite_width(
     try:
         _refuse(config, arch, task)
         numbers = followed(config, arch, task)
-        with one_thread():  # its matrices are small: on a busy machine two threads wait for each other a hundred times longer
+        with one_thread():  # its matrices are small: on a busy machine two threads took 80 CPU seconds, one took 1
             curve = adaptive_curve(
                 arch, task, numbers, width=config.widths, ridge=config.ridge, noise=config.noise, seed=config.seed, progress=progress
             )

@@ -95,8 +95,8 @@ def _reservations(result: Mapping[str, Any]) -> list[str]:
     if finite and finite["crowded"]:
         width = finite["width"][0]
         said.append(
-            f"The theory of finite width is too optimistic here, because there are more positions than half of width {width}: it leaves "
-            "out fluctuations."
+            "The theory of finite width leaves out fluctuations, and tends to be too optimistic where there are more positions than half "
+            f"the width, as at width {width} here."
         )
     return said + ([result["finite_note"]] if result["finite_note"] else [])
 
@@ -159,13 +159,11 @@ def _networks_and_theory(result: Mapping[str, Any]) -> list[str]:
 
 
 def _apart(found: float, expected: float, error: float) -> str:
-    """How far networks are from the theory at their width, in their standard errors, and why they may be below it."""
+    """How far networks are from the theory at their width, in their standard errors."""
     away = abs(found - expected) / error
     if away <= 2.0:
         return ", which agrees"
-    if found > expected:
-        return f", {away:.1f} standard errors more"
-    return f", {away:.1f} standard errors less: their heads learn too, which the theory leaves out"
+    return f", {away:.1f} standard errors {'more' if found > expected else 'less'}"
 
 
 def _checked_by_networks(net: Mapping[str, Any]) -> list[str]:
