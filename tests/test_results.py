@@ -128,7 +128,7 @@ def test_figures_are_those_of_the_reports(made):
 
 
 TRACES = {
-    "curve": ("losses", ["test", "train", "out of distribution", "equivalent kernel, test"]),
+    "curve": ("losses", ["equivalent kernel, test", "out of distribution", "train", "test"]),
     "measured curve": ("losses", ["test", "train", "out of distribution"]),
     "sample complexity": ("samples", ["samples N*", "at least"]),
     "probe": ("residuals", ["up to here rounding", "sees order", "ignores order"]),

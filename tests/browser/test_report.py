@@ -201,11 +201,11 @@ def test_spectrum_report_draws_its_curves(browser, spectrum_file, width, scheme)
 @pytest.mark.parametrize(("width", "scheme"), [(390, "dark"), (1200, "light")], ids=["phone", "desktop"])
 def test_prediction_draws_theory_and_exact_inference(browser, predict_file, width, scheme):
     with quiet_page(browser, predict_file, width, scheme) as page:
-        assert page.locator(".plotly-graph-div").count() == 5
-        assert page.locator("#plot-0 .scatterlayer .js-line").count() == 4  # three losses and the equivalent kernel
+        assert page.locator(".plotly-graph-div").count() == 6  # width 64 has one of its own
+        assert page.locator("#plot-0 .scatterlayer .js-line").count() == 5  # width 64, three losses and the equivalent kernel
         assert page.locator("#plot-0 .scatterlayer .point").count() == 6  # three losses at two numbers of samples
         assert page.locator("#plot-0 .scatterlayer .errorbar").count() == 6
-        assert page.locator("table").count() == 3
+        assert page.locator("table").count() == 4
 
 
 @pytest.mark.parametrize(("width", "scheme"), [(390, "light"), (1200, "dark")], ids=["phone", "desktop"])

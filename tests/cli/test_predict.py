@@ -13,7 +13,7 @@ import xarray
 
 import specht
 from specht.cli import main
-from specht.lab.finite_width import QUICK_VOCAB
+from specht.lab.finite_width import QUICK_VOCAB, QUICK_VOCAB_MEAN
 from specht.learning.adaptive import adaptive_curve
 from specht.learning.curves import theory_curve
 from specht.learning.modes import leading_modes
@@ -26,7 +26,7 @@ SMALL = ["predict", "--vocab", "3", "--length", "6", "--n-train", "16", "64", "2
 def test_writes_what_it_says(capsys, tmp_path):
     assert main([*SMALL, "--width", "infinite"]) == 0
     out = capsys.readouterr().out
-    for words in ("out of distribution", "[5,1]", "samples N*", "An error of 10 % of the target's variance needs about", "at level 1"):
+    for words in ("out of distribution", "[5,1]", "samples N*", "An error of 10 % of the target's variance needs about", "(level 1: "):
         assert words in out
     (folder,) = (tmp_path / "specht-results").iterdir()
     names = ["config.json", "prediction.csv", "prediction.nc", "report.html", "result.json"]
@@ -124,9 +124,9 @@ def test_finite_widths_stand_beside_the_infinite_one(run_json, capsys):
     out = capsys.readouterr().out
     assert "N    test, width 16  test, width 64  infinite: test" in out
     assert "By theory transformers of widths 16 and 64 learn the target to an error of 10 % of its variance from about" in out
-    assert "too optimistic here: positions are not few beside width 16" in out
+    assert "too optimistic where there are more positions than half the width, as at width 16 here" in out
     report = Path(found["report"]).read_text()
-    assert "Positions that the target reads stand out" in report
+    assert "How much the positions that the target reads stand out" in report
     assert "Finite widths" in report
 
 
@@ -146,6 +146,10 @@ def test_width_64_is_there_unless_told(run_json, capsys):
         (["--preset", "softmax", "--length", "4"], "takes a kernel in closed form, as linear attention has it, or --scaling tied."),
         (["--activation", "erf"], "not exact here and takes a minute of sampling; add --width 64 to have it."),
         (["--length", "4", "--vocab", str(QUICK_VOCAB + 1), "--target", "counts"], "its theory takes a while; add --width 64 to have it."),
+        (
+            ["--length", "4", "--vocab", str(QUICK_VOCAB_MEAN + 1), "--target", "counts", "--readout", "mean"],
+            "takes a while; add --width 64 to have it.",
+        ),
     ],
 )
 def test_finite_width_is_left_out_with_a_sentence(flags, why, run_json, capsys):
@@ -187,6 +191,19 @@ def test_phases_are_computed_row_by_row_and_kept(run_json, tmp_path, monkeypatch
     monkeypatch.setattr("specht.lab.phase_job.measure_row", lambda **_: pytest.fail("computed again"))
     again = run_json(*flags, "--width", "16", "--workers", "0", "--error", "0.2")  # another question about the same cells
     assert again["phases"] == phases
+
+
+def test_a_function_of_ones_own_may_say_what_it_reads(run_json, refuses, tmp_path, monkeypatch):
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)  # Python itself would leave a folder
+    code = "def mine(x):\n    return x[:, :12] @ [9.0, 8.0, *[1.0 + place for place in range(10)]]\n"
+    (tmp_path / "myreads.py").write_text(code)
+    (tmp_path / "mytwo.py").write_text(f"{code}mine.reads = (0, 1)\n")
+    (tmp_path / "mywrong.py").write_text(f"{code}mine.reads = (0, 99)\n")
+    flags = ["predict", "--vocab", "2", "--length", "12", "--source", "uniform", "--n-train", "8", "32", "--width", "32"]
+    refuses([*flags, "--target", "myreads:mine", "--phases"], "as an attribute of your function, function.reads = (0, 1)")
+    refuses([*flags, "--target", "mywrong:mine"], "mywrong:mine.reads must be positions from 0 to 11, for example (0, 1), got (0, 99).")
+    names = run_json(*flags, "--target", "mytwo:mine")["finite"]["names"]
+    assert [name for name in names if name.startswith("position")] == ["position 0", "position 1"]
 
 
 def test_a_function_of_ones_own_has_phases_at_its_length_alone(run_json, tmp_path):
@@ -297,17 +314,20 @@ BAD = {
     "--check names gp twice": ["--check", "gp", "gp"],
     "--net-datasets describes networks": ["--net-datasets", "3"],
     "--width takes whole numbers from 2 on, or the word infinite, got 0": ["--width", "0"],
+    "or the word infinite, got 3.5": ["--width", "3.5"],
+    "or the word infinite, got 64,16": ["--width", "64,16"],
     "or the word infinite, got wide": ["--width", "64", "wide"],
     "--width names a value twice, got 64 16 64": ["--width", "64", "16", "64"],
     "--width is empty": ["--width"],
     "knows no --kind ntk": ["--width", "64", "--kind", "ntk"],
+    "--phases asks for the theory of finite width, which takes a ridge": ["--phases", "--ridge", "0"],
     "--phases asks for the theory of finite width, which is Bayesian": ["--phases", "--kind", "ntk"],
     "say where phases are computed": ["--workers", "2"],
     "--width infinite leaves none": ["--phases", "--width", "infinite"],
     "which takes a ridge, and --ridge is 0": ["--width", "64", "--ridge", "0"],
-    "takes one block, and there are 2": ["--width", "64", "--depth", "2"],
+    "takes one block, and there are 2: take --depth 1.": ["--width", "64", "--depth", "2"],
     "takes a kernel in closed form": ["--phases", "--preset", "softmax"],
-    "takes positions that are learned, or none, not sinusoidal": ["--width", "64", "--positions", "sinusoidal"],
+    "takes positions that are learned, or none, not sinusoidal: take --positions learned.": ["--width", "64", "--positions", "sinusoidal"],
     "follows 256 samples here": ["--width", "64", "--activation", "erf", "--n-train", "512"],
     "--net-n 4 is less than": ["--check", "net", "--net-n", "4"],
     "does not turn tokens of shape": ["--target", "broken:late"],

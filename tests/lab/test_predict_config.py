@@ -7,11 +7,15 @@ import json
 import numpy as np
 import pytest
 from pydantic import ValidationError
+from threadpoolctl import threadpool_info, threadpool_limits
 
 import specht
+from specht.errors import InputError
+from specht.lab import finite_width
 from specht.lab.config import ArchitectureFlags
 from specht.lab.phase_job import measure_row, rows_of
 from specht.lab.predict_config import MixtureFlags, PredictConfig
+from specht.lab.predict_task import task_of
 from specht.lab.target_config import TargetFlags
 from specht.learning.adaptive import adaptive_curve
 
@@ -78,3 +82,20 @@ def test_eigenfunctions_are_the_target_at_every_length():
     config = PredictConfig(**UNIFORM, n_train=(8, 16), phases=True)
     row = next(row for row in rows_of(config) if (row.axis, row.value) == ("length", 4))
     assert np.isfinite(measure_row(**row.job.arguments)["test"]).all()
+
+
+def test_finite_width_is_computed_by_one_thread(monkeypatch):
+    threads = []
+
+    def curve(*_, **__):
+        threads.extend(pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas")
+        raise InputError("Enough.")
+
+    monkeypatch.setattr(finite_width, "adaptive_curve", curve)
+    config = PredictConfig(**UNIFORM, target=TargetFlags(target="counts"), n_train=(8, 16))
+    arch = config.architecture.architecture()
+    with threadpool_limits(2):  # on one core, too
+        found, note = finite_width.at_finite_width(config, arch, task_of(config, arch), 1.0)
+    assert (found, note) == (None, "Finite width is left out: enough.")
+    assert threads
+    assert set(threads) == {1}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import functools
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ from specht.lab.predict_job import run_predict
 from specht.lab.target_config import TargetFlags
 from specht.report.phase_figures import phase_plot
 from specht.report.predict import answer, predict_report
+from specht.report.predict_figures import curve_plot
 from specht.report.predict_tables import curve_header, curve_rows, finite_rows
 from specht.report.static import draw
 
@@ -58,9 +60,14 @@ def test_the_answer_speaks_of_finite_width_first(result):
     first, second, *rest = answer(result)
     assert first.startswith("By theory transformers of widths 8 and 64 learn the target to an error of 10 % of its variance from about ")
     assert "; at infinite width it takes " in first
-    assert second.startswith("Of its mean square there is 100 % at level 1 (half learnt from ")
-    assert second.endswith("), at infinite width.")
-    assert rest == ["The theory of finite width is a saddle point, and too optimistic here: positions are not few beside width 8."]
+    assert second.startswith(
+        "Of the target's mean square 100 % singles out 1 position (level 1: at infinite width half of that is learnt from "
+    )
+    assert second.endswith(" samples).")
+    assert rest == [
+        "The theory of finite width leaves out fluctuations, and tends to be too optimistic where there are more positions than half "
+        "the width, as at width 8 here."
+    ]
 
 
 @pytest.mark.parametrize(
@@ -96,10 +103,38 @@ def test_networks_stand_beside_their_width(result):
     assert curve_header(result) == ("N", "test, width 8", "test, width 64", "networks", "infinite: test", "train", "learnt")
     assert [row[3] for row in curve_rows(result)] == ["0.5 ± 0.1", "", ""]
     expected = f"{result['finite']['test'][1][0]:.3g}"
-    assert answer(result)[-1] == f"Theory at width 64 expects a test loss of {expected} there, and these networks have 0.5 ± 0.1."
+    assert answer(result)[-1].startswith(f"Theory at width 64 expects {expected} there, and these networks have 0.5 ± 0.1, ")
     result["net"] = networks(32)  # the theory has no such curve
     assert "networks" not in curve_header(result)
     assert "Theory at width" not in answer(result)[-1]
+
+
+@pytest.mark.parametrize(
+    ("errors", "words"),
+    [
+        (1.5, "which agrees."),
+        (4.0, "4.0 standard errors more."),
+        (-3.0, "3.0 standard errors less."),
+    ],
+)
+def test_networks_are_compared_in_standard_errors(errors, words, result):
+    expected = result["finite"]["test"][1][0]
+    result["net"] = networks(64) | {"test": [expected + 0.1 * errors], "warnings": ["Take a smaller step."]}
+    *_, compared, last = answer(result)
+    assert compared.endswith(f" ± 0.1, {words}")
+    assert last == "Take a smaller step."
+
+
+def test_networks_have_the_colour_of_their_width_and_no_other_losses(result):
+    result["net"] = networks(64) | {"train": [0.2], "train_stderr": [0.01]}
+    drawn: Any = curve_plot(result, title="", caption="").figure.data
+    points = [trace for trace in drawn if trace.mode == "markers"]
+    line = next(trace for trace in drawn if trace.name == "width 64")
+    assert [list(each.y) for each in points] == [[0.5]]
+    assert points[0].marker.color == line.line.color
+    result["net"] |= {"size": {"width": 32}}  # the theory has no such line
+    points = [trace for trace in curve_plot(result, title="", caption="").figure.data if trace.mode == "markers"]
+    assert [list(each.y) for each in points] == [[0.2], [0.5]]  # the test loss on top
 
 
 def test_widths_are_compared_in_a_table(result):
@@ -111,20 +146,44 @@ def test_widths_are_compared_in_a_table(result):
 
 def test_the_report_has_curves_and_order_parameters(result):
     report = predict_report(CONFIG.architecture.architecture(), result, reproduce="", made_with={})
-    names = [trace.name for trace in report.plots[0].figure.data]
-    assert names == ["width 8", "width 64", "infinite width", "train, infinite", "equivalent kernel"]
-    np.testing.assert_allclose(report.plots[0].figure.data[0].y, result["finite"]["test"][0])
+    lines = report.plots[0].figure.data
+    assert [line.name for line in lines] == ["equivalent kernel", "train", "infinite width", "width 64", "width 8"]  # the last on top
+    in_legend = [line.name for line in sorted(lines, key=lambda line: line.legendrank)]
+    assert in_legend == ["width 8", "width 64", "infinite width", "train", "equivalent kernel"]
+    np.testing.assert_allclose(lines[-1].y, result["finite"]["test"][0])
     strength = report.plots[1].figure.data[-1]
     np.testing.assert_allclose(strength.y, result["finite"]["strength"][1])
     assert any("saddle point" in step.text for step in report.method)
     assert [table.title for table in report.tables[:2]] == ["The learning curve", "Finite widths"]
 
 
+def curve_figure(result: dict) -> Any:
+    return predict_report(CONFIG.architecture.architecture(), result, reproduce="", made_with={}).plots[0]
+
+
+def test_an_axis_of_few_losses_has_numbers(result):
+    assert curve_figure(result).figure.layout.yaxis.tickvals is None  # powers of ten are enough
+    result["finite"]["test"] = [[0.7, 0.5, 0.4], [0.7, 0.5, 0.4]]
+    result["theory"] |= {name: [0.75, 0.5, 0.3] for name in ("test", "train", "equivalent_test")}
+    assert list(curve_figure(result).figure.layout.yaxis.ticktext) == ["0.3", "0.4", "0.5", "0.7"]
+
+
+def test_what_lies_below_the_figure_is_told(result):
+    assert "are not drawn" not in curve_figure(result).caption
+    result["finite"]["test"][0] = [0.7, 0.5, 1e-8]
+    cut = curve_figure(result)
+    assert cut.figure.data[-1].y[-1] is None
+    assert "Losses below a millionth of the largest are not drawn." in cut.caption
+
+
 @pytest.mark.parametrize("kind", ["png", "svg"])
 def test_figures_of_finite_width_become_files(kind, result):
     result["phases"] = PHASES
     report = predict_report(CONFIG.architecture.architecture(), result, reproduce="", made_with={})
-    assert [plot.title for plot in report.plots[1:3]] == ["Positions that the target reads stand out", "Phases: samples and width"]
+    assert [plot.title for plot in report.plots[1:3]] == [
+        "How much the positions that the target reads stand out",
+        "Phases: samples and width",
+    ]
     assert all(draw(plot, kind) for plot in report.plots[:3])
 
 
@@ -141,7 +200,7 @@ def test_a_diagram_without_a_line_says_so():
     phases = PHASES | {"by_length": PHASES["by_width"] | {"length": [8, 16, 32], "transition": [never] * 3}}
     plot = phase_plot(phases, "length", title="")
     assert len(plot.figure.data) == 1
-    assert "no position that the target reads gets twice" in plot.caption
+    assert "Nowhere here does a position that the target reads get twice" in plot.caption
     assert "width 16 at each length" in plot.caption
 
 

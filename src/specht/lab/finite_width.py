@@ -10,6 +10,7 @@ import numpy as np
 
 from specht.errors import InputError
 from specht.kernel.forms import SAMPLED_FORMS, choose_form
+from specht.lab.threads import one_thread
 from specht.learning.adaptive.population import SEQUENCES, adaptive_curve, most_samples
 from specht.results import plain
 from specht.symmetry.progress import Progress
@@ -20,8 +21,9 @@ if TYPE_CHECKING:
     from specht.learning.adaptive.curve import AdaptiveCurve
     from specht.sequences.tasks import Task
 
-QUICK_VOCAB = 6
-"""Tokens at most, where nobody asked for a finite width: with more of them its theory takes longer than a few seconds."""
+QUICK_VOCAB, QUICK_VOCAB_MEAN = 12, 8
+"""Tokens at most, where nobody asked for a finite width: with more of them its theory takes longer than about ten seconds. The second is
+for a mean readout, which has many more functions."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -99,9 +101,10 @@ def at_finite_width(
     try:
         _refuse(config, arch, task)
         numbers = followed(config, arch, task)
-        curve = adaptive_curve(
-            arch, task, numbers, width=config.widths, ridge=config.ridge, noise=config.noise, seed=config.seed, progress=progress
-        )
+        with one_thread():  # its matrices are small: on a busy machine two threads took 80 CPU seconds, one took 1
+            curve = adaptive_curve(
+                arch, task, numbers, width=config.widths, ridge=config.ridge, noise=config.noise, seed=config.seed, progress=progress
+            )
     except InputError as error:
         if config.needs_finite_width:
             raise
@@ -115,9 +118,11 @@ def at_finite_width(
 def refuse_architecture(arch: Architecture) -> None:
     """Complain about an architecture that the theory does not know, before anything is computed."""
     if arch.positions not in ("learned", "none"):
-        raise InputError(f"The theory of finite width takes positions that are learned, or none, not {arch.positions}.")
+        raise InputError(
+            f"The theory of finite width takes positions that are learned, or none, not {arch.positions}: take --positions learned."
+        )
     if arch.depth > 1:
-        raise InputError(f"The theory of finite width takes one block, and there are {arch.depth}.")
+        raise InputError(f"The theory of finite width takes one block, and there are {arch.depth}: take --depth 1.")
     if choose_form(arch, "nngp", of_each=True) in SAMPLED_FORMS:
         raise InputError("The theory of finite width takes a kernel in closed form, as linear attention has it, or --scaling tied.")
 
@@ -150,7 +155,7 @@ def _refuse(config: PredictConfig, arch: Architecture, task: Task) -> None:
     add = f"add --width {config.widths[0]} to have it."
     if math.isfinite(most_samples(arch, task)):
         raise InputError(f"Its theory is not exact here and takes a minute of sampling; {add}")
-    if arch.vocab > QUICK_VOCAB:
+    if arch.vocab > (QUICK_VOCAB_MEAN if arch.readout == "mean" else QUICK_VOCAB):
         raise InputError(f"With {arch.vocab} tokens its theory takes a while; {add}")
 
 

@@ -86,6 +86,16 @@ def _own_target(name: str, function: Any, source: Source, length: int) -> Target
     outputs = values.shape[1] if values.ndim == 2 else 1
     if not outputs:
         raise InputError(f"{name} gave an array of shape {values.shape} for {len(tried)} sequences: give at least one value for each.")
-    found = Target(name, function, outputs)
+    found = Target(name, function, outputs, reads=_declared(name, function, length))
     found(tried)  # complains about shapes and numbers
     return found
+
+
+def _declared(name: str, function: Any, length: int) -> tuple[int, ...] | None:
+    """The positions that a function says it singles out, as an attribute `reads`; None where it says nothing."""
+    reads = getattr(function, "reads", None)
+    if reads is None:
+        return None
+    if not isinstance(reads, tuple | list) or not all(type(place) is int and 0 <= place < length for place in reads):
+        raise InputError(f"{name}.reads must be positions from 0 to {length - 1}, for example (0, 1), got {reads!r}.")
+    return tuple(reads)

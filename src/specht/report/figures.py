@@ -17,6 +17,8 @@ CLEAR = "rgba(0,0,0,0)"
 GREY = "#808890"
 _RATIOS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 0.85, 1.0, 1.2, 1.5, 2.0, 3.0, 5.0, 10.0, 20.0, 50.0, 100.0, 1e3, 1e4, 1e5)
 """Marks of an axis of ratios."""
+_STEPS = ((1, 2, 5), (1, 1.5, 2, 3, 4, 5, 7), *(tuple(step / part for step in range(part, 10 * part)) for part in (2, 5, 20)))
+"""Marks between two powers of ten, ever finer."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -90,15 +92,21 @@ def style_log_axes(figure: go.Figure, *, x: str, y: str) -> None:
     figure.update_yaxes(**axis, title={"text": y, "font": {"size": 13}}, exponentformat="power")
 
 
-def plain_ticks(low: float, high: float) -> dict[str, list]:
-    """Marks of a logarithmic axis that spans little: numbers in steps of one, two and five, written out.
+def plain_ticks(low: float, high: float, least: int = 1) -> dict[str, list]:
+    """Marks of a logarithmic axis that spans little: numbers in steps of one, two and five, written out; in finer ones if they are few.
 
     >>> plain_ticks(0.03, 0.25)["ticktext"]
     ['0.05', '0.1', '0.2']
+    >>> plain_ticks(0.25, 0.8, least=3)["ticktext"]
+    ['0.3', '0.4', '0.5', '0.7']
     """
     powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
-    marks = [float(f"{step}e{power}") for power in powers for step in (1, 2, 5)]
-    shown = [mark for mark in marks if low <= mark <= high]
+    shown: list[float] = []
+    for steps in _STEPS:
+        marks = [float(f"{step}e{power}") for power in powers for step in steps]
+        shown = [mark for mark in marks if low <= mark <= high]
+        if len(shown) >= least:
+            break
     return {"tickvals": shown, "ticktext": [f"{mark:g}" for mark in shown]}
 
 

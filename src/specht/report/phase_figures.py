@@ -33,7 +33,7 @@ def strength_plot(result: Mapping[str, Any], colours: Sequence[str], *, title: s
             line={"color": colours[index % len(colours)], "width": 2}, marker={"size": 5},
             hovertemplate=f"width {width:g}<br>N = %{{x}}: %{{y:.3g}} times<extra></extra>",
         )  # fmt: skip
-    style_log_axes(figure, x="samples N", y="read positions over the rest")
+    style_log_axes(figure, x="samples N", y="variance, read over other positions")
     figure.update_yaxes(**ratio_marks([1.0, BROKEN, *(value for line in result["strength"] for value in line if value)]))
     caption = (
         "The largest variance among positions that the target reads, over that of the positions it does not read. At infinite width it "
@@ -56,7 +56,7 @@ def phase_plot(phases: Mapping[str, Any], axis: str, *, title: str) -> Plot:
             zmax=1.0,
             colorscale="Viridis",
             colorbar={
-                "title": {"text": "learnt", "font": {"size": 12}},
+                "title": {"text": "share learnt", "side": "right", "font": {"size": 12}},
                 "tickfont": {"size": 12},
                 "thickness": 10,
                 "outlinewidth": 0,
@@ -94,7 +94,7 @@ def _caption(phases: Mapping[str, Any], axis: str, breaks: bool) -> str:
         "To the right of the line a position that the target reads has at least twice the variance of the others: the network has left "
         "its kernel."
         if breaks
-        else "In all of it no position that the target reads gets twice the variance of the others."
+        else "Nowhere here does a position that the target reads get twice the variance of the others."
     )
     return f"The share of the target that {what} has learnt from N samples, by theory. {line}"
 

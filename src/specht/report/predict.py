@@ -11,7 +11,7 @@ from specht.report.architecture import KERNEL_NAMES, kernel_steps
 from specht.report.figures import Plot
 from specht.report.html import Report, Step, Table
 from specht.report.phase_figures import phase_plot, strength_plot
-from specht.report.predict_figures import WIDTH_COLOURS, breaking_plot, curve_plot, level_plot, need_plot
+from specht.report.predict_figures import WIDTH_COLOURS, breaking_plot, curve_plot, is_cut, level_plot, need_plot
 from specht.report.predict_tables import (
     BREAKING_HEADER,
     FINITE_HEADER,
@@ -94,7 +94,10 @@ def _reservations(result: Mapping[str, Any]) -> list[str]:
     finite, said = result["finite"], []
     if finite and finite["crowded"]:
         width = finite["width"][0]
-        said.append(f"The theory of finite width is a saddle point, and too optimistic here: positions are not few beside width {width}.")
+        said.append(
+            "The theory of finite width leaves out fluctuations, and tends to be too optimistic where there are more positions than half "
+            f"the width, as at width {width} here."
+        )
     return said + ([result["finite_note"]] if result["finite_note"] else [])
 
 
@@ -118,16 +121,27 @@ def _why(result: Mapping[str, Any]) -> str:
     shares = [(part, part["mean_square"] / total) for part in target["levels"] if total and part["mean_square"] >= 0.01 * total]
     if not shares:
         return "None of it lies in functions that the kernel holds and the spectrum resolves, so none of it is predicted to be learnt."
-    told = [f"{100 * share:.0f} % at level {part['level']} (half learnt from {samples(part['half_learned'])})" for part, share in shares]
+    told = [f"{100 * share:.0f} % {_reading(part['level'])} ({_price(part, result, part is shares[0][0])})" for part, share in shares]
     rest = target["unresolved"] / total
-    missing = f"; {100 * rest:.0f} % lies in functions that the kernel does not hold or that are not resolved" if rest >= 0.01 else ""
-    where = ", at infinite width" if result["finite"] else ""
-    return f"Of its mean square there is {listed(told)}{where}{missing}."
+    missing = [f"{100 * rest:.0f} % lies in functions that the kernel does not hold or that are not resolved"] if rest >= 0.01 else []
+    return f"Of the target's mean square {listed([*told, *missing])}."
+
+
+def _price(part: Mapping[str, Any], result: Mapping[str, Any], first: bool) -> str:
+    """What half of the part at a level costs, in full where it is the first."""
+    where = "at infinite width " if result["finite"] else ""
+    words = f"{where}half of that is learnt from " if first else ""
+    return f"level {part['level']}: {words}{samples(part['half_learned'])} samples"
+
+
+def _reading(level: int) -> str:
+    """What functions of a level do."""
+    return "ignores the order of tokens" if level == 0 else f"singles out {level} position{'s' if level > 1 else ''}"
 
 
 def _checked(result: Mapping[str, Any]) -> list[str]:
-    said = _checked_exactly(result)
-    return said if result["net"] is None else [*said, *_checked_by_networks(result["net"]), *_networks_and_theory(result)]
+    said, net = _checked_exactly(result), result["net"]
+    return said if net is None else [*said, *_checked_by_networks(net), *_networks_and_theory(result), *net["warnings"]]
 
 
 def _networks_and_theory(result: Mapping[str, Any]) -> list[str]:
@@ -137,10 +151,19 @@ def _networks_and_theory(result: Mapping[str, Any]) -> list[str]:
     if width is None or place >= len(result["finite"]["n_train"]):
         return []
     expected = result["finite"]["test"][result["finite"]["width"].index(width)][place]
+    found, error = net["test"][place], net["test_stderr"][place]
     return [
-        f"Theory at width {width} expects a test loss of {expected:.3g} there, and these networks have {net['test'][place]:.3g} ± "
-        f"{net['test_stderr'][place]:.1g}."
+        f"Theory at width {width} expects {expected:.3g} there, and these networks have {found:.3g} ± "
+        f"{error:.1g}{_apart(found, expected, error)}."
     ]
+
+
+def _apart(found: float, expected: float, error: float) -> str:
+    """How far networks are from the theory at their width, in their standard errors."""
+    away = abs(found - expected) / error
+    if away <= 2.0:
+        return ", which agrees"
+    return f", {away:.1f} standard errors {'more' if found > expected else 'less'}"
 
 
 def _checked_by_networks(net: Mapping[str, Any]) -> list[str]:
@@ -149,28 +172,32 @@ def _checked_by_networks(net: Mapping[str, Any]) -> list[str]:
         did = "sampled from their posterior" if net["method"] == "langevin" else "trained to the end"
         said.append(
             f"Networks of width {net['size']['width']} {did} have a test loss {100 * net['excess'][-1]:+.0f} ± "
-            f"{100 * net['excess_stderr'][-1]:.0f} % from exact inference on the same {net['n_train'][-1]} samples."
+            f"{100 * net['excess_stderr'][-1]:.0f} % from infinite width (exact inference) on the same {net['n_train'][-1]} samples."
         )
-    return said + ([net["regime"]["sentence"]] if net["regime"] else []) + net["warnings"]
+    return said + ([net["regime"]["sentence"]] if net["regime"] else [])
 
 
 def _checked_exactly(result: Mapping[str, Any]) -> list[str]:
     if result["gp"] is None or "test" not in result["gp"]["mean_relative_error"]:
         return []
     errors = result["gp"]["mean_relative_error"]
-    return [f"Exact inference on {result['gp']['datasets']} data sets is within {100 * errors['test']:.1f} % of this test loss on average."]
+    which = "the test loss at infinite width" if result["finite"] else "this test loss"
+    return [f"Exact inference on {result['gp']['datasets']} data sets is within {100 * errors['test']:.1f} % of {which} on average."]
 
 
 def _plots(result: Mapping[str, Any]) -> list[Plot]:
     points = " Points are exact Bayesian inference on sampled data, with standard errors." if result["gp"] is not None else ""
-    points = f" Thick lines are the test loss of networks of finite width.{points}" if result["finite"] else points
+    if result["finite"]:
+        cut = " Losses below a millionth of the largest are not drawn." if is_cut(result) else ""
+        points = f" Thick lines are the test loss of networks of finite width, all others are of infinite width.{cut}{points}"
     points += f" Diamonds are networks of width {result['net']['size']['width']}." if result["net"] is not None else ""
     entry = result["spectrum"]
     plots = [
         curve_plot(
             result,
             title="Learning curve",
-            caption=f"Mean squared error against samples. Lines are theory, and dotted the simpler equivalent kernel.{points}",
+            caption="Mean squared error against the number of samples. Lines are theory; the dotted one is its simplest form, the "
+            f"equivalent kernel.{points}",
         ),
         *_finite_plots(result),
         level_plot(
@@ -182,7 +209,8 @@ def _plots(result: Mapping[str, Any]) -> list[Plot]:
         need_plot(
             result,
             title="Samples that each irrep needs",
-            caption="For half of the leading function of each irrep at infinite width, and as a dash what its dimension makes the least.",
+            caption="Dots: samples that teach half of the easiest function of each pattern, at infinite width. Dashes: the least that "
+            "symmetry allows.",
         ),
         spectrum_plot(
             [entry],
@@ -206,7 +234,7 @@ def _finite_plots(result: Mapping[str, Any]) -> list[Plot]:
     """How the embedding moves, and phases where they were asked for."""
     finite, phases, plots = result["finite"], result["phases"], []
     if finite and finite["reads"]:
-        plots.append(strength_plot(finite, WIDTH_COLOURS, title="Positions that the target reads stand out"))
+        plots.append(strength_plot(finite, WIDTH_COLOURS, title="How much the positions that the target reads stand out"))
     elif finite:
         plots.append(growth_plot(finite, title="How variances grow"))
     if phases:

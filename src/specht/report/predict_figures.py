@@ -7,12 +7,15 @@ from typing import Any
 
 import plotly.graph_objects as go
 
-from specht.report.figures import GREY, SERIES_COLOURS, Plot, style_log_axes
+from specht.report.figures import GREY, SERIES_COLOURS, Plot, plain_ticks, style_log_axes
 from specht.report.predict_tables import LOSS_NAMES, finite_widths, losses, networks_beside
 
 HEIGHT = 440
 WIDTH_COLOURS = SERIES_COLOURS[3:] + SERIES_COLOURS[:3]
 """Of finite widths: not those of the losses, as long as there are few."""
+LOSS_COLOURS = dict(zip(LOSS_NAMES, SERIES_COLOURS, strict=False))
+_RANK = 100
+"""Of what stands in a legend behind finite widths."""
 _LOWEST = 1e-6
 """Losses below this share of the largest are not drawn, where a curve falls without end."""
 
@@ -20,73 +23,98 @@ _LOWEST = 1e-6
 def curve_plot(result: Mapping[str, Any], *, title: str, caption: str) -> Plot:
     """Losses against the number of samples: theory as lines; exact inference, and finite networks, as points with error bars.
 
-    Any of the three may be None: `result` has them as `theory`, `gp` and `net`. Finite widths, if there are any, have lines of their own.
+    Any of the three may be None: `result` has them as `theory`, `gp` and `net`. Finite widths, if there are any, have lines of their own,
+    above all others and first in the legend.
     """
-    figure, theory = go.Figure(), result["theory"]
+    figure, floor = go.Figure(), _floor(result)
+    if result["theory"] is not None:
+        _add_theory(figure, result, floor)
+    beside = _add_finite_widths(figure, result, floor)
+    _add_measured(figure, result, floor, beside)
+    style_log_axes(figure, x="samples N", y="mean squared error")
+    figure.update_yaxes(**_marks(figure))
+    figure.update_layout(height=HEIGHT)
+    return Plot(figure, title, caption, wide=True)
+
+
+def is_cut(result: Mapping[str, Any]) -> bool:
+    """Whether lines at finite width leave the figure at its lower end."""
+    floor = _floor(result)
+    return any(value <= floor for row in (result["finite"] or {"test": []})["test"] for value in row)
+
+
+def _floor(result: Mapping[str, Any]) -> float:
+    """The smallest loss that is drawn."""
+    known = next((result[part] for part in ("theory", "gp", "net") if result[part] is not None), {})
+    return _LOWEST * max((value for loss in losses(result) for value in known[loss] if value is not None), default=0)
+
+
+def _add_theory(figure: go.Figure, result: Mapping[str, Any], floor: float) -> None:
+    """Losses at infinite width, the test loss last and so above the others, which may lie on it."""
+    theory, beside = result["theory"], bool(finite_widths(result))
+    lines = [("equivalent_test", "equivalent kernel" if beside else "equivalent kernel, test", "test", 1.2, "dot", 4)]
+    for rank, loss in reversed(list(enumerate(losses(result), 1))):
+        name = "infinite width" if beside and loss == "test" else LOSS_NAMES[loss]
+        lines.append((loss, name, loss, 2.0 if loss == "test" or not beside else 1.4, "dash" if loss == "ood" else "solid", rank))
+    for key, name, loss, width, dash, rank in lines:
+        word = "equivalent kernel" if key != loss else f"{LOSS_NAMES[loss]}, theory"
+        figure.add_scatter(
+            x=result["n_train"],
+            y=_above(theory[key], floor),
+            name=name,
+            legendgroup=key,
+            legendrank=_RANK + rank,
+            mode="lines",
+            line={"color": LOSS_COLOURS[loss], "width": width, "dash": dash},
+            hovertemplate=f"{word}<br>N = %{{x}}: %{{y:.4g}}<extra></extra>",
+        )
+
+
+def _add_measured(figure: go.Figure, result: Mapping[str, Any], floor: float, beside: str | None) -> None:
+    """Exact inference and finite networks. Where the theory has a line at the width of networks, their test loss has its colour, and
+    their other losses are left out: there are no lines at that width to hold them against."""
     named = [(result["gp"], "exact", "circle"), (result["net"], "networks", "diamond-open")]
     measured = [(points, name, symbol) for points, name, symbol in named if points is not None]
-    curves = [curve for curve in (theory, *(points for points, *_ in measured)) if curve is not None]
-    floor = _LOWEST * max(
-        (value for curve in curves[:1] for loss in losses(result) for value in curve[loss] if value is not None), default=0
-    )
-    colours = dict(zip(LOSS_NAMES, SERIES_COLOURS, strict=False))
-    beside = _add_finite_widths(figure, result, floor)
-    for loss in losses(result):
-        if theory is not None:
-            figure.add_scatter(
-                x=result["n_train"],
-                y=_above(theory[loss], floor),
-                name=_line_name(loss, result),
-                legendgroup=loss,
-                mode="lines",
-                line={"color": colours[loss], "width": 2, "dash": "dash" if loss == "ood" else "solid"},
-                hovertemplate=f"{LOSS_NAMES[loss]}, theory<br>N = %{{x}}: %{{y:.4g}}<extra></extra>",
-            )
+    for loss in reversed(losses(result)):  # the test loss on top
         for points, name, symbol in measured:
+            at_width = beside is not None and name == "networks"
+            if at_width and loss != "test":
+                continue
             figure.add_scatter(
                 x=points["n_train"],
                 y=_above(points[loss], floor),
                 name=LOSS_NAMES[loss] if len(measured) == 1 else f"{LOSS_NAMES[loss]}, {name}",
                 legendgroup=loss,
-                showlegend=theory is None,
+                showlegend=result["theory"] is None,
                 mode="markers",
                 marker={
-                    "color": beside if beside and (loss, name) == ("test", "networks") else colours[loss],
+                    "color": beside if at_width else LOSS_COLOURS[loss],
                     "size": 7 if name == "exact" else 9,
                     "symbol": symbol,
                 },
                 error_y={"type": "data", "array": points[f"{loss}_stderr"], "thickness": 1.2, "width": 3},
                 hovertemplate=f"{LOSS_NAMES[loss]}, {name}<br>N = %{{x}}: %{{y:.4g}}<extra></extra>",
             )
-    if theory is not None:
-        figure.add_scatter(
-            x=result["n_train"],
-            y=_above(theory["equivalent_test"], floor),
-            name="equivalent kernel" if finite_widths(result) else "equivalent kernel, test",
-            mode="lines",
-            line={"color": colours["test"], "width": 1.2, "dash": "dot"},
-            hovertemplate="equivalent kernel<br>N = %{x}: %{y:.4g}<extra></extra>",
-        )
-    style_log_axes(figure, x="samples N", y="mean squared error")
-    figure.update_layout(height=HEIGHT)
-    return Plot(figure, title, caption, wide=True)
 
 
-def _line_name(loss: str, result: Mapping[str, Any]) -> str:
-    """A loss at infinite width in the legend, where finite widths have test losses only."""
-    if not finite_widths(result):
-        return LOSS_NAMES[loss]
-    return "infinite width" if loss == "test" else f"{LOSS_NAMES[loss]}, infinite"
+def _marks(figure: go.Figure) -> dict[str, Any]:
+    """Numbers on the axis of losses where they span less than two powers of ten, which may have no power among them."""
+    lines: Any = figure.data
+    values = [value for line in lines for value in (line.y or ()) if value is not None]
+    if not values or max(values) >= 100 * min(values):
+        return {}
+    return {"dtick": None, "exponentformat": "none"} | plain_ticks(0.9 * min(values), 1.1 * max(values), least=3)
 
 
 def _add_finite_widths(figure: go.Figure, result: Mapping[str, Any], floor: float) -> str | None:
-    """Test losses at finite widths; the colour of the one that networks were sampled at, if any."""
+    """Test losses at finite widths, the smallest above the others; the colour of the one that networks were sampled at, if any."""
     beside = None
-    for row, (width, colour) in enumerate(zip(finite_widths(result), WIDTH_COLOURS, strict=False)):
+    for row, (width, colour) in reversed(list(enumerate(zip(finite_widths(result), WIDTH_COLOURS, strict=False)))):
         figure.add_scatter(
             x=result["finite"]["n_train"],
             y=_above(result["finite"]["test"][row], floor),
             name=f"width {width}",
+            legendrank=row + 1,
             mode="lines",
             line={"color": colour, "width": 2.6},
             hovertemplate=f"test, width {width}, theory<br>N = %{{x}}: %{{y:.4g}}<extra></extra>",
@@ -107,7 +135,7 @@ def level_plot(result: Mapping[str, Any], *, title: str, caption: str) -> Plot:
             line={"color": colour, "width": 2},
             hovertemplate=f"level {level}<br>N = %{{x}}: %{{y:.1%}}<extra></extra>",
         )
-    style_log_axes(figure, x="samples N", y="learnt")
+    style_log_axes(figure, x="samples N", y="share learnt")
     figure.update_yaxes(type="linear", range=[0, 1.02], dtick=0.25, tickformat=".0%")
     figure.update_layout(showlegend=True)
     return Plot(figure, title, caption, wide=True)
@@ -134,7 +162,7 @@ def need_plot(result: Mapping[str, Any], *, title: str, caption: str) -> Plot:
         marker={"symbol": "line-ew-open", "size": 26, "color": GREY, "line": {"width": 2}},
         hovertemplate="%{x}<br>at least %{y:.4g}<extra></extra>",
     )
-    style_log_axes(figure, x="irrep", y="samples N*")
+    style_log_axes(figure, x="pattern (irrep)", y="samples N*")
     figure.update_xaxes(type="category", dtick=None)
     figure.update_layout(showlegend=True)
     return Plot(figure, title, caption, wide=True)

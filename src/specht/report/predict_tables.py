@@ -123,7 +123,7 @@ def breaking_rows(result: Mapping[str, Any]) -> list[list[str]]:
     ]
 
 
-def losses(result: Mapping[str, Any]) -> Sequence[str]:
+def losses(result: Mapping[str, Any]) -> list[str]:
     """The losses that there are, by theory or by what was measured in its place."""
     known = next(result[part] for part in ("theory", "gp", "net") if result[part] is not None)
     return [loss for loss in LOSS_NAMES if known[loss] is not None]

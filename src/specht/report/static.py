@@ -65,14 +65,21 @@ def draw(plot: Plot, kind: str) -> bytes:
     _set_axis(axes, "y", layout.yaxis)
     axes.set_title(plot.title, fontsize=11)
     axes.spines[["top", "right"]].set_visible(False)
-    if axes.get_legend_handles_labels()[1] and layout.showlegend is not False:
+    entries = sorted(zip(*axes.get_legend_handles_labels(), strict=True), key=lambda entry: _rank(traces, entry[1]))
+    if entries and layout.showlegend is not False:
         # Images and bars that lie fill the figure from side to side: there is no room among them.
         full = any(trace.type == "heatmap" or (trace.type == "bar" and trace.orientation == "h") for trace in traces)
         place = {"loc": "outside lower center", "ncols": 4} if full else {}
-        (figure if full else axes).legend(frameon=False, fontsize=8, **place)
+        handles, labels = zip(*entries, strict=True)
+        (figure if full else axes).legend(handles, labels, frameon=False, fontsize=8, **place)
     content = io.BytesIO()
     figure.savefig(content, format=kind, dpi=_RESOLUTION, metadata={"Date": None} if kind == "svg" else None)
     return content.getvalue()
+
+
+def _rank(traces: Any, label: str) -> float:
+    """Where a label stands in the legend: lowest first, 1000 where a trace says nothing, as on the page."""
+    return next((trace.legendrank for trace in traces if trace.name == label and trace.legendrank is not None), 1000)
 
 
 class _Stacks:

@@ -19,6 +19,7 @@ FIXED = -1
 """Index of a variance that is zero and stays so."""
 _SEARCHED = 1024
 """Positions that are tried at most where a target does not say which it reads."""
+_DECLARE = "name them with Target(..., reads=(0, 1)), or as an attribute of your function, function.reads = (0, 1)"
 REST = "rest"
 """Name of the orbit of the positions that the target does not single out."""
 
@@ -126,7 +127,7 @@ def _reads(arch: Architecture, task: Task, seed: int) -> list[int]:
     if reads is None and arch.length > _SEARCHED:
         raise InputError(
             f"Which of {arch.length} positions target {task.target.name!r} singles out is searched for among {_SEARCHED} at most: "
-            "say so with Target(..., reads=...)."
+            f"{_DECLARE}."
         )
     if reads is None:
         x = task.source.draw(np.random.default_rng([seed, 3]), min(TRIED, max(64, 2**22 // arch.columns)), arch.columns)
@@ -134,6 +135,6 @@ def _reads(arch: Architecture, task: Task, seed: int) -> list[int]:
     if reads is None:
         raise InputError(
             f"Target {task.target.name!r} singles out more than {MOST} positions, too many variances to follow: "
-            "name the ones that matter most with Target(..., reads=...)."
+            f"{_DECLARE}, the ones that matter most."
         )
     return sorted({int(place) for place in reads if 0 <= place < arch.length})
