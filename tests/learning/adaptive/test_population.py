@@ -70,10 +70,11 @@ class DataSaddle:
         rng = np.random.default_rng(100 + seed)
         x, fresh = (SOURCE.draw(rng, size, self.arch.columns) for size in (n, 1000))
         y = target(x)
+        small = y / np.sqrt(np.mean(target(SOURCE.draw(np.random.default_rng(1), 20_000, self.arch.columns)) ** 2))  # as large as networks
         batch, other = (batch_of(self.arch, each, None, "x") for each in (x, fresh))
         with jax.enable_x64(True):
             best = minimize(
-                lambda point: [np.asarray(part) for part in self.slope(point, batch, y, float(width))],
+                lambda point: [np.asarray(part) for part in self.slope(point, batch, small, float(width))],
                 np.zeros(len(self.prior)),
                 jac=True,
                 method="L-BFGS-B",

@@ -54,6 +54,9 @@ class Labels(NamedTuple):
     noise: float
     """Variance of the labels around the target, summed over outputs."""
     outputs: int
+    unit: float = 1.0
+    """Mean square of an output of random networks in the units of the target: how large labels are decides how far variances move, while
+    losses at given variances are in proportion."""
 
 
 class Losses(NamedTuple):
@@ -125,8 +128,8 @@ def assemble(labels: Labels, kappa: float, log_determinant: float, change: float
     n, ridge, constant = labels.n_train, labels.ridge, labels.unseen + labels.noise
     bulk = log_determinant + n * math.log(n * kappa) + ridge / kappa - n
     stiffness = change / kappa + ridge / kappa**2
-    value = 0.5 * (labels.outputs * bulk + fit + constant / kappa)
-    return value, (square + constant / kappa**2) * kappa / stiffness
+    value = 0.5 * (labels.outputs * bulk + (fit + constant / kappa) / labels.unit)
+    return value, (square + constant / kappa**2) / labels.unit * kappa / stiffness
 
 
 def assemble_losses(labels: Labels, kappa: float, count: Count, total: float, fit: float, square: float) -> Losses:
@@ -150,7 +153,7 @@ def energy(sectors: Sequence[Sector], labels: Labels) -> tuple[float, list[np.nd
     derivatives = []
     for sector, inverse, each in zip(sectors, inverses, solved, strict=True):
         of_determinant = labels.outputs * inverse - second * (inverse @ inverse)
-        derivatives.append(0.5 * (sector.degeneracy * of_determinant - each @ each.T))
+        derivatives.append(0.5 * (sector.degeneracy * of_determinant - each @ each.T / labels.unit))
     return value, derivatives
 
 

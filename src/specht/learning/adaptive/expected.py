@@ -98,7 +98,8 @@ def expect(
         found = project(model, task.target, task.source, seed=seed)
         model.target, mean = found.coefficients, found.mean
         unseen, label_noise, total, stderr, most = found.unseen, found.label_noise, found.total, found.stderr, math.inf
-    labels = Labels(0.0, ridge, unseen, label_noise + noise * outputs, outputs)
+    # Random networks are as large as the target, as those of `specht.learning.networks` are.
+    labels = Labels(0.0, ridge, unseen, label_noise + noise * outputs, outputs, unit=total / outputs or 1.0)
     return Expected(orbits, task.target.name, chosen, model, labels, total, max(total - float(mean @ mean), 0.0), stderr, most)
 
 

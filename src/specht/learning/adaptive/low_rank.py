@@ -105,7 +105,7 @@ def energy(operators: Sequence[LowRank], labels: Labels, start: float = math.inf
     value, second = assemble(labels, kappa, log_determinant, count.change, fit, square)
     gradient = np.zeros(operators[0].matrix.weights.powers.shape[1])
     for each, found in zip(operators, solved, strict=True):
-        gradient += each.pull(each.degeneracy * labels.outputs, each.degeneracy * second, found)
+        gradient += each.pull(each.degeneracy * labels.outputs, each.degeneracy * second, found / math.sqrt(labels.unit))
     return value, gradient, kappa
 
 

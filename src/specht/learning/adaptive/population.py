@@ -59,7 +59,8 @@ def adaptive_curve(
     Arguments:
         n_train: numbers of samples, one or several.
         width: d of the embedding, one or several; `math.inf` for the kernel limit.
-        ridge: label variance that is assumed, in units of E[k(x, x)] at infinite width.
+        ridge: label variance that is assumed, in units of E[k(x, x)] at infinite width. Labels are taken in units in which random networks
+            are as large as the target.
         noise: variance of noise on each label, besides what the task has itself.
         method: "exact", for one linear block and tokens that are independent given a component of a mixture, at any length; "sampled", for
             any other block with a closed kernel, from the Gram of sequences; "auto", the first that applies.

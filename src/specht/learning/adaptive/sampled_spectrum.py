@@ -88,12 +88,12 @@ class SampledKernel:
         fit = float(np.vdot(self.values, solved)) + noise / kappa
         moved = (m - n) * float(np.vdot(solved, solved)) + noise / kappa**2
         stiffness = 1.0 / kappa**2 - (m - n) * float(np.sum((eigenvalues + rho) ** -2))
-        of_gram = 0.5 * (outputs * inverse - solved @ solved.T - (moved / stiffness) * (inverse @ inverse))
+        of_gram = 0.5 * (outputs * inverse - (solved @ solved.T + (moved / stiffness) * (inverse @ inverse)) / labels.unit)
         numbers = self.orbits.variances(np.exp(logarithms))
         with jax.enable_x64(True):
             tokens, positions = self._pull(numbers.tokens, numbers.positions, of_gram / self.unit)
         slope = self.orbits.gather(np.asarray(tokens), np.asarray(positions))
-        return 0.5 * (outputs * bulk + fit), slope * np.exp(logarithms)
+        return 0.5 * (outputs * bulk + fit / labels.unit), slope * np.exp(logarithms)
 
     def losses(self, logarithms: np.ndarray, labels: Labels) -> Losses:
         """Test and train loss by theory."""
