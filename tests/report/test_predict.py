@@ -91,6 +91,13 @@ def test_nothing_is_enough_at_infinite_width(result):
     assert "; at infinite width no number of samples is enough." in answer(result)[0]
 
 
+def test_a_nonlinear_activation_is_warned_of(result):
+    assert result["finite"]["nonlinear"] is False
+    assert not any("nonlinear" in sentence for sentence in answer(result))
+    result["finite"]["nonlinear"] = True
+    assert any(sentence.endswith("networks may need far fewer samples; specht.adapt samples them.") for sentence in answer(result))
+
+
 def test_without_finite_width_the_answer_is_as_it_was(result):
     result |= {"finite": None, "finite_note": "Finite width is left out: for a reason."}
     said = answer(result)

@@ -49,6 +49,7 @@ class FiniteWidth:
         return {
             "method": curve.method,
             "crowded": self.crowded,
+            "nonlinear": curve.arch.activation != "linear",
             "n_train": [int(n) for n in curve.n_train],
             "width": [int(width) for width in curve.width],
             **{name: plain(getattr(curve, name)) for name in ("test", "train", "learned", "stderr", "ratios")},

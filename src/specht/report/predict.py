@@ -98,6 +98,11 @@ def _reservations(result: Mapping[str, Any]) -> list[str]:
             "The theory of finite width leaves out fluctuations, and tends to be too optimistic where there are more positions than half "
             f"the width, as at width {width} here."
         )
+    if finite and finite["nonlinear"]:
+        said.append(
+            "Here layers behind attention count as infinitely wide. With a nonlinear activation real ones learn features of their own, so "
+            "networks may need far fewer samples; specht.adapt samples them."
+        )
     return said + ([result["finite_note"]] if result["finite_note"] else [])
 
 
