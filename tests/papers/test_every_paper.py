@@ -95,6 +95,7 @@ LONG = {
     *("selection.theorem-2", "selection.theorem-3", "selection.figure-1", "selection.figure-2", "selection.figure-3"),
     *("selection.figure-4", "selection.figure-5", "infinity.f2", "infinity.f3", "infinity.q1", "infinity.q3", "infinity.q3-nonlinear"),
     *("infinity.e8", "infinity.e4-heads", "infinity.e10", "breaking.initial", "selection.separation"),
+    *("features.cells", "features.embedding", "features.exponents", "features.trained", "features.reach", "features.first-order"),
 }
 """Experiments of more than three seconds at the smoke scale."""
 EXPERIMENTS = {experiment.name: experiment for paper in PAPERS.values() for experiment in paper.experiments}
@@ -144,9 +145,14 @@ def test_a_short_experiment_has_the_verdicts_on_record(name, monkeypatch):
     assert outcomes == {claim.id: expected[claim.id] for claim in experiment.claims}
 
 
-@pytest.mark.parametrize(
-    "function", [pytest.param(function, marks=[pytest.mark.runs_long] * function.startswith("specht.lab.threshold")) for function in ALONE]
-)
+def _marks(function: str) -> list[pytest.MarkDecorator]:
+    if function.startswith("specht.lab.threshold"):
+        return [pytest.mark.runs_long]
+    # chains of samplers: compiled for half a minute, and tested by themselves in tests/learning/adaptive and tests/nn
+    return [pytest.mark.whole] * function.startswith("specht.papers.kernels_to_features")
+
+
+@pytest.mark.parametrize("function", [pytest.param(function, marks=_marks(function)) for function in ALONE])
 def test_a_job_of_the_long_experiments(function):
     assert_plain_numbers(function, ALONE[function].run())
 

@@ -90,6 +90,8 @@ class Paper:
     summary: str
     """What it says, in two sentences of ours."""
     experiments: Sequence[Experiment]
+    label: str = "in the paper"
+    """What stands before the words of an experiment on what is shown."""
 
     @property
     def claims(self) -> list[Claim]:

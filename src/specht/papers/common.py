@@ -9,7 +9,7 @@ import numpy as np
 import plotly.graph_objects as go
 import xarray
 
-from specht.papers.claims import Result, Results, Scale, Verdict
+from specht.papers.claims import Result, Results, Scale, Verdict, holds_if
 from specht.report.figures import GREY, SERIES_COLOURS, style_log_axes
 
 HEIGHT = 440
@@ -96,6 +96,13 @@ def power_law(x: Any, values: Any, errors: Any = None) -> Power | None:
 def unresolved(regime: str) -> Verdict:
     """The verdict where noise or rounding leaves nothing to judge."""
     return Verdict("not tested", regime=f"Too few values stand out of their noise: {regime}")
+
+
+def holds_if_at_most(most: float, measured: float, stderr: float, regime: str) -> Verdict:
+    """The verdict on a number that must not be above a bound; undecided where the bound is within one standard error of it."""
+    if abs(measured - most) <= stderr:
+        return Verdict("not tested", measured, stderr, f"Undecided: {most:g} is within the standard error. {regime}")
+    return holds_if(measured <= most, measured, stderr, regime)
 
 
 def at_scale(scale: Scale, *, smoke: Any, quick: Any, full: Any) -> Any:

@@ -15,7 +15,9 @@ def paper_sections(judged: Sequence[Judged]) -> list[PaperSection]:
     """One section a paper, with its experiments in the order of the paper."""
     papers = {each.part.paper.id: each.part.paper for each in judged}
     return [
-        PaperSection(paper.title, paper.citation, paper.summary, [_section(each) for each in judged if each.part.paper.id == name])
+        PaperSection(
+            paper.title, paper.citation, paper.summary, [_section(each) for each in judged if each.part.paper.id == name], paper.label
+        )
         for name, paper in papers.items()
     ]
 

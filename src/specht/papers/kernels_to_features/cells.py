@@ -47,6 +47,11 @@ class Cell(NamedTuple):
     width: int
     seed: int
 
+    @property
+    def network(self) -> tuple[int, int, int]:
+        """Width, heads and their size: half as many heads of size 4 as networks are wide, as `specht predict` has them."""
+        return self.width, self.width // 2, 4
+
     def __str__(self) -> str:
         return f"{self.activation}, {self.target}, L = {self.length}, N = {self.n}, width {self.width}"
 
@@ -69,6 +74,7 @@ CELLS = (
     Cell("linear", "copy", 32, 64, 16, 13),
 )
 """Chosen before any of them was run. The last four have more of the target in which the symmetry breaks."""
+SMOKE = Cell("linear", "copy", 4, 8, 4, 0), Cell("erf", "copy", 4, 8, 4, 0)
 SMALL = tuple(cell for cell in CELLS if cell.length <= 16 and cell.width <= 32 and (cell.activation == "linear" or cell.n <= 32))
 
 
@@ -81,9 +87,7 @@ def measure(cell: Sequence[Any], method: str, chains: int, burn_in: int, samples
     data = tasks.flips(given.target, given.length, given.n, given.seed, activation=given.activation)
     common_arguments: dict[str, Any] = {"width": given.width, "ridge": tasks.RIDGE, "scale": data.scale}
     if method == "networks":
-        # half as many heads of size 4 as networks are wide, as `specht predict` has them
-        size = specht.nn.Size(given.width, given.width // 2, 4)
-        loss, stderr = tasks.sampled_networks(data, size, chains, burn_in, samples)
+        loss, stderr = tasks.sampled_networks(data, specht.nn.Size(*given.network), chains, burn_in, samples)
     elif method == "infinite":
         mean = specht.GP(data.arch, ridge=tasks.RIDGE * data.scale).condition(data.x, data.y).predict(data.new).mean
         loss, stderr = float(np.mean((mean.reshape(-1) - data.new_y) ** 2)), 0.0
@@ -98,18 +102,19 @@ def measure(cell: Sequence[Any], method: str, chains: int, burn_in: int, samples
 
 
 def jobs(scale: Scale) -> list[Job]:
-    cells = common.at_scale(scale, smoke=(Cell("linear", "copy", 4, 8, 4, 0), Cell("erf", "copy", 4, 8, 4, 0)), quick=SMALL, full=CELLS)
-    length = common.at_scale(
-        scale,
-        smoke={"chains": 3, "burn_in": 10, "samples": 10},
-        quick={"chains": 8, "burn_in": 100, "samples": 120},
-        full={"chains": 8, "burn_in": 100, "samples": 120},
-    )
+    cells = common.at_scale(scale, smoke=SMOKE, quick=SMALL, full=CELLS)
     return [
-        Job.of(f"{_HERE}:measure", cell=list(cell[:5]), seed=cell.seed, method=method, **length)
+        job(cell, method, scale)
         for cell in sorted(cells, key=lambda cell: cell.length * cell.n * cell.width**2)  # what is quick comes first
         for method in METHODS[cell.activation]
     ]
+
+
+def job(cell: Cell, method: str, scale: Scale) -> Job:
+    """One method in one cell."""
+    short, long = {"chains": 3, "burn_in": 10, "samples": 10}, {"chains": 8, "burn_in": 100, "samples": 120}
+    length = common.at_scale(scale, smoke=short, quick=long, full=long)
+    return Job.of(f"{_HERE}:measure", cell=list(cell[:5]), seed=cell.seed, method=method, **length)
 
 
 class Agreement(NamedTuple):
@@ -164,7 +169,7 @@ def judge_mean(method: str, activation: str | None, most: float) -> Callable[[Re
     def judge(results: Results) -> Verdict:
         cells = agreement(results, method, activation)
         mean, stderr = _mean_error(cells)
-        return holds_if(mean <= most, mean, stderr, _regime(cells))
+        return common.holds_if_at_most(most, mean, stderr, _regime(cells))
 
     return judge
 
@@ -172,8 +177,9 @@ def judge_mean(method: str, activation: str | None, most: float) -> Callable[[Re
 def judge_worst(results: Results) -> Verdict:
     """No cell is further off than a tenth and three standard errors."""
     cells = [cell for activation in ACTIVATIONS for cell in agreement(results, DEEPEST[activation], activation)]
-    worst = max(cells, key=lambda cell: cell.error - 3.0 * cell.stderr)
-    return holds_if(worst.error <= 0.1 + 3.0 * worst.stderr, worst.error, worst.stderr, _regime(cells))
+    worst = max(cells, key=lambda cell: cell.error / (0.1 + 3.0 * cell.stderr))
+    words = f"{len(cells)} cells; nearest to its bound is {worst.cell}."
+    return holds_if(worst.error <= 0.1 + 3.0 * worst.stderr, worst.error, worst.stderr, words)
 
 
 def judge_infinite(results: Results) -> Verdict:
@@ -201,18 +207,34 @@ def judge_counts(results: Results) -> Verdict:
 
 
 def plots(results: Results) -> list[Plot]:
+    """What leaves nothing out beside infinite width, and what is cheaper and leaves something out."""
+    exact = {
+        "infinite width": ("infinite", ACTIVATIONS),
+        "linear: heads sampled": ("heads", ("linear",)),
+        "erf: all but the readout sampled": ("readout", ("erf",)),
+    }
+    cheaper = {
+        **{WORDS[method]: (method, ACTIVATIONS) for method in ("saddle", "fast", "layers")},
+        "erf: heads sampled": ("heads", ("erf",)),
+    }
+    bars = "Bars are one standard error of sampling."
+    return [
+        Plot(_figure(results, exact), "Predicted against whole networks", f"Each point is a cell: on the line, theory is right. {bars}"),
+        Plot(_figure(results, cheaper), "What is cheaper", f"Methods that leave something out, in the same cells. {bars}"),
+    ]
+
+
+def _figure(results: Results, shown: dict[str, tuple[str, tuple[str, ...]]]) -> go.Figure:
     networks = {_cell(result): float(result.data["loss"]) for result in common.chosen(results, "cell", method="networks")}
     figure = go.Figure()
-    for number, method in enumerate(("infinite", "saddle", "fast", "layers", "heads", "readout")):
-        found = common.chosen(results, "cell", method=method)
+    for number, (words, (method, activations)) in enumerate(shown.items()):
+        found = [result for result in common.chosen(results, "cell", method=method) if _cell(result).activation in activations]
         if found:
             x = [networks[_cell(result)] for result in found]
-            common.add_points(figure, x, common.column(found, "loss"), WORDS[method], number, errors=common.column(found, "stderr"))
+            common.add_points(figure, x, common.column(found, "loss"), words, number, errors=common.column(found, "stderr"))
     ends = [min(networks.values()), max(networks.values())]
     common.add_guide(figure, ends, ends, "equal")
-    common.finished(figure, x="test loss of whole networks", y="predicted")
-    caption = "Each point is a cell: on the line, theory is right. Bars are one standard error of sampling."
-    return [Plot(figure, "Predicted against sampled networks", caption, wide=True)]
+    return common.finished(figure, x="test loss of whole networks", y="predicted test loss")
 
 
 def tables(results: Results) -> list[Table]:
@@ -264,6 +286,12 @@ EXPERIMENT = Experiment(
             judge_mean("readout", "erf", 0.10),
         ),
         tasks.claim(
+            "cells-erf-heads",
+            "With an erf layer, sampling embedding and heads, and taking the erf layer as infinitely wide, is enough.",
+            "mean relative error of the test loss at most 10 %",
+            judge_mean("heads", "erf", 0.10),
+        ),
+        tasks.claim(
             "cells-layers",
             "With linear layers, infinitely many heads are a good approximation.",
             "mean relative error of the test loss at most 12 %, embedding and layers sampled",
@@ -311,6 +339,12 @@ EXPERIMENT = Experiment(
         Step(
             "Labels have mean square one, ridge 0.1, and the kernel is divided by E[k(x, x)]; nothing is fitted.",
             ("loss = E[(f̄(x) − y)²]",),
+        ),
+        Step(
+            "Changed after four cells were seen, to save time: chains have 100 steps of burn-in and 120 samples instead of 120 and 160. "
+            "The claim on heads with an erf layer was added after one erf cell was seen (17 % off). After nine erf cells were seen, short "
+            "chains sample all but the readout where there is an erf layer, as long ones do; before, they sampled embedding and heads, and "
+            "were off by 81 ± 57 % on average in these nine.",
         ),
     ),
 )

@@ -63,7 +63,7 @@ def plots(results: Results) -> list[Plot]:
     common.add_points(figure, widths, common.column(found, "loss"), "embedding sampled", 0, errors=common.column(found, "stderr"))
     errors = common.column(found, "networks_stderr")
     common.add_points(figure, widths, common.column(found, "networks"), "networks", 1, errors=errors)
-    common.finished(figure, x="width of the embedding", y="test loss", ticks=widths)
+    common.finished(figure, x="width of the embedding", y="test loss", ticks=widths, linear_y=True)
     return [Plot(figure, "The embedding alone", "Networks have later layers of width 512 and 128 heads of size 8.")]
 
 

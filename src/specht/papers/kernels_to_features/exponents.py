@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 import plotly.graph_objects as go
@@ -94,24 +95,40 @@ def exponents(results: Results, width: int) -> dict[str, tuple[float, float]]:
     return {"networks": (float(np.mean(slopes)), stderr)} | {name: (slope(found, name), 0.0) for name in ("theory", "infinite")}
 
 
-def judge(curve: str, wanted: bool):
-    """Whether the exponent of a curve is near that of networks, or is not, beyond the scatter of data sets."""
+class Gap(NamedTuple):
+    """How far an exponent is above that of networks."""
 
-    def decide(results: Results) -> Verdict:
-        widths = sorted(set(common.arguments(common.chosen(results, "exponent"), "width")))
-        lines, gaps = [], []
-        for width in widths:
-            found = exponents(results, width)
-            gaps.append((found[curve][0] - found["networks"][0], found["networks"][1]))
-            lines.append(f"width {width}: networks {found['networks'][0]:.2f} ± {found['networks'][1]:.2f}, {curve} {found[curve][0]:.2f}")
-        worst, stderr = (max if wanted else min)(gaps, key=lambda gap: abs(gap[0]))
-        seeds = len({result.arguments["seed"] for result in results})
-        margin = float(scipy.stats.t.ppf(0.95, seeds - 1)) * stderr
-        near = all(abs(gap) <= NEAR for gap, _ in gaps) if wanted else abs(worst) > NEAR + margin
-        words = f"L = {common.span(common.arguments(results, 'length'))}, {seeds} data sets; {'; '.join(lines)}. The difference is shown."
-        return holds_if(near, worst, stderr, words)
+    value: float
+    stderr: float
+    """From the scatter of data sets."""
 
-    return decide
+
+def gaps(results: Results, curve: str) -> tuple[list[Gap], str]:
+    """The gap of a curve at every width, and what was measured in words."""
+    found, lines = [], []
+    for width in sorted(set(common.arguments(common.chosen(results, "exponent"), "width"))):
+        at_width = exponents(results, width)
+        networks, stderr = at_width["networks"]
+        found.append(Gap(at_width[curve][0] - networks, stderr))
+        lines.append(f"width {width}: networks {networks:.2f} ± {stderr:.2f}, {curve} {at_width[curve][0]:.2f}")
+    lengths, seeds = common.span(common.arguments(results, "length")), len({result.arguments["seed"] for result in results})
+    return found, f"L = {lengths}, {seeds} data sets; {'; '.join(lines)}. The largest difference is shown."
+
+
+def judge_near(results: Results) -> Verdict:
+    """The exponent of the theory is near that of networks at every width."""
+    found, words = gaps(results, "theory")
+    worst = max(found, key=lambda gap: abs(gap.value))
+    return common.holds_if_at_most(NEAR, abs(worst.value), worst.stderr, words)
+
+
+def judge_infinite(results: Results) -> Verdict:
+    """The exponent of infinite width is not near that of networks, beyond the scatter of data sets."""
+    found, words = gaps(results, "infinite")
+    best = min(found, key=lambda gap: abs(gap.value))
+    seeds = len({result.arguments["seed"] for result in results})
+    margin = float(scipy.stats.t.ppf(0.95, seeds - 1)) * best.stderr
+    return holds_if(abs(best.value) > NEAR + margin, best.value, best.stderr, words.replace("largest", "smallest"))
 
 
 def plots(results: Results) -> list[Plot]:
@@ -160,13 +177,13 @@ EXPERIMENT = Experiment(
             "exponents",
             "The theory of finite width gives the growth of the number of samples that networks need.",
             f"exponent within {NEAR:g} of that of networks at every width",
-            judge("theory", wanted=True),
+            judge_near,
         ),
         tasks.claim(
             "exponents-infinite",
             "Infinite width does not.",
             f"its exponent is further than {NEAR:g} from that of networks, beyond the 90 % interval over data sets",
-            judge("infinite", wanted=False),
+            judge_infinite,
         ),
     ),
     jobs=jobs,

@@ -76,7 +76,7 @@ def measure_growth(length: int) -> xarray.Dataset:
 
 def average_jobs(scale: Scale) -> list[Job]:
     datasets, points = common.at_scale(
-        scale, smoke=(2, [(16, 24)]), quick=(20, [(16, 24), (64, 48)]), full=(20, [(16, 24), (16, 48), (64, 24), (64, 48)])
+        scale, smoke=(2, [(16, 24)]), quick=(200, [(16, 24), (64, 48)]), full=(200, [(16, 24), (16, 48), (64, 24), (64, 48)])
     )
     return [
         Job.of(f"{_HERE}:measure_average", target=target, width=width, n=n, datasets=datasets, seed=1)
@@ -103,7 +103,7 @@ def judge_average(results: Results) -> Verdict:
         f"{len(found)} cells of {', '.join(AVERAGED)}, {worst['datasets']} data sets each, L = {LENGTH}; the worst, {errors.max():.0%}, is "
         f"{worst['target']} at width {worst['width']}, N = {worst['n']}."
     )
-    return holds_if(mean <= 0.12, mean, error, words)
+    return common.holds_if_at_most(0.12, mean, error, words)
 
 
 def exponents(results: Results, most: int = 256) -> dict[str, float]:
@@ -126,8 +126,13 @@ def judge_gradual(results: Results) -> Verdict:
     """Breaking is gradual at short lengths."""
     found = [result for result in common.chosen(results, "growth") if result.arguments["length"] <= 1024]
     jumps = sum(int(result.data["first_order"].values.sum()) for result in found)
-    lengths = common.arguments(found, "length")
-    words = f"Widths {common.listed(WIDTHS)}, L = {common.span(lengths)}; the number of jumps is shown. They were first met at L = 4096."
+    beyond = [
+        result.arguments["length"]
+        for result in common.chosen(results, "growth")
+        if result.arguments["length"] > 1024 and result.data["first_order"].values.any()
+    ]
+    later = f" The shortest length with a jump is {min(beyond)}." if beyond else ""
+    words = f"Widths {common.listed(WIDTHS)}, L = {common.span(common.arguments(found, 'length'))}; the number of jumps is shown.{later}"
     return holds_if(jumps == 0, jumps, regime=words)
 
 
@@ -184,7 +189,10 @@ AVERAGE = Experiment(
     ),
     jobs=average_jobs,
     tables=average_tables,
-    method=(Step("Both are saddles: neither has the scatter of inner products of different vectors."),),
+    method=(
+        Step("Both are saddles: neither has the scatter of inner products of different vectors."),
+        Step("Changed after a result was seen: 20 data sets gave 10.7 ± 2.1 %, which decided nothing, and 200 were taken."),
+    ),
 )
 
 GROWTH = Experiment(

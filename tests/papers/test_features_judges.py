@@ -1,0 +1,239 @@
+"""The judges of "From kernels to features" on results made up for them: yes, no, no to a null, and undecided within the error."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from judging import CLAIMS, assert_says_yes_and_no
+
+from specht.papers import common
+from specht.papers.claims import Result
+from specht.papers.kernels_to_features import cells, descent, exponents, phases, reach, symmetry
+
+RIGHT = {"infinite": 2.0, "saddle": 0.9, "fast": 1.1, "layers": 1.05, "heads": 1.02, "readout": 1.03}
+"""Losses over those of networks for which every claim on cells holds."""
+NULL = dict.fromkeys(RIGHT, 2.0)
+"""Every method says what infinite width says."""
+
+
+def cell_results(stderr=0.001, **ratios):
+    """Losses of a cell of every target, length and activation, with networks at 0.5."""
+    ratios = RIGHT | {"networks": 1.0} | ratios
+    found = []
+    for activation in cells.ACTIVATIONS:
+        for seed, target in enumerate(("copy", "counts")):
+            for method in cells.METHODS[activation]:
+                # counting is the same at any width
+                ratio = ratios[method] if target == "copy" or method in ("heads", "readout") else 1.0
+                data = common.record("cell", {"loss": 0.5 * ratio, "stderr": stderr})
+                found.append(Result({"cell": [activation, target, 8, 16, 16], "method": method, "seed": seed}, data))
+    return found
+
+
+@pytest.mark.parametrize(
+    ("name", "fault"),
+    [
+        ("cells-linear", {"heads": 1.2}),
+        ("cells-erf", {"readout": 1.3}),
+        ("cells-erf-heads", {"heads": 1.3}),
+        ("cells-layers", {"layers": 1.5}),
+        ("cells-fast", {"fast": 1.8}),
+        ("cells-saddle", {"saddle": 0.3}),
+        ("cells-worst", {"readout": 1.3}),
+        ("cells-infinite", {"infinite": 1.1}),
+        ("cells-counts", {"heads": 1.3}),
+    ],
+)
+def test_judges_of_cells(name, fault):
+    assert_says_yes_and_no(f"features.{name}", cell_results(), cell_results(**fault))
+    if name != "cells-infinite":  # which speaks of the null itself
+        assert CLAIMS[f"features.{name}"].judge(cell_results(**NULL)).outcome == "fails"
+
+
+def test_infinite_width_is_not_refuted_by_noise():
+    assert CLAIMS["features.cells-infinite"].judge(cell_results(infinite=2.0, stderr=0.3)).outcome == "fails"
+
+
+@pytest.mark.parametrize("name", ["cells-linear", "cells-erf", "cells-erf-heads", "cells-layers", "cells-fast", "cells-saddle"])
+def test_a_bound_within_the_error_decides_nothing(name):
+    verdict = CLAIMS[f"features.{name}"].judge(cell_results(stderr=0.4))
+    assert verdict.outcome == "not tested"
+    assert verdict.regime.startswith("Undecided: ")
+
+
+def test_without_a_cell_that_counts_nothing_is_said_of_counting():
+    copies = [result for result in cell_results() if result.arguments["cell"][1] == "copy"]
+    assert CLAIMS["features.cells-counts"].judge(copies).outcome == "not tested"
+
+
+def test_a_worst_cell_hides_behind_its_error_only():
+    judge = CLAIMS["features.cells-worst"].judge
+    assert judge(cell_results(heads=1.3, stderr=0.1)).outcome == "holds"
+    assert judge(cell_results(heads=1.3, stderr=0.02)).outcome == "fails"
+
+
+def embedding_results(ratio=1.02, stderr=0.001):
+    numbers = {"loss": 0.3 * ratio, "stderr": stderr, "networks": 0.3, "networks_stderr": stderr}
+    return [Result({"embedding": width, "later": 512, "seed": 0}, common.record("embedding", numbers)) for width in (16, 32)]
+
+
+def test_judge_of_the_embedding():
+    assert_says_yes_and_no("features.embedding", embedding_results(), embedding_results(1.2))
+    assert CLAIMS["features.embedding"].judge(embedding_results(1.5)).outcome == "fails"  # what infinite width says
+
+
+def symmetry_results(wrong=(), alike=False):
+    """Ten data sets of each case; `wrong` are cases in which position 5 is singled out, and `alike` singles out nothing anywhere."""
+    found = []
+    for target in symmetry.CASES:
+        reads = {"copy": (0,), "and": (0, 1)}.get(target, ())
+        singled = set() if alike else {5} if target in wrong else set(reads)
+        flags = [float(position in singled) for position in range(symmetry.LENGTH)]
+        ratios = [1.0 + 2.0 * flag for flag in flags]
+        data = common.record("symmetry", {"singled_out": ("position", flags), "ratio": ("position", ratios)})
+        found += [Result({"target": target, "n": 96, "seed": seed}, data) for seed in range(10)]
+    return found
+
+
+def test_judges_of_symmetry():
+    good = symmetry_results()
+    assert_says_yes_and_no("features.symmetry-broken", good, symmetry_results(wrong=("and",)))
+    assert_says_yes_and_no("features.symmetry-kept", good, symmetry_results(wrong=(symmetry.SHUFFLED,)))
+    assert CLAIMS["features.symmetry-broken"].judge(symmetry_results(alike=True)).outcome == "fails"
+
+
+def average_results(ratio=1.05, stderr=0.001):
+    numbers = {"theory": 0.4 * ratio, "infinite": 0.8, "average": 0.4, "stderr": stderr}
+    arguments = {"width": 16, "n": 24, "datasets": 20, "seed": 1}
+    return [Result({"target": target, **arguments}, common.record("average", numbers)) for target in phases.AVERAGED]
+
+
+def test_judge_of_the_average():
+    assert_says_yes_and_no("features.average", average_results(), average_results(1.5))
+    assert CLAIMS["features.average"].judge(average_results(2.0)).outcome == "fails"  # what infinite width says
+    assert CLAIMS["features.average"].judge(average_results(1.1, stderr=0.1)).outcome == "not tested"
+
+
+def growth_results(narrow=0.6, jumps=(4096,)):
+    """Powers of the length, and jumps at some lengths."""
+    found = []
+    for length in (8, 32, 128, 1024, 4096):
+        needed = [3.0 * length**power for power in (1.3, *(narrow for _ in phases.WIDTHS))]
+        fields = {
+            "needed": ("curve", needed),
+            "breaks": ("width", [10.0] * len(phases.WIDTHS)),
+            "first_order": ("width", [float(length in jumps)] * len(phases.WIDTHS)),
+        }
+        found.append(Result({"length": length}, common.record("growth", fields)))
+    return found
+
+
+def test_judges_of_growth():
+    assert_says_yes_and_no("features.growth", growth_results(), growth_results(narrow=1.2))
+    assert CLAIMS["features.growth"].judge(growth_results(narrow=1.3)).outcome == "fails"  # width changes nothing
+    good = assert_says_yes_and_no("features.gradual", growth_results(), growth_results(jumps=(128, 4096)))
+    assert good.regime.endswith("The shortest length with a jump is 4096.")
+    assert "shortest" not in CLAIMS["features.gradual"].judge(growth_results(jumps=())).regime
+
+
+def exponent_results(theory=0.75, infinite=1.35, noise=(0.01, -0.01, 0.0)):
+    found = []
+    for seed, more in enumerate(noise):
+        for width in exponents.WIDTHS:
+            for length in (8, 16, 32):
+                numbers = {name: 2.0 * length**power for name, power in (("theory", theory), ("infinite", infinite))}
+                data = common.record("exponent", numbers | {"networks": 2.0 * length ** (0.8 + more)})
+                found.append(Result({"length": length, "width": width, "seed": seed}, data))
+    return found
+
+
+def test_judges_of_exponents():
+    assert_says_yes_and_no("features.exponents", exponent_results(), exponent_results(theory=1.1))
+    assert_says_yes_and_no("features.exponents-infinite", exponent_results(), exponent_results(infinite=0.85))
+    near, far = (CLAIMS[f"features.{name}"].judge for name in ("exponents", "exponents-infinite"))
+    assert near(exponent_results(theory=1.35)).outcome == "fails"  # a theory that says what infinite width says
+    noisy = (0.5, -0.4, -0.1)
+    assert near(exponent_results(noise=noisy)).outcome == "not tested"
+    assert far(exponent_results(noise=noisy)).outcome == "fails"
+
+
+def test_a_crossing_lies_between_its_neighbours_on_the_grid():
+    needed, tried = exponents.crossing(lambda n: 4.0 / n)
+    assert needed == pytest.approx(20.0)  # a power law is a straight line
+    assert set(tried) <= set(exponents.GRID)
+    assert exponents.crossing(lambda n: 1.0)[0] == exponents.GRID[-1]
+    assert exponents.crossing(lambda n: 0.1)[0] == exponents.GRID[0]
+
+
+def descent_results(trained=1.1, noise=0.01, infinite=3.0):
+    """Losses over those of sampled networks, 0.2, of eight trained networks a cell."""
+    found = []
+    for cell in descent.CELLS:
+        arguments = {"cell": list(cell[:5]), "seed": cell.seed}
+        losses = 0.2 * trained * (1.0 + noise * np.linspace(-1.0, 1.0, 8))
+        data = common.record("descent", {"loss": ("start", losses), "of_mean": 0.2, "train": 1e-3})
+        found.append(Result(arguments | {"starts": 8, "steps": 2000}, data))
+        for method, ratio in (("networks", 1.0), ("infinite", infinite)):
+            found.append(Result(arguments | {"method": method}, common.record("cell", {"loss": 0.2 * ratio, "stderr": 0.001})))
+    return found
+
+
+def test_judges_of_descent():
+    leaves, near = "features.descent-leaves", "features.descent-near"
+    assert_says_yes_and_no(leaves, descent_results(), descent_results(trained=2.5))
+    assert_says_yes_and_no(near, descent_results(), descent_results(trained=1.6))
+    for name in (leaves, near):
+        assert CLAIMS[name].judge(descent_results(trained=3.0)).outcome == "fails"  # what infinite width says
+    assert CLAIMS[leaves].judge(descent_results(trained=1.7, noise=0.6)).outcome == "not tested"
+    assert CLAIMS[leaves].judge(descent_results(infinite=1.2)).outcome == "not tested"  # nothing to tell apart
+    assert CLAIMS[near].judge(descent_results(trained=1.25, noise=0.3)).outcome == "not tested"
+
+
+def reach_results(off=0.02, rough=0.2, stderr=0.001, infinite=0.6):
+    found = []
+    for variant in reach.VARIANTS:
+        loss = 0.3 * (1.0 + (off if variant in reach.EXACT else rough))
+        numbers = {"loss": loss, "stderr": stderr, "networks": 0.3, "networks_stderr": stderr, "infinite": infinite}
+        found.append(Result({"variant": variant, "seed": 0}, common.record("reach", numbers, {"level": "heads"})))
+    return found
+
+
+def test_judges_of_reach():
+    assert_says_yes_and_no("features.reach-exact", reach_results(), reach_results(off=0.2))
+    assert_says_yes_and_no("features.reach-approximate", reach_results(), reach_results(rough=1.2))
+    null = reach_results(off=1.0, rough=1.0)  # what infinite width says
+    assert CLAIMS["features.reach-exact"].judge(null).outcome == "fails"
+    assert CLAIMS["features.reach-approximate"].judge(null).outcome == "not tested"
+    assert CLAIMS["features.reach-approximate"].judge(reach_results(stderr=0.2)).outcome == "not tested"
+
+
+def first_order_results(corrected=0.02, infinite=0.07):
+    numbers = {"infinite": infinite, "corrected": corrected, "spread": 1.0}
+    return [Result({"width": width, "seed": 0}, common.record("first order", numbers)) for width in (32, 128)]
+
+
+def test_judge_of_the_first_order():
+    assert_says_yes_and_no("features.first-order", first_order_results(), first_order_results(0.06))
+    assert CLAIMS["features.first-order"].judge(first_order_results(0.07)).outcome == "fails"  # nothing is corrected
+    assert CLAIMS["features.first-order"].judge(first_order_results(0.0, 0.0)).outcome == "not tested"
+
+
+@pytest.mark.parametrize(
+    ("experiment", "results"),
+    [
+        (cells.EXPERIMENT, cell_results()),
+        (symmetry.EXPERIMENT, symmetry_results()),
+        (phases.AVERAGE, average_results()),
+        (phases.GROWTH, growth_results()),
+        (exponents.EXPERIMENT, exponent_results()),
+        (descent.EXPERIMENT, descent_results()),
+        (reach.REACH, reach_results()),
+        (reach.FIRST_ORDER, first_order_results()),
+    ],
+    ids=lambda each: getattr(each, "name", ""),
+)
+def test_figures_and_tables(experiment, results):
+    plots, tables = experiment.plots(results), experiment.tables(results)
+    assert plots or tables
+    assert all(plot.caption for plot in plots)
+    assert all(len(row) == len(table.header) for table in tables for row in table.rows)
