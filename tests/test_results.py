@@ -129,7 +129,7 @@ def test_figures_are_those_of_the_reports(made):
 
 TRACES = {
     "curve": ("losses", ["equivalent kernel, test", "out of distribution", "train", "test"]),
-    "measured curve": ("losses", ["test", "train", "out of distribution"]),
+    "measured curve": ("losses", ["out of distribution", "train", "test"]),
     "sample complexity": ("samples", ["samples N*", "at least"]),
     "probe": ("residuals", ["up to here rounding", "sees order", "ignores order"]),
     "posterior": ("labels", ["mean = label", "posterior mean"]),

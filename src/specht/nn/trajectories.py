@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import equinox as eqx
 import jax
@@ -25,6 +25,7 @@ _MOST_STEPS = 512
 """Of a trajectory."""
 
 
+@runtime_checkable  # so that tests may check types at run time
 class Schedule(Protocol):
     """How long to sample: what `run` asks of the settings of a sampler."""
 

@@ -67,11 +67,16 @@ def measure_growth(length: int) -> xarray.Dataset:
     needed = [math.exp(infinite), *(curve.samples_for(LOSS, width=width) for width in WIDTHS)]
     breaks = [curve.transition(width) for width in WIDTHS]
     fields = {
-        "needed": ("curve", needed),
-        "breaks": ("width", [each.samples for each in breaks]),
-        "first_order": ("width", [each.kind == "first order" for each in breaks]),
+        "needed": ("curve", [_or_zero(each) for each in needed]),
+        "breaks": ("width", [_or_zero(each.samples) for each in breaks]),
+        "first_order": ("width", [float(each.kind == "first order") for each in breaks]),
     }
     return common.record("growth", fields, {"curve": [str(each) for each in CURVES], "width": list(WIDTHS)})
+
+
+def _or_zero(samples: float) -> float:
+    """A number of samples, or zero where no number on the curve is enough: records hold finite numbers."""
+    return samples if math.isfinite(samples) else 0.0
 
 
 def average_jobs(scale: Scale) -> list[Job]:
@@ -158,7 +163,7 @@ def growth_plots(results: Results) -> list[Plot]:
     breaks = common.stacked(found, "breaks")
     second = go.Figure()
     for number, width in enumerate(WIDTHS):
-        common.add_line(second, lengths, np.where(np.isfinite(breaks[:, number]), breaks[:, number], 0.0), f"width {width}", number + 1)
+        common.add_line(second, lengths, breaks[:, number], f"width {width}", number + 1)
     common.finished(second, x="length L of the context", y="samples N_c")
     return [
         Plot(figure, "Samples to copy the first flip", "By theory without data. Narrow embeddings leave the kernel early."),
@@ -168,7 +173,7 @@ def growth_plots(results: Results) -> list[Plot]:
 
 def growth_tables(results: Results) -> list[Table]:
     rows = [
-        [str(result.arguments["length"]), *(f"{value:.3g}" for value in result.data["needed"].values)]
+        [str(result.arguments["length"]), *(f"{value:.3g}" if value else "more" for value in result.data["needed"].values)]
         for result in common.chosen(results, "growth")
     ]
     header = ("L", *("infinite width" if name == "infinite" else f"width {name}" for name in CURVES))

@@ -27,7 +27,7 @@ def measure(target: str, n: int, seed: int) -> xarray.Dataset:
     y = np.random.default_rng([seed, 9]).permutation(data.y) if target == SHUFFLED else data.y
     found = specht.adapt(data.arch, data.x, y, width=WIDTH, ridge=tasks.RIDGE, scale=data.scale, method="saddle")
     positions = found.order.positions[:LENGTH]
-    fields = {"singled_out": ("position", found.singled_out), "ratio": ("position", positions / np.median(positions))}
+    fields = {"singled_out": ("position", found.singled_out.astype(np.float64)), "ratio": ("position", positions / np.median(positions))}
     return common.record("symmetry", fields)
 
 
