@@ -11,7 +11,7 @@ PAPER = Paper(
     citation="This project; no paper states these claims",
     summary=(
         "A transformer of finite width moves its embedding towards what the target needs, and then needs far fewer samples than a kernel. "
-        "The symmetry between positions breaks to the permutations that leave the target alone."
+        "The positions that the target reads stand out where the network can learn it."
     ),
     experiments=(
         cells.EXPERIMENT,

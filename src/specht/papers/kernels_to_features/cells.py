@@ -344,7 +344,8 @@ EXPERIMENT = Experiment(
             "Changed after four cells were seen, to save time: chains have 100 steps of burn-in and 120 samples instead of 120 and 160. "
             "The claim on heads with an erf layer was added after one erf cell was seen (17 % off). After nine erf cells were seen, short "
             "chains sample all but the readout where there is an erf layer, as long ones do; before, they sampled embedding and heads, and "
-            "were off by 81 ± 57 % on average in these nine.",
+            "were off by 81 ± 57 % on average in these nine. Which cell the claim on the worst cell shows was changed after all were seen; "
+            "its verdict was not.",
         ),
     ),
 )
