@@ -136,12 +136,13 @@ def test_judges_of_growth():
     assert "shortest" not in CLAIMS["features.gradual"].judge(growth_results(jumps=())).regime
 
 
-def exponent_results(theory=0.75, infinite=1.35, noise=(0.01, -0.01, 0.0)):
+def exponent_results(theory=0.75, fast=0.85, infinite=1.35, noise=(0.01, -0.01, 0.0)):
     found = []
     for seed, more in enumerate(noise):
         for width in exponents.WIDTHS:
             for length in (8, 16, 32):
-                numbers = {name: 2.0 * length**power for name, power in (("theory", theory), ("infinite", infinite))}
+                powers = {"theory": theory, "fast": fast, "infinite": infinite}
+                numbers = {name: 2.0 * length**power for name, power in powers.items()}
                 data = common.record("exponent", numbers | {"networks": 2.0 * length ** (0.8 + more)})
                 found.append(Result({"length": length, "width": width, "seed": seed}, data))
     return found
@@ -149,6 +150,7 @@ def exponent_results(theory=0.75, infinite=1.35, noise=(0.01, -0.01, 0.0)):
 
 def test_judges_of_exponents():
     assert_says_yes_and_no("features.exponents", exponent_results(), exponent_results(theory=1.1))
+    assert_says_yes_and_no("features.exponents-fast", exponent_results(), exponent_results(fast=1.35))
     assert_says_yes_and_no("features.exponents-infinite", exponent_results(), exponent_results(infinite=0.85))
     near, far = (CLAIMS[f"features.{name}"].judge for name in ("exponents", "exponents-infinite"))
     assert near(exponent_results(theory=1.35)).outcome == "fails"  # a theory that says what infinite width says
