@@ -25,6 +25,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import scipy.optimize
+from jax.scipy.linalg import solve_triangular
 
 from specht.architecture import Variances
 from specht.errors import InputError
@@ -50,7 +51,11 @@ _SAME = 1e-3
 _NEAR, _NEARLY = 0.1, 0.5
 """Differences of log variances and of free energies below which a way downhill has come to a minimum that is known."""
 _RESTARTS = 8
+_FISHER_FROM, _FISHER_ROWS = 400, 200
+"""Number of samples from which the Fisher information scales the search, and of rows that it is estimated on."""
 _TIGHT = {"maxiter": 1000, "ftol": 1e-13, "gtol": 1e-6, "maxcor": 20}
+_STILL = 3e-6
+"""Change of log variances, by a step of Newton's method, at which a search ends."""
 _FLAT = 1e-4
 """Slope of the free energy that a minimum has at most."""
 _ROUGH = {"maxiter": 400, "ftol": 1e-9, "gtol": 1e-2, "maxcor": 20}
@@ -212,7 +217,8 @@ class FreeEnergy:
             together: keep one variance for all positions of the context.
             known: minima at which the search may end as soon as it comes near one of them.
         """
-        expand = (self._tie if together else np.eye(len(start))) / self._stiffness[:, None]
+        tie = self._tie if together else np.eye(len(start))
+        expand = tie @ np.linalg.inv(np.linalg.cholesky(tie.T @ self._stiffness @ tie)).T  # steps of one in units of the curvature
         energies = [self.value(point) for point in known]
 
         def value_and_gradient(reduced: np.ndarray) -> tuple[float, np.ndarray]:
@@ -225,25 +231,39 @@ class FreeEnergy:
                     return other
             return None
 
-        def stop_at_known(intermediate_result: scipy.optimize.OptimizeResult) -> None:
-            if reached(intermediate_result.x, intermediate_result.fun) is not None:
+        def settled(point: np.ndarray) -> bool:
+            """Whether Newton's method would move no variance by more than a few parts in a million."""
+            return bool(np.abs(expand @ value_and_gradient(point)[1]).max() < _STILL * self.problem.rows)
+
+        def stop(intermediate_result: scipy.optimize.OptimizeResult) -> None:
+            point, value = intermediate_result.x, intermediate_result.fun
+            if settled(point) or reached(point, value) is not None:
                 raise StopIteration
 
         point = np.linalg.lstsq(expand, start, rcond=None)[0]
         for _ in range(_RESTARTS):  # a search may give up far from a minimum, where steps are too long
-            found = scipy.optimize.minimize(value_and_gradient, point, jac=True, method="L-BFGS-B", options=_TIGHT, callback=stop_at_known)
+            found = scipy.optimize.minimize(value_and_gradient, point, jac=True, method="L-BFGS-B", options=_TIGHT, callback=stop)
             point, there = found.x, reached(found.x, found.fun)
             if there is not None:
                 return there
-            if np.abs(found.jac).max() < _FLAT:
+            if settled(point):
                 break
         return expand @ point
 
-    @property
+    @functools.cached_property
     def _stiffness(self) -> np.ndarray:
-        """How stiff each logarithm is beside what samples do to it: steps are in units of it, so that a wide layer does not slow others."""
-        embedding, hidden = (math.sqrt(1.0 + float(width or 1) / self.problem.rows) for width in self.widths[:2])
-        return np.repeat([embedding, hidden], [self.symbols + self.columns, self.layers])
+        """The curvature of the free energy at the prior, in units of the number of samples: what steps of the search are measured by.
+
+        With few samples only that of the prior's cost, so that a wide layer does not slow others. With many, also the Fisher information
+        of the labels, estimated on some of the rows: it costs less than one step, and saves most of them.
+        """
+        embedding, hidden = (0.5 * float(width or 1) / self.problem.rows for width in self.widths[:2])
+        cost = np.diag(np.repeat([embedding, hidden], [self.symbols + self.columns, self.layers]))
+        if self.problem.rows < _FISHER_FROM:
+            return cost + 0.5 * np.eye(len(cost))
+        with jax.enable_x64(True):
+            data = jax.tree.map(lambda part: part[:_FISHER_ROWS] if part.ndim else part, self._data)
+            return cost + np.asarray(_fisher(jnp.zeros(len(cost)), data, self.problem.arch, self.layers)) + 1e-6 * np.eye(len(cost))
 
     def is_flat(self, point: np.ndarray) -> bool:
         """Whether the free energy has no slope there."""
@@ -291,8 +311,6 @@ class FreeEnergy:
 
 @partial(jax.jit, static_argnames=("arch", "layers"))
 def _value_and_gradient(point: Any, width: Any, hidden: Any, data: Data, real: Any, arch: Any, layers: int) -> Any:
-    symbols = arch.symbols
-
     def evidence(gram: jax.Array) -> jax.Array:
         if real is None:
             return log_evidence(gram, data.y, data.ridge)
@@ -303,14 +321,32 @@ def _value_and_gradient(point: Any, width: Any, hidden: Any, data: Data, real: A
 
     def energy(point: jax.Array) -> jax.Array:
         embedding, gains = jnp.split(point, [len(point) - layers])
-        ratio = jnp.exp(embedding)
-        tokens, positions = ratio[:symbols] * arch.variances.tokens, ratio[symbols:] * arch.variances.positions
-        numbers = Variances(tokens, positions if arch.has_positions else arch.variances.positions, *arch.variances[2:])
-        gram = kernel_of_batches(arch, data.x, variances=numbers) * jnp.exp(jnp.sum(gains)) / data.scale
-        cost = 0.5 * width * jnp.sum(ratio - embedding - 1.0) + 0.5 * hidden * jnp.sum(jnp.exp(gains) - gains - 1.0)
-        return cost - evidence(gram)
+        cost = 0.5 * width * jnp.sum(jnp.exp(embedding) - embedding - 1.0) + 0.5 * hidden * jnp.sum(jnp.exp(gains) - gains - 1.0)
+        return cost - evidence(_gram_at(point, data, arch, layers))
 
     return jax.value_and_grad(energy)(point)
+
+
+@partial(jax.jit, static_argnames=("arch", "layers"))
+def _fisher(point: Any, data: Data, arch: Any, layers: int) -> jax.Array:
+    r"""Fisher information of the labels about the logarithms, for one row: $\frac{K}{2N} tr(A^{-1} \partial_i A\, A^{-1} \partial_j A)$."""
+    rows, outputs = data.y.shape
+    gram = partial(_gram_at, data=data, arch=arch, layers=layers)
+    factor = jnp.linalg.cholesky(gram(point) + data.ridge * jnp.eye(rows))
+    slopes = jnp.moveaxis(jax.jacfwd(gram)(point), -1, 0)
+    whitened = jax.lax.map(
+        lambda slope: solve_triangular(factor, solve_triangular(factor, slope, lower=True).T, lower=True).ravel(), slopes
+    )
+    return 0.5 * outputs / rows * whitened @ whitened.T
+
+
+def _gram_at(point: jax.Array, data: Data, arch: Any, layers: int) -> jax.Array:
+    """The kernel of the samples at logarithms of variances over their priors and of gains of layers."""
+    embedding, gains = jnp.split(point, [len(point) - layers])
+    ratio = jnp.exp(embedding)
+    tokens, positions = ratio[: arch.symbols] * arch.variances.tokens, ratio[arch.symbols :] * arch.variances.positions
+    numbers = Variances(tokens, positions if arch.has_positions else arch.variances.positions, *arch.variances[2:])
+    return kernel_of_batches(arch, data.x, variances=numbers) * jnp.exp(jnp.sum(gains)) / data.scale
 
 
 def _filled(data: Data, rows: int) -> tuple[Data, jax.Array]:
