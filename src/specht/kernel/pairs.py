@@ -15,6 +15,7 @@ Each exists for all pairs of two batches (`outer`, shapes (n, m)) and for each s
 from __future__ import annotations
 
 import dataclasses
+from functools import partial
 from typing import Any, NamedTuple, Protocol
 
 import jax
@@ -30,7 +31,7 @@ def static() -> Any:
     return dataclasses.field(metadata={"static": True})
 
 
-_CACHED = 2**19
+_CACHED = 2**17
 """Bytes of counts that stay in the processor's cache while columns are gone through."""
 _FEW_SYMBOLS = 8
 """Up to so many, a product of one-hot tokens counts matching columns faster than comparing them."""
@@ -196,7 +197,7 @@ def matching_columns(x: Sequences, y: Sequences, weights: Float[Array, "n column
     Column by column: comparing costs less than the product of one-hot tokens, which multiplies by zero V - 1 times out of V.
     """
 
-    @jax.checkpoint
+    @partial(jax.checkpoint, prevent_cse=False)  # a scan needs no guard against merging what is computed again with what was
     def add_column(total: Array, column: tuple[Array, ...]) -> tuple[Array, None]:
         left, right, weight, *factor = column
         value = weight[:, None] * factor[0][None, :] if factor else weight[:, None]

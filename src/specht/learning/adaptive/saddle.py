@@ -48,16 +48,16 @@ _TRIED = 3
 """Positions that are raised, one after the other and then together."""
 _SAME = 1e-3
 """Relative difference of variances below which two minima are one."""
-_NEAR, _NEARLY = 0.1, 0.5
+_NEAR, _NEARLY = 0.2, 1.0
 """Differences of log variances and of free energies below which a way downhill has come to a minimum that is known."""
 _RESTARTS = 8
-_FISHER_FROM, _FISHER_ROWS = 400, 200
+_FISHER_FROM, _FISHER_ROWS = 400, 128
 """Number of samples from which the Fisher information scales the search, and of rows that it is estimated on."""
 _TIGHT = {"maxiter": 1000, "ftol": 1e-13, "gtol": 1e-6, "maxcor": 20}
-_STILL = 3e-6
-"""Change of log variances, by a step of Newton's method, at which a search ends."""
+_STILL, _STILL_OF_MANY = 3e-6, 1e-3
+"""Change of log variances, by a step of Newton's method, at which a search ends: with few samples, and with many."""
 _FLAT = 1e-4
-"""Slope of the free energy that a minimum has at most."""
+"""Slope of the free energy, for a unit of width or a sample, that a minimum has at most."""
 _ROUGH = {"maxiter": 400, "ftol": 1e-9, "gtol": 1e-2, "maxcor": 20}
 """Where a rough descent ends: the free energy is right to a few parts in a thousand of one, and costs a tenth."""
 
@@ -218,7 +218,8 @@ class FreeEnergy:
             known: minima at which the search may end as soon as it comes near one of them.
         """
         tie = self._tie if together else np.eye(len(start))
-        expand = tie @ np.linalg.inv(np.linalg.cholesky(tie.T @ self._stiffness @ tie)).T  # steps of one in units of the curvature
+        expand = tie @ np.linalg.inv(np.linalg.cholesky(tie.T @ self._stiffness(start) @ tie)).T  # steps of one in units of the curvature
+        still = _STILL_OF_MANY if self._has_many_rows else _STILL
         energies = [self.value(point) for point in known]
 
         def value_and_gradient(reduced: np.ndarray) -> tuple[float, np.ndarray]:
@@ -232,8 +233,8 @@ class FreeEnergy:
             return None
 
         def settled(point: np.ndarray) -> bool:
-            """Whether Newton's method would move no variance by more than a few parts in a million."""
-            return bool(np.abs(expand @ value_and_gradient(point)[1]).max() < _STILL * self.problem.rows)
+            """Whether Newton's method would move no variance by more than a small part of it."""
+            return bool(np.abs(expand @ value_and_gradient(point)[1]).max() < still * self.problem.rows)
 
         def stop(intermediate_result: scipy.optimize.OptimizeResult) -> None:
             point, value = intermediate_result.x, intermediate_result.fun
@@ -250,24 +251,28 @@ class FreeEnergy:
                 break
         return expand @ point
 
-    @functools.cached_property
-    def _stiffness(self) -> np.ndarray:
-        """The curvature of the free energy at the prior, in units of the number of samples: what steps of the search are measured by.
+    def _stiffness(self, point: np.ndarray) -> np.ndarray:
+        """The curvature of the free energy where a search starts, in units of the number of samples: it scales the steps.
 
         With few samples only that of the prior's cost, so that a wide layer does not slow others. With many, also the Fisher information
         of the labels, estimated on some of the rows: it costs less than one step, and saves most of them.
         """
         embedding, hidden = (0.5 * float(width or 1) / self.problem.rows for width in self.widths[:2])
-        cost = np.diag(np.repeat([embedding, hidden], [self.symbols + self.columns, self.layers]))
-        if self.problem.rows < _FISHER_FROM:
+        cost = np.diag(np.repeat([embedding, hidden], [self.symbols + self.columns, self.layers]) * np.exp(np.maximum(point, 0.0)))
+        if not self._has_many_rows:
             return cost + 0.5 * np.eye(len(cost))
         with jax.enable_x64(True):
             data = jax.tree.map(lambda part: part[:_FISHER_ROWS] if part.ndim else part, self._data)
-            return cost + np.asarray(_fisher(jnp.zeros(len(cost)), data, self.problem.arch, self.layers)) + 1e-6 * np.eye(len(cost))
+            return cost + np.asarray(_fisher(jnp.asarray(point), data, self.problem.arch, self.layers)) + 1e-6 * np.eye(len(cost))
 
     def is_flat(self, point: np.ndarray) -> bool:
         """Whether the free energy has no slope there."""
-        return bool(np.abs(self.value_and_gradient(point)[1]).max() < _FLAT * max(1.0, float(self.widths.embedding)))
+        return bool(np.abs(self.value_and_gradient(point)[1]).max() < _FLAT * max(1.0, float(self.widths.embedding), self.problem.rows))
+
+    @property
+    def _has_many_rows(self) -> bool:
+        """Whether one evaluation costs so much that the curvature is worth knowing, and the last digits are not."""
+        return self.problem.rows >= _FISHER_FROM
 
     @property
     def _tie(self) -> np.ndarray:
@@ -280,23 +285,29 @@ class FreeEnergy:
         return np.column_stack([np.eye(size)[:, ~inside], inside.astype(np.float64)])
 
     def broken_starts(self, reached: np.ndarray) -> list[np.ndarray]:
-        """Points with single positions raised, those first that lower the free energy most, and all of them together.
+        """Points with positions raised, of which there may be other minima below.
+
+        Where the prior leads to a symmetric minimum: the position raised that lowers the free energy most, and the first few together.
+        Where it leads to a broken one: that minimum with the next positions raised too.
 
         Arguments:
-            reached: the minimum that the prior leads to. Where it is broken already, one more start is enough.
+            reached: the minimum that the prior leads to.
         """
         if self.columns == 0:
             return []
-        prior = self.zeros()
-        chosen = self.context.start + np.argsort(self.value_and_gradient(prior)[1][self.context])[:_TRIED]
-        raised = [(factor, places) for factor in _RAISED for places in (chosen[:1], chosen)]
-        if singled_out(np.exp(reached[self.context]), np.zeros(1)).any():
-            raised = raised[-1:]
+        prior, variances = self.zeros(), np.exp(reached[self.context])
+        by_slope = self.context.start + np.argsort(self.value_and_gradient(prior)[1][self.context])
+        broken = singled_out(variances, np.zeros(1))
+        if broken.any():
+            start = reached.copy()
+            start[[place for place in by_slope if not broken[place - self.context.start]][: _TRIED - 1]] += np.log(_RAISED[-1])
+            return [start]
         starts = []
-        for factor, places in raised:
-            start = prior.copy()
-            start[places] = np.log(factor)
-            starts.append(start)
+        for factor in _RAISED:
+            for places in (by_slope[:1], by_slope[:_TRIED]):
+                start = prior.copy()
+                start[places] = np.log(factor)
+                starts.append(start)
         return starts
 
     def minimum(self, point: np.ndarray) -> LocalMinimum:
@@ -333,10 +344,8 @@ def _fisher(point: Any, data: Data, arch: Any, layers: int) -> jax.Array:
     rows, outputs = data.y.shape
     gram = partial(_gram_at, data=data, arch=arch, layers=layers)
     factor = jnp.linalg.cholesky(gram(point) + data.ridge * jnp.eye(rows))
-    slopes = jnp.moveaxis(jax.jacfwd(gram)(point), -1, 0)
-    whitened = jax.lax.map(
-        lambda slope: solve_triangular(factor, solve_triangular(factor, slope, lower=True).T, lower=True).ravel(), slopes
-    )
+    whiten = solve_triangular(factor, jnp.eye(rows), lower=True)
+    whitened = (whiten @ jnp.moveaxis(jax.jacfwd(gram)(point), -1, 0) @ whiten.T).reshape(len(point), -1)
     return 0.5 * outputs / rows * whitened @ whitened.T
 
 
