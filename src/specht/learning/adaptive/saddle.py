@@ -56,6 +56,8 @@ _FISHER_FROM, _FISHER_ROWS = 400, 128
 _TIGHT = {"maxiter": 1000, "ftol": 1e-13, "gtol": 1e-6, "maxcor": 20}
 _STILL, _STILL_OF_MANY = 3e-6, 1e-3
 """Change of log variances, by a step of Newton's method, at which a search ends: with few samples, and with many."""
+_FIRST = 2.0
+"""Change of log variances by the first step of a search, at most."""
 _FLAT = 1e-4
 """Slope of the free energy, for a unit of width or a sample, that a minimum has at most."""
 _ROUGH = {"maxiter": 400, "ftol": 1e-9, "gtol": 1e-2, "maxcor": 20}
@@ -219,37 +221,40 @@ class FreeEnergy:
         """
         tie = self._tie if together else np.eye(len(start))
         expand = tie @ np.linalg.inv(np.linalg.cholesky(tie.T @ self._stiffness(start) @ tie)).T  # steps of one in units of the curvature
+        if self._has_many_rows:  # the first step has length one: it multiplies no variance by more than a few
+            direction = expand.T @ self.value_and_gradient(start)[1]
+            expand = expand * (_FIRST / max(_FIRST, np.abs(expand @ direction).max() / np.linalg.norm(direction)))
         still = _STILL_OF_MANY if self._has_many_rows else _STILL
         energies = [self.value(point) for point in known]
 
-        def value_and_gradient(reduced: np.ndarray) -> tuple[float, np.ndarray]:
-            value, gradient = self.value_and_gradient(expand @ reduced)
+        def value_and_gradient(steps: np.ndarray) -> tuple[float, np.ndarray]:
+            value, gradient = self.value_and_gradient(start + expand @ steps)
             return value, expand.T @ gradient
 
-        def reached(point: np.ndarray, value: float) -> np.ndarray | None:
+        def reached(steps: np.ndarray, value: float) -> np.ndarray | None:
             for other, energy in zip(known, energies, strict=True):
-                if np.abs(expand @ point - other).max() < _NEAR and abs(value - energy) < _NEARLY:
+                if np.abs(start + expand @ steps - other).max() < _NEAR and abs(value - energy) < _NEARLY:
                     return other
             return None
 
-        def settled(point: np.ndarray) -> bool:
+        def settled(steps: np.ndarray) -> bool:
             """Whether Newton's method would move no variance by more than a small part of it."""
-            return bool(np.abs(expand @ value_and_gradient(point)[1]).max() < still * self.problem.rows)
+            return bool(np.abs(expand @ value_and_gradient(steps)[1]).max() < still * self.problem.rows)
 
         def stop(intermediate_result: scipy.optimize.OptimizeResult) -> None:
-            point, value = intermediate_result.x, intermediate_result.fun
-            if settled(point) or reached(point, value) is not None:
+            steps, value = intermediate_result.x, intermediate_result.fun
+            if settled(steps) or reached(steps, value) is not None:
                 raise StopIteration
 
-        point = np.linalg.lstsq(expand, start, rcond=None)[0]
+        steps = np.zeros(expand.shape[1])
         for _ in range(_RESTARTS):  # a search may give up far from a minimum, where steps are too long
-            found = scipy.optimize.minimize(value_and_gradient, point, jac=True, method="L-BFGS-B", options=_TIGHT, callback=stop)
-            point, there = found.x, reached(found.x, found.fun)
+            found = scipy.optimize.minimize(value_and_gradient, steps, jac=True, method="L-BFGS-B", options=_TIGHT, callback=stop)
+            steps, there = found.x, reached(found.x, found.fun)
             if there is not None:
                 return there
-            if settled(point):
+            if settled(steps):
                 break
-        return expand @ point
+        return start + expand @ steps
 
     def _stiffness(self, point: np.ndarray) -> np.ndarray:
         """The curvature of the free energy where a search starts, in units of the number of samples: it scales the steps.
