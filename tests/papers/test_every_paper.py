@@ -96,6 +96,7 @@ LONG = {
     *("selection.figure-4", "selection.figure-5", "infinity.f2", "infinity.f3", "infinity.q1", "infinity.q3", "infinity.q3-nonlinear"),
     *("infinity.e8", "infinity.e4-heads", "infinity.e10", "breaking.initial", "selection.separation"),
     *("features.cells", "features.embedding", "features.exponents", "features.trained", "features.reach", "features.first-order"),
+    "features.heads",
 }
 """Experiments of more than three seconds at the smoke scale."""
 EXPERIMENTS = {experiment.name: experiment for paper in PAPERS.values() for experiment in paper.experiments}

@@ -8,7 +8,7 @@ from judging import CLAIMS, assert_says_yes_and_no
 
 from specht.papers import common
 from specht.papers.claims import Result
-from specht.papers.kernels_to_features import cells, descent, exponents, phases, reach, symmetry
+from specht.papers.kernels_to_features import cells, descent, exponents, heads, phases, reach, symmetry
 
 RIGHT = {"infinite": 2.0, "saddle": 0.9, "fast": 1.1, "layers": 1.05, "heads": 1.02, "readout": 1.03}
 """Losses over those of networks for which every claim on cells holds."""
@@ -70,6 +70,24 @@ def test_a_worst_cell_hides_behind_its_error_only():
     judge = CLAIMS["features.cells-worst"].judge
     assert judge(cell_results(heads=1.3, stderr=0.1)).outcome == "holds"
     assert judge(cell_results(heads=1.3, stderr=0.02)).outcome == "fails"
+
+
+def heads_results(off, stderr=0.001):
+    theory = [Result({"seed": 0}, common.record("theory", {"loss": 0.3, "stderr": stderr}))]
+    losses = {8: 0.3 / 1.4, 64: 0.3 / (1.0 + off)}
+    return theory + [
+        Result({"heads": number, "seed": 0}, common.record("networks", {"loss": loss, "stderr": stderr})) for number, loss in losses.items()
+    ]
+
+
+def test_judge_of_heads():
+    assert_says_yes_and_no("features.heads", heads_results(0.02), heads_results(0.3))
+    assert CLAIMS["features.heads"].judge(heads_results(0.4)).outcome == "fails"  # the null: heads do not matter
+    assert CLAIMS["features.heads"].judge(heads_results(0.12, stderr=0.05)).outcome == "not tested"
+    few, many = heads.differences(heads_results(0.02))
+    assert (few.heads, many.heads) == (8, 64)
+    assert few.value == pytest.approx(0.4)
+    assert many.stderr == pytest.approx(1.02 * np.hypot(0.001 / 0.3, 0.001 * 1.02 / 0.3))
 
 
 def embedding_results(ratio=1.02, stderr=0.001):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from specht.papers.claims import Paper
-from specht.papers.kernels_to_features import cells, descent, embedding, exponents, phases, reach, symmetry, trained
+from specht.papers.kernels_to_features import cells, descent, embedding, exponents, heads, phases, reach, symmetry, trained
 
 PAPER = Paper(
     id="features",
@@ -15,6 +15,7 @@ PAPER = Paper(
     ),
     experiments=(
         cells.EXPERIMENT,
+        heads.EXPERIMENT,
         embedding.EXPERIMENT,
         symmetry.EXPERIMENT,
         phases.AVERAGE,
