@@ -95,10 +95,14 @@ def kernel_of_batches(
     kind: Kind = "nngp",
     heads: SupportsIndex = 4 * HEADS_STEP,
     seed: SupportsIndex = 0,
+    symmetrise: bool = True,
 ) -> Float[Array, "n m"]:
     """The kernel of batches that are checked already (`specht.kernel.batches`), which may be traced like the variances.
 
     As an argument of a compiled function a batch is no constant of it, so that all batches of one shape share a compilation.
+
+    Arguments:
+        symmetrise: make the Gram of one batch symmetric to the last bit, which callers who read one half of it can spare.
     """
     seed = whole_number("seed", seed, at_least=0, at_most=2**31 - 1)
     chunks = whole_groups(whole_number("heads", heads, at_least=1)) // HEADS_STEP
@@ -108,7 +112,7 @@ def kernel_of_batches(
         if form == "joint":
             refuse_many_positions(arch, len(x.symbols) + (0 if y is None else len(y.symbols)))
         value = _compiled(model, x, y, jnp.asarray(seed), kind=kind, form=form, chunks=chunks)
-        return (value + value.T) / 2.0 if y is None else value  # a matrix product need not round (i, j) and (j, i) alike
+        return (value + value.T) / 2.0 if y is None and symmetrise else value  # a matrix product need not round (i, j) and (j, i) alike
 
 
 @partial(jax.jit, static_argnames=("kind", "form", "chunks"))

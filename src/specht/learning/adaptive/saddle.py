@@ -305,7 +305,7 @@ class FreeEnergy:
         broken = singled_out(variances, np.zeros(1))
         if broken.any():
             start = reached.copy()
-            start[[place for place in by_slope if not broken[place - self.context.start]][: _TRIED - 1]] += np.log(_RAISED[-1])
+            start[[place for place in by_slope if not broken[place - self.context.start]][: _TRIED - 1]] += np.log(_RAISED[0])
             return [start]
         starts = []
         for factor in _RAISED:
@@ -360,7 +360,8 @@ def _gram_at(point: jax.Array, data: Data, arch: Any, layers: int) -> jax.Array:
     ratio = jnp.exp(embedding)
     tokens, positions = ratio[: arch.symbols] * arch.variances.tokens, ratio[arch.symbols :] * arch.variances.positions
     numbers = Variances(tokens, positions if arch.has_positions else arch.variances.positions, *arch.variances[2:])
-    return kernel_of_batches(arch, data.x, variances=numbers) * jnp.exp(jnp.sum(gains)) / data.scale
+    gram = kernel_of_batches(arch, data.x, variances=numbers, symmetrise=False)  # the evidence reads one half of it only
+    return gram * jnp.exp(jnp.sum(gains)) / data.scale
 
 
 def _filled(data: Data, rows: int) -> tuple[Data, jax.Array]:
