@@ -20,7 +20,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from specht.cli import app, main
+from specht.commands.app import app, main
 from specht.papers.registry import papers
 from specht.papers.scorecard import expected_outcomes
 from specht.report.publish import anchor

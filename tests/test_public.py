@@ -63,7 +63,7 @@ def test_importing_changes_no_setting_of_jax():
         "before, environment = dict(jax.config.values), dict(os.environ)\n"
         "import specht\n"
         "for name in specht.__all__: getattr(specht, name)\n"
-        "import specht.cli.kernel, specht.lab.store\n"
+        "import specht.commands.kernel, specht.lab.store\n"
         "print(before == jax.config.values, environment == dict(os.environ))"
     )
     assert same.split() == ["True", "True"]

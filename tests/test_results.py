@@ -16,6 +16,7 @@ from specht.report.inline import fragment
 from specht.report.profile_figures import share_plot
 from specht.report.spectrum_figures import spectrum_plot
 from specht.results import FIGURES
+from specht.trees import named
 
 
 @pytest.fixture(scope="module")
@@ -124,7 +125,7 @@ def test_files_are_netcdf_for_other_readers(made, tmp_path):
 def test_figures_are_those_of_the_reports(made):
     profile, spectrum = made["profile"], made["spectrum, two tokens"]
     assert profile.plot() == share_plot(profile.summary(), title="", caption="").figure
-    assert spectrum.plot() == spectrum_plot([spectrum.summary()], title="", caption="").figure
+    assert spectrum.plot() == spectrum_plot([named(spectrum.summary())], title="", caption="").figure
 
 
 TRACES = {

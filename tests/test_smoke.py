@@ -7,7 +7,7 @@ import json
 import numpy as np
 
 import specht
-from specht.cli import main
+from specht.commands.app import main
 
 
 def test_kernel():

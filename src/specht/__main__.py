@@ -2,7 +2,7 @@
 
 import sys
 
-from specht.cli import main
+from specht.commands.app import main
 
 if __name__ == "__main__":
     sys.exit(main())

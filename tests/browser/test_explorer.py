@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from specht.cli import main
+from specht.commands.app import main
 from specht.explorer.state import TABS, TITLES
 
 PATIENCE = 300_000

@@ -14,6 +14,7 @@ import toy_probe
 import toy_select
 import toy_threshold
 
+from specht.commands.spectrum import SpectrumCommand, SpectrumConfig
 from specht.lab.archive import Archive
 from specht.lab.executors import this_process
 from specht.lab.forecast_config import ForecastConfig
@@ -22,8 +23,6 @@ from specht.lab.predict_config import PredictConfig
 from specht.lab.predict_job import run_predict
 from specht.lab.profile_config import ProfileConfig
 from specht.lab.profile_job import run_profile
-from specht.lab.spectrum_config import SpectrumConfig
-from specht.lab.spectrum_job import run_spectrum
 from specht.lab.sweep import sweep
 from specht.lab.symmetry_config import SymmetryConfig
 from specht.lab.symmetry_job import Prepared, run_symmetry
@@ -39,7 +38,6 @@ from specht.report.probe import probe_report
 from specht.report.profile import profile_report
 from specht.report.scorecard import scorecard_page
 from specht.report.select import select_report
-from specht.report.spectrum import spectrum_report
 from specht.report.symmetry import symmetry_report
 from specht.report.threshold import threshold_report
 
@@ -72,8 +70,9 @@ def report_file(tmp_path_factory) -> Path:
 
 @pytest.fixture(scope="module")
 def spectrum_file(tmp_path_factory) -> Path:
-    run = run_spectrum(SpectrumConfig(lengths=(4, 8, 16)))
-    report = spectrum_report(run.longest, run.summary(), reproduce="specht spectrum --lengths 4 8 16", made_with={"seed": "0"})
+    command = SpectrumCommand()
+    page = command.page(command.compute(SpectrumConfig(lengths=(4, 8, 16))))
+    report = Report(**vars(page), reproduce="specht spectrum --lengths 4 8 16", made_with={"seed": "0"})
     return written(report, tmp_path_factory.mktemp("spectrum"))
 
 

@@ -9,7 +9,7 @@ import shlex
 
 import pytest
 
-from specht.cli import app as command_line
+from specht.commands.app import app as command_line
 from specht.errors import InputError
 from specht.explorer import curves, profiles, spectra, texts
 from specht.explorer.state import CurvePage, SpectrumPage, TargetPage, TextPage

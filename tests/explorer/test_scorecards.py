@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from specht.cli import main
+from specht.commands.app import main
 from specht.errors import InputError
 from specht.explorer.scorecards import JOBS, SCORECARD, experiment_names, experiment_section, experiments, saved_scorecards
 

@@ -13,7 +13,7 @@ import pytest
 
 import specht
 from specht.activations import activation
-from specht.cli import main
+from specht.commands.app import main
 from specht.kernel.dual import activation_mean, dual
 from specht.kernel.quadrature import quadrature_dual, quadrature_mean
 from specht.testing import assert_matches_samples

@@ -70,7 +70,7 @@ def test_code_of_ones_own_is_in_the_name(tmp_path, monkeypatch):
     )
 )
 def test_flags_give_the_same_configuration_back(config):
-    from specht.cli import app
+    from specht.commands.app import app
 
     _, bound, _ = app.parse_args(["profile", *config.flags()], exit_on_error=False, print_error=False)
     flags = bound.arguments.get("flags")

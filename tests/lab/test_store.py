@@ -15,10 +15,11 @@ import pytest
 import xarray
 
 import specht
+from specht.commands.kernel import KernelConfig
 from specht.errors import InputError
 from specht.lab import store
-from specht.lab.config import KernelConfig
 
+REQUEST = store.Request.of("kernel", KernelConfig())
 DATASET = xarray.Dataset({"gram": (("sequence", "other"), np.eye(3))}, attrs={"seed": 7})
 
 
@@ -97,7 +98,7 @@ def test_npz_round_trips(tmp_path):
 
 def test_provenance_says_what_made_a_result():
     config = KernelConfig(seed=3)
-    record = store.provenance("kernel", config, 3)
+    record = store.provenance(store.Request.of("kernel", config))
     assert record["version"] == specht.__version__
     assert record["seed"] == 3
     assert json.loads(record["config"]) == config.identity()
@@ -106,8 +107,9 @@ def test_provenance_says_what_made_a_result():
 
 
 def fill(config, out, command="kernel"):
-    with store.results_folder(command, config, out) as folder:
-        store.save_config(command, config, folder)
+    request = store.Request.of(command, config)
+    with store.results_folder(request, out) as folder:
+        store.save_config(request, folder)
     return folder
 
 
@@ -157,7 +159,7 @@ def test_a_file_in_the_way_is_refused(tmp_path):
 def test_a_run_that_fails_early_leaves_no_new_folder(tmp_path, existed):
     if existed:
         (tmp_path / "out").mkdir()
-    with pytest.raises(InputError, match="bad"), store.results_folder("kernel", KernelConfig(), tmp_path / "out" / "deep" / "er"):
+    with pytest.raises(InputError, match="bad"), store.results_folder(REQUEST, tmp_path / "out" / "deep" / "er"):
         raise InputError("bad")
     assert (tmp_path / "out").exists() == existed
     assert not (tmp_path / "out" / "deep").exists()
@@ -170,7 +172,7 @@ def test_a_folder_that_cannot_be_written_to_is_refused_before_the_work(tmp_path,
     monkeypatch.setattr(store.tempfile, "TemporaryFile", refuse)
     with (
         pytest.raises(InputError, match=r"cannot be written to \(Permission denied\)"),
-        store.results_folder("kernel", KernelConfig(), tmp_path),
+        store.results_folder(REQUEST, tmp_path),
     ):
         raise AssertionError("the block must not run")
 
@@ -204,6 +206,6 @@ class TestFinished:
 
 
 def test_time_is_in_universal_time():
-    stamp = store.provenance("kernel", KernelConfig(), 0)["time"]
+    stamp = store.provenance(store.Request.of("kernel", KernelConfig()))["time"]
     assert stamp.endswith("+00:00")
     assert stamp[:4] == str(time.gmtime().tm_year)

@@ -76,7 +76,7 @@ def test_one_job_a_learner_and_length():
     )
 )
 def test_flags_give_the_same_configuration_back(config):
-    from specht.cli import app
+    from specht.commands.app import app
 
     _, bound, _ = app.parse_args(["threshold", *config.flags()], exit_on_error=False, print_error=False)
     flags = bound.arguments.get("flags")

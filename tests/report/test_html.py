@@ -8,10 +8,8 @@ import re
 import numpy as np
 import pytest
 
-from specht.presets import PRESETS, preset
 from specht.report.figures import eigenvalue_plot, gram_heatmap
 from specht.report.html import Report, Step, Table, render
-from specht.report.kernel import kernel_report
 from specht.report.maths import formula
 
 GRAM = np.array([[2.0, 1.0], [1.0, 2.0]])
@@ -101,38 +99,3 @@ class TestFigures:
         np.testing.assert_array_equal(plot.figure.data[0].x, [1, 2])
         assert plot.caption == "Spectrum. Left out at the level of rounding: 2 of k."
         assert plot.figure.layout.xaxis.type == plot.figure.layout.yaxis.type == "log"
-
-
-SUMMARY = {
-    "shape": [2, 2],
-    "cpu_seconds": 0.5,
-    "wall_seconds": 0.25,
-    "peak_memory_bytes": 2**20,
-    "eigenvalue_rows": 2,
-    "rounding": 1e-12,
-    "ntk_over_nngp": None,
-}
-NUMBERS = {"form": "a form", "trace": 4.0, "smallest_eigenvalue": 1.0, "largest_eigenvalue": 3.0, "rank": 2, "effective_rank": 1.6}
-
-
-@pytest.mark.parametrize("sampled", [False, True])
-@pytest.mark.parametrize("name", PRESETS)
-def test_kernel_report_of_every_preset(name, sampled):
-    arch = preset(name, vocab=2, length=3)
-    error = {"relative_stderr": 0.012, "heads": 64} if sampled else {"relative_stderr": None, "heads": None}
-    summary = SUMMARY | {"architecture": str(arch), "kernels": {"nngp": NUMBERS | error}}
-    arrays = {"tokens": np.zeros((2, arch.columns), dtype=int), "nngp": GRAM, "nngp_eigenvalues": np.array([3.0, 1.0])}
-    report = kernel_report(arch, summary, arrays, reproduce="specht kernel", made_with={})
-    assert report.answer.startswith("The NNGP kernel gives these 2 sequences 2 directions above rounding")
-    assert "75 % of the trace" in report.answer
-    assert ("64 sampled heads with a relative standard error of 1.2 %" in report.answer) == sampled
-    assert str(arch) in without_scripts(render(report))
-
-
-def test_values_without_positions_have_a_covariance_of_their_own():
-    arch = preset("simplified", vocab=2, length=3).replace(values_see_positions=False)
-    summary = SUMMARY | {"architecture": str(arch), "kernels": {"nngp": NUMBERS | {"relative_stderr": None, "heads": None}}}
-    arrays = {"tokens": np.zeros((2, arch.columns), dtype=int), "nngp": GRAM, "nngp_eigenvalues": np.array([3.0, 1.0])}
-    formulas = [line for step in kernel_report(arch, summary, arrays, reproduce="", made_with={}).method for line in step.formulas]
-    assert "values:  V_{ab}(x, y) = s_w [x_a = y_b]" in formulas
-    assert "K¹_{ab} = Σ_{cd} E[ A_{ac}(x) A_{bd}(y) ] V_{cd}" in formulas

@@ -12,9 +12,9 @@ from typing import Annotated, Any
 from cyclopts import Parameter
 
 import specht
-from specht.cli.cache import CACHE_VARIABLE, use_compilation_cache
-from specht.cli.output import print_json, print_table
-from specht.cli.workers import STORE
+from specht.commands.cache import CACHE_VARIABLE, use_compilation_cache
+from specht.commands.output import print_json, print_table
+from specht.commands.workers import STORE
 
 LIBRARIES = (
     "jax",

@@ -8,8 +8,8 @@ from typing import Annotated
 
 from cyclopts import Parameter, validators
 
-from specht.cli.cache import use_compilation_cache
-from specht.cli.output import print_json
+from specht.commands.cache import use_compilation_cache
+from specht.commands.output import print_json
 
 
 def explore(

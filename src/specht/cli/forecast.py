@@ -7,8 +7,8 @@ from typing import Annotated, Any
 
 from cyclopts import Parameter
 
-from specht.cli.output import OutputFlags, Progress, print_table
 from specht.cli.run import Origin, Outcome, data_writers, run_command
+from specht.commands.output import OutputFlags, Progress, print_table
 from specht.lab.forecast_config import ForecastConfig
 
 FILES = {"report": "report.html", "data": "forecast.nc", "csv": "forecast.csv", "rows": "problems.csv"}

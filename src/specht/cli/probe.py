@@ -6,8 +6,8 @@ from typing import Annotated, Any
 
 from cyclopts import Parameter
 
-from specht.cli.output import OutputFlags, Progress, print_table
 from specht.cli.run import Origin, Outcome, data_writers, run_command
+from specht.commands.output import OutputFlags, Progress, print_table
 from specht.errors import InputError
 from specht.lab.probe_config import ProbeConfig, ProbeFlags
 

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
-from specht.cli.cache import use_compilation_cache
-from specht.cli.output import OutputFlags, Progress, print_json, print_paths, print_table
-from specht.cli.workers import WorkFlags
+from specht.commands.cache import use_compilation_cache
+from specht.commands.output import OutputFlags, Progress, print_json, print_paths, print_table
+from specht.commands.workers import WorkFlags
 from specht.errors import InputError
 from specht.lab.reproduce_config import ReproduceConfig, ReproduceFlags
 
@@ -91,14 +91,15 @@ def _run(
         require_matplotlib()
     archive = Archive(work.folder(output.out))
     places = work.places(archive.folder)
-    with store.results_folder("reproduce", config, output.out) as folder:
+    request = store.Request.of("reproduce", config)
+    with store.results_folder(request, output.out) as folder:
         jobs = {part.experiment.name: jobs_of(part, config.scale, config.seed) for part in parts}
-        with store.begun("reproduce", config, folder), Progress("reproduce") as progress:
+        with store.begun(request, folder), Progress("reproduce") as progress:
             done = sweep([job for each in jobs.values() for job in each], archive, places, progress=progress)
         expected = expected_outcomes(config.scale)
         judged = [judge(part, jobs[part.experiment.name], archive, done.failures, expected) for part in parts]
         claims = as_json(judged)
-        record = store.provenance("reproduce", config, config.seed)
+        record = store.provenance(request)
         result = _result(config, claims, done, record["version"])
         paths = _write(folder, result, judged, config, record, output)
     return result, judged, paths | {"data": str(archive.folder)}
@@ -124,15 +125,14 @@ def _write(
 ) -> dict[str, str]:
     import json
 
-    from specht.cli.run import Origin, figure_writers
+    from specht.commands.command import figure_writers, made_with
     from specht.lab import store
     from specht.papers.page import paper_sections
     from specht.report.scorecard import scorecard_page
 
     command = shlex.join(["specht", "reproduce", *config.flags()])
     papers = paper_sections(judged)
-    made_with = Origin({}, record, command).made_with
-    page = scorecard_page(papers, scale=config.scale, seed=config.seed, reproduce=command, made_with=made_with)
+    page = scorecard_page(papers, scale=config.scale, seed=config.seed, reproduce=command, made_with=made_with(record))
     plots = [plot for paper in papers for section in paper.sections for plot in section.plots]
     files = {
         "scorecard.json": partial(store.save_text, json.dumps(result, indent=1, allow_nan=False) + "\n"),
@@ -156,14 +156,14 @@ def _check_publishing(folder: Path) -> None:
 
 def _publish(folder: Path, judged: list[Judged], config: ReproduceConfig) -> str:
     """Write the pages in place of those that were published there before."""
-    from specht.cli.run import Origin
+    from specht.commands.command import made_with
     from specht.lab import store
     from specht.papers.page import paper_sections
     from specht.report.publish import scorecard_files
 
     command = shlex.join(["specht", "reproduce", *config.flags(), "--publish", str(folder)])
-    made_with = Origin({}, store.provenance("reproduce", config, config.seed), command).made_with
-    files = scorecard_files(paper_sections(judged), scale=config.scale, seed=config.seed, reproduce=command, made_with=made_with)
+    record = made_with(store.provenance(store.Request.of("reproduce", config)))
+    files = scorecard_files(paper_sections(judged), scale=config.scale, seed=config.seed, reproduce=command, made_with=record)
     listed = folder / PUBLISHED
     before = listed.read_text(encoding="utf-8").splitlines() if listed.is_file() else []
     store.save_text("\n".join(sorted({*before, *files})) + "\n", listed)  # first, so that a stop in between leaves nothing unknown

@@ -4,22 +4,21 @@ from __future__ import annotations
 
 import dataclasses
 import shlex
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from specht.cli.cache import use_compilation_cache
-from specht.cli.output import OutputFlags, print_json, print_paths
+from specht.commands.cache import use_compilation_cache
+from specht.commands.command import figure_writers, made_with
+from specht.commands.output import OutputFlags, print_json, print_paths
 from specht.lab.config import Config
 
 if TYPE_CHECKING:
     import xarray
 
-    from specht.report.figures import Plot
+    from specht.lab.store import Request
     from specht.report.html import Report
-
-MADE_WITH = ("seed", "version", "python", "jax", "numpy", "platform", "time")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -32,12 +31,13 @@ class Origin:
     """The attributes of the data file."""
     reproduce: str
     """The command that makes the result again."""
-    folder: Path = Path()
+    folder: Path
     """Where the results go."""
+    request: Request
 
     @property
     def made_with(self) -> dict[str, str]:
-        return {name: str(self.record[name]) for name in MADE_WITH}
+        return made_with(self.record)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -95,33 +95,21 @@ def _find_or_compute(
 
     if output.figures:
         require_matplotlib()
-    with store.results_folder(command, config, output.out) as folder:
+    request = store.Request.of(command, config)
+    with store.results_folder(request, output.out) as folder:
         result = store.finished_result(folder, files.values())
         if result is not None and all(any(folder.glob(f"figure-*.{kind}")) for kind in output.figures):
             output.say("computed before; remove the folder to compute it again")
             return result, folder
-        seed = config.model_dump(include={"seed"})["seed"]
-        record = store.provenance(command, config, seed)
-        heading = {"command": command, "config": config.identity(), "seed": seed, "version": record["version"]}
-        outcome = compute(Origin(heading, record, shlex.join(["specht", command, *config.flags()]), folder))
+        record = store.provenance(request)
+        heading = {"command": command, "config": request.identity, "seed": request.seed, "version": record["version"]}
+        outcome = compute(Origin(heading, record, shlex.join(["specht", command, *config.flags()]), folder, request))
         writers = {**outcome.writers, "report": partial(store.save_text, render(outcome.report))}
         written = {files[name]: write for name, write in writers.items()} | figure_writers(outcome.report.plots, output)
-        store.save_config(command, config, folder)
+        store.save_config(request, folder)
         for name, write in written.items():
             write(folder / name)
         store.save_result(outcome.result, folder, written)
         if outcome.afterwards is not None:
             outcome.afterwards()
     return outcome.result, folder
-
-
-def figure_writers(plots: Sequence[Plot], output: OutputFlags) -> dict[str, Callable[[Path], None]]:
-    """How figures are written as files of the kinds that are asked for."""
-    from specht.lab import store
-    from specht.report.static import draw, figure_names
-
-    return {
-        name: partial(store.save_bytes, draw(plot, kind))
-        for kind in output.figures
-        for name, plot in zip(figure_names(list(plots), kind), plots, strict=True)
-    }

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
-from specht.cli.output import OutputFlags, Progress, print_json, print_table
 from specht.cli.run import Origin, Outcome, data_writers, run_command
-from specht.cli.workers import WorkFlags
+from specht.commands.output import OutputFlags, Progress, print_json, print_table
+from specht.commands.workers import WorkFlags
 from specht.errors import InputError
 from specht.lab.symmetry_config import TOKENIZERS, Opened, SymmetryConfig, SymmetryFlags
 
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
 FILES = {"report": "report.html", "data": "symmetry.nc", "csv": "symmetry.csv"}
 DEFAULT = "stdlib"
-STANDARD_INPUT = "auto:-"
 _SMALL = 4_000_000
 """Bytes of text that are not worth the start of other processes."""
 
@@ -110,7 +109,7 @@ def _compute(opened: Opened, prepared: list[Prepared], work: WorkFlags, origin: 
     from specht.report.symmetry import symmetry_report
 
     config, folder = opened.config, work.store or origin.folder / "jobs"
-    with store.begun("symmetry", opened, origin.folder), _removed_if_bad(origin.folder, [] if work.store else [folder]):
+    with store.begun(origin.request, origin.folder), _removed_if_bad(origin.folder, [] if work.store else [folder]):
         prepared = train_tokenizers(prepared, origin.folder)
         with Progress("symmetry") as progress:
             found = run_symmetry(prepared, config.settings(), config.nulls, Archive(folder), _places(work, folder, prepared), progress)

@@ -5,18 +5,20 @@ from __future__ import annotations
 import dataclasses
 import math
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from types import SimpleNamespace
 from typing import Any, cast
 
+from specht.commands.spectrum import ScalableArchitecture, SpectrumCommand, SpectrumConfig
 from specht.explorer.curves import architecture_fields
 from specht.explorer.diagrams import label_curves
 from specht.explorer.state import SpectrumPage
 from specht.groups.partitions import Partition
 from specht.lab.source_config import SourceFlags
-from specht.lab.spectrum_config import ScalableArchitecture, SpectrumConfig
 from specht.report.figures import GREY, Plot
-from specht.report.html import Report
+from specht.report.page import Report
 from specht.symmetry.progress import Progress
+from specht.trees import facts
 
 SHORTEST = 4
 HEADS = 128
@@ -46,35 +48,32 @@ def spectrum_config(page: SpectrumPage) -> SpectrumConfig:
 
 def length_report(page: SpectrumPage, progress: Progress | None = None) -> Lengths:
     """What `specht spectrum` reports, with diagrams beside the curves and the crossover marked."""
-    from specht.lab.spectrum_job import run_spectrum  # loads JAX
-    from specht.report.spectrum import spectrum_report
-
-    config = spectrum_config(page)
-    run = run_spectrum(config, progress)
-    result = run.summary()
-    report = spectrum_report(run.longest, result, reproduce=shlex.join(["specht", "spectrum", *config.flags()]), made_with={})
+    config, command = spectrum_config(page), SpectrumCommand()
+    data = command.compute(config, progress)
+    report = Report(**vars(command.page(data)), reproduce=shlex.join(["specht", "spectrum", *config.flags()]), made_with={})
     against_length, normalised, whole = report.plots
-    found = _label(against_length, result["lengths"], normalised=False)
-    _label(normalised, result["lengths"], normalised=True)
-    return Lengths(dataclasses.replace(report, plots=[against_length, _with_crossover(normalised, result), whole]), found)
+    result = facts(data)
+    irreps = _label(against_length, result.lengths, normalised=False)
+    _label(normalised, result.lengths, normalised=True)
+    return Lengths(dataclasses.replace(report, plots=[against_length, _with_crossover(normalised, result), whole]), irreps)
 
 
-def _label(plot: Plot, entries: Sequence[Mapping[str, Any]], *, normalised: bool) -> list[tuple[Partition, str]]:
+def _label(plot: Plot, entries: Sequence[SimpleNamespace], *, normalised: bool) -> list[tuple[Partition, str]]:
     """Diagrams where the drawn curves end; the figure has them by the names of their families. Returns irreps and their colours."""
     ends = []
     for curve in cast(Sequence[Any], plot.figure.data):
-        tops = [(entry, top) for entry in entries for top in entry["top"] if top["family"] == curve.name and top["resolved"]]
+        tops = [(entry, top) for entry in entries for top in entry.top if top.family == curve.name and top.resolved]
         if tops:
             entry, top = tops[-1]
-            value = top["eigenvalue"] / (entry["trace"] if normalised else 1.0)
-            ends.append((Partition.parse(top["irrep"]), curve.line.color, math.log10(value)))
+            value = top.eigenvalue / (entry.trace if normalised else 1.0)
+            ends.append((Partition.parse(top.irrep), curve.line.color, math.log10(value)))
     label_curves(plot.figure, ends)
     return [(shape, colour) for shape, colour, _ in ends]
 
 
-def _with_crossover(plot: Plot, result: Mapping[str, Any]) -> Plot:
+def _with_crossover(plot: Plot, result: SimpleNamespace) -> Plot:
     """The length from which on the linear model turns away from higher levels, as a line if the figure reaches so far."""
-    crossover, lengths = result["crossover"], [entry["length"] for entry in result["lengths"]]
+    crossover, lengths = result.crossover, [entry.length for entry in result.lengths]
     if crossover is None:
         return dataclasses.replace(plot, caption=plot.caption + " Only linear models have a known crossover length L*.")
     if not lengths[0] <= crossover <= lengths[-1]:

@@ -1,4 +1,4 @@
-"""One frozen model per command: its fields are the flags, the file and the name of the results.
+"""One frozen model a command: its fields are the flags, the file and the name of the results.
 
 The command line shows the docstring below a field as the help of the flag.
 """
@@ -7,20 +7,16 @@ from __future__ import annotations
 
 import hashlib
 import json
-from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import Any
 
-from cyclopts import Group, Parameter
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict
 
 from specht.architecture import Architecture, Attention, Norm, Positions, Readout, Scaling
 from specht.callables import digest_of_code
 from specht.errors import InputError
-from specht.kernel.forms import SAMPLED_FORMS, Form, Kind, choose_form
 from specht.presets import preset
 
 DEFAULT_PRESET, DEFAULT_VOCAB, DEFAULT_LENGTH = "simplified", 4, 16
-DEFAULT_SEQUENCES, DEFAULT_SEQUENCES_JOINT = 200, 24
 
 
 class Config(BaseModel):
@@ -34,14 +30,13 @@ class Config(BaseModel):
 
     def digest(self) -> str:
         """Twelve hexadecimal digits that name the results of this configuration."""
-        text = json.dumps(self.identity(), sort_keys=True, separators=(",", ":"), allow_nan=False)
-        return hashlib.sha256(text.encode()).hexdigest()[:12]
+        return digest_of_identity(self.identity())
 
     def flags(self) -> list[str]:
         """The flags that give this configuration on the command line; what is at its default is left out.
 
-        >>> KernelConfig(architecture=ArchitectureFlags(preset="lecun", causal=False), n=50).flags()
-        ['--preset', 'lecun', '--no-causal', '--n', '50']
+        >>> ArchitectureFlags(preset="lecun", causal=False, length=50).flags()
+        ['--preset', 'lecun', '--length', '50', '--no-causal']
         """
         flags: list[str] = []
         for name, field in type(self).model_fields.items():
@@ -57,6 +52,12 @@ class Config(BaseModel):
             else:
                 flags += [f"--{flag}", str(value)]
         return flags
+
+
+def digest_of_identity(identity: dict[str, Any]) -> str:
+    """Twelve hexadecimal digits that name what decides the numbers of a result."""
+    text = json.dumps(identity, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
 class ArchitectureFlags(Config):
@@ -133,59 +134,3 @@ def _with_sizes(notation: str) -> str:
         if not any(word.startswith(f"{symbol}=") for word in words):
             notation += f" {symbol}={size}"
     return notation
-
-
-class KernelConfig(Config):
-    """Everything that decides a Gram matrix."""
-
-    architecture: Annotated[ArchitectureFlags, Parameter(name="*", group=Group("Architecture", sort_key=1))] = ArchitectureFlags()
-    n: Annotated[int, Field(gt=0)] | None = None
-    """Number of sequences, drawn uniformly; 200 unless given, or 24 where softmax heads are drawn position by position."""
-    tokens: Path | None = None
-    """Your own sequences instead: a .npy file of whole numbers, one sequence a row."""
-    kind: Literal["nngp", "ntk", "both"] = "both"
-    """Which kernel: nngp for Bayesian inference, ntk for gradient flow."""
-    relative_error: Annotated[float, Field(gt=0, lt=1)] = 0.01
-    """How exact a sampled kernel has to be; it sets the number of heads."""
-    heads: Annotated[int, Field(gt=0)] | None = None
-    """Number of sampled heads, instead of a relative error."""
-    seed: Annotated[int, Field(ge=0, lt=2**31)] = 0
-    """Seed of the sampled sequences and heads."""
-
-    def sequences(self) -> int:
-        """How many sequences are drawn."""
-        if self.n is not None:
-            return self.n
-        return DEFAULT_SEQUENCES_JOINT if "joint" in self.forms().values() else DEFAULT_SEQUENCES
-
-    def forms(self) -> dict[Kind, Form]:
-        """How each kernel is computed; an architecture without a limit is refused."""
-        arch = self.architecture.architecture()
-        return {kind: choose_form(arch, kind) for kind in self.kinds}
-
-    @property
-    def kinds(self) -> tuple[Kind, ...]:
-        return ("nngp", "ntk") if self.kind == "both" else (self.kind,)
-
-    def identity(self) -> dict[str, Any]:
-        fields = self.architecture.identity() | {"kind": self.kind}
-        sampled = any(form in SAMPLED_FORMS for form in self.forms().values())
-        if sampled:
-            fields |= {"relative_error": self.relative_error} if self.heads is None else {"heads": self.heads}
-        if sampled or self.tokens is None:
-            fields |= {"seed": self.seed}
-        # The content of a file decides, wherever it lies.
-        return fields | ({"n": self.sequences()} if self.tokens is None else {"tokens": _digest_of(self.tokens)})
-
-    @model_validator(mode="after")
-    def _sequences_come_from_one_place(self) -> Self:
-        if self.n is not None and self.tokens is not None:
-            raise InputError(f"--n {self.n} draws sequences and --tokens {self.tokens} reads them: give one of the two.")
-        return self
-
-
-def _digest_of(path: Path) -> str:
-    try:
-        return hashlib.sha256(path.read_bytes()).hexdigest()
-    except OSError as error:
-        raise InputError(f"{path} cannot be read ({error.strerror}): check the path given to --tokens.") from None

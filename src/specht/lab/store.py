@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import hashlib
 import json
 import os
@@ -17,12 +18,36 @@ import xarray
 import specht
 from specht.errors import InputError
 from specht.files import made_with, write_atomically
-from specht.lab.config import Config
+from specht.lab.config import Config, digest_of_identity
 from specht.lab.locks import Locks
+from specht.lab.version import code_version
 
 CONFIG_FILE, RESULT_FILE, RUNNING = "config.json", "result.json", ".running"
 _WORK = "1"
 """The lock that a run holds in its folder."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Request:
+    """What a run is asked for. It is made once a run, since the identity of a configuration may take reading files or loading JAX."""
+
+    command: str
+    identity: dict[str, Any]
+    """What decides the numbers."""
+    seed: int
+
+    @classmethod
+    def of(cls, command: str, config: Config) -> Request:
+        return cls(command, config.identity(), config.model_dump(include={"seed"})["seed"])
+
+    @property
+    def digest(self) -> str:
+        return digest_of_identity(self.identity)
+
+    @property
+    def name(self) -> str:
+        """Of the folder that the results go to unless another is given."""
+        return f"{self.command}-{self.digest}"
 
 
 def save_text(text: str, path: str | os.PathLike[str]) -> None:
@@ -43,31 +68,47 @@ def save_dataset(dataset: xarray.Dataset, path: str | os.PathLike[str]) -> None:
         dataset.to_netcdf(temporary, engine="h5netcdf")
 
 
+def save_tree(tree: xarray.DataTree, path: str | os.PathLike[str]) -> None:
+    """Write a tree as netCDF 4, whole or not at all."""
+    with write_atomically(path) as temporary:
+        tree.to_netcdf(temporary, engine="h5netcdf")
+
+
+def load_tree(path: Path, request: Request) -> xarray.DataTree | None:
+    """The tree in a file, or None where it is not what this code computes for the request: a file may have come from elsewhere."""
+    try:
+        with xarray.open_datatree(path, engine="h5netcdf") as tree:
+            wanted = deciding(request)
+            return tree.load() if {name: tree.attrs.get(name) for name in wanted} == wanted else None
+    except (OSError, ValueError, KeyError):
+        return None
+
+
 def save_npz(arrays: Mapping[str, np.ndarray], path: str | os.PathLike[str]) -> None:
     """Write named arrays as a NumPy archive, whole or not at all."""
     with write_atomically(path) as temporary:
         np.savez(temporary, allow_pickle=False, **arrays)
 
 
-def provenance(command: str, config: Config, seed: int) -> dict[str, Any]:
-    """What made a result: the configuration, and the versions, machine and time, which are outside any comparison of numbers."""
-    return {
-        "command": command,
-        "config": json.dumps(config.identity(), sort_keys=True),
-        "digest": config.digest(),
-        "seed": seed,
-        **made_with(),
-    }
+def deciding(request: Request) -> dict[str, Any]:
+    """What decides the numbers of a result: the request and the code."""
+    config = json.dumps(request.identity, sort_keys=True)
+    return {"command": request.command, "config": config, "seed": request.seed, "code": code_version()}
+
+
+def provenance(request: Request) -> dict[str, Any]:
+    """What made a result: what decides its numbers, and the versions, machine and time, which are outside any comparison of them."""
+    return deciding(request) | {"digest": request.digest, **made_with()}
 
 
 @contextlib.contextmanager
-def results_folder(command: str, config: Config, out: Path | None) -> Iterator[Path]:
-    """The folder for the results of a configuration, made if need be; one with other results, or that cannot be written to, is refused.
+def results_folder(request: Request, out: Path | None) -> Iterator[Path]:
+    """The folder for the results of a request, made if need be; one with other results, or that cannot be written to, is refused.
 
     Folders that are made are taken away again when the block fails before it has written anything.
     """
-    folder = out or Path("specht-results") / f"{command}-{config.digest()}"
-    _refuse_others(folder, command, config)
+    folder = out or Path("specht-results") / request.name
+    _refuse_others(folder, request)
     made = [path for path in (folder, *folder.parents) if not path.exists()]  # innermost first
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -119,13 +160,34 @@ def save_result(result: Mapping[str, Any], folder: Path, files: Iterable[str]) -
 def finished_result(folder: Path, files: Iterable[str]) -> dict[str, Any] | None:
     """What a complete run of this version printed, or None where files are missing or not those that it wrote."""
     try:
-        record = json.loads((folder / RESULT_FILE).read_text(encoding="utf-8"))
-        if record.pop("checksum") != _checksum_of(record):
-            return None
-        whole = all(_checksum(folder / name) == record["files"][name] for name in files)
+        record = _record(folder)
+        whole = set(files) <= _intact(record, folder)
         return record["result"] if whole and record["result"]["version"] == specht.__version__ else None
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+    except _DAMAGED:
         return None
+
+
+def intact_files(folder: Path) -> set[str]:
+    """Names of the files that a complete run wrote into a folder and that are still as it wrote them."""
+    try:
+        return _intact(_record(folder), folder)
+    except _DAMAGED:
+        return set()
+
+
+_DAMAGED = (OSError, ValueError, KeyError, TypeError, AttributeError)
+"""What reading a file may raise that somebody has changed."""
+
+
+def _record(folder: Path) -> dict[str, Any]:
+    record = json.loads((folder / RESULT_FILE).read_text(encoding="utf-8"))
+    if record.pop("checksum") != _checksum_of(record):
+        raise ValueError("somebody has changed the record")
+    return record
+
+
+def _intact(record: dict[str, Any], folder: Path) -> set[str]:
+    return {name for name, checksum in record["files"].items() if (folder / name).is_file() and _checksum(folder / name) == checksum}
 
 
 def _checksum_of(record: dict[str, Any]) -> str:
@@ -137,17 +199,17 @@ def _checksum(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def save_config(command: str, config: Config, folder: Path) -> None:
-    """Mark a folder as holding the results of this configuration."""
-    record = {"command": command, "digest": config.digest(), "config": config.identity()}
+def save_config(request: Request, folder: Path) -> None:
+    """Mark a folder as holding the results of this request."""
+    record = {"command": request.command, "digest": request.digest, "config": request.identity}
     save_text(json.dumps(record, indent=2) + "\n", folder / CONFIG_FILE)
 
 
 @contextlib.contextmanager
-def begun(command: str, config: Config, folder: Path) -> Iterator[None]:
+def begun(request: Request, folder: Path) -> Iterator[None]:
     """Mark a folder at once, for a run that is killed has to find it again; if its input turns out to be bad, nothing is left behind."""
     fresh = not (folder / CONFIG_FILE).exists()
-    save_config(command, config, folder)
+    save_config(request, folder)
     try:
         yield
     except InputError:
@@ -156,7 +218,7 @@ def begun(command: str, config: Config, folder: Path) -> Iterator[None]:
         raise
 
 
-def _refuse_others(folder: Path, command: str, config: Config) -> None:
+def _refuse_others(folder: Path, request: Request) -> None:
     record = folder / CONFIG_FILE
     if not record.exists():
         # A name with a dot in front is what a run that was killed was writing.
@@ -165,11 +227,11 @@ def _refuse_others(folder: Path, command: str, config: Config) -> None:
         return
     try:
         owner = json.loads(record.read_text(encoding="utf-8"))
-        found, wanted = f"{owner['command']}-{owner['digest']}", f"{command}-{config.digest()}"
+        owner_name = f"{owner['command']}-{owner['digest']}"
     except (ValueError, KeyError, TypeError):
         raise InputError(f"{record} was not written by Specht: choose another folder with --out.") from None
-    if found != wanted:
+    if owner_name != request.name:
         raise InputError(
-            f"{folder} holds the results of another configuration ({found}, this one is {wanted}): "
+            f"{folder} holds the results of another configuration ({owner_name}, this one is {request.name}): "
             "choose another folder with --out, or leave --out away."
         )

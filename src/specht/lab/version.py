@@ -9,6 +9,7 @@ from pathlib import Path
 import specht
 
 DECIDES_NUMBERS = (
+    "activations.py",
     "architecture.py",
     "presets.py",
     "groups",
@@ -20,6 +21,7 @@ DECIDES_NUMBERS = (
     "learning",
     "corpus",
     "papers",
+    "commands",
 )
 """Rooms and files; of those that only run things, the one that holds a measurement."""
 

@@ -2,52 +2,18 @@
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import jinja2
 from markupsafe import Markup
 
 from specht.report.figures import Plot
 from specht.report.maths import formula
+from specht.report.page import Page, Report, Step, Table
 
-
-@dataclasses.dataclass(frozen=True)
-class Table:
-    """Rows under column names; the first cell of a row names it."""
-
-    header: Sequence[str]
-    rows: Sequence[Sequence[str]]
-    note: str = ""
-    title: str = "Numbers"
-
-
-@dataclasses.dataclass(frozen=True)
-class Step:
-    """A sentence of the method and the formulas under it, in the notation of `specht.report.maths`."""
-
-    text: str
-    formulas: Sequence[str] = ()
-
-
-@dataclasses.dataclass(frozen=True)
-class Report:
-    """Everything that a report says."""
-
-    title: str
-    subtitle: str
-    question: str
-    answer: str
-    """It may hold formulas in the notation of `specht.report.maths`, as may captions and notes."""
-    plots: Sequence[Plot]
-    tables: Sequence[Table]
-    method: Sequence[Step]
-    reproduce: str
-    """The command that makes this report again."""
-    made_with: Mapping[str, str]
-    """Seed, versions, machine, time."""
+__all__ = ["Drawing", "Page", "Report", "Step", "Table", "fill", "fragment", "prose", "render"]
 
 
 def render(report: Report) -> str:

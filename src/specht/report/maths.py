@@ -32,3 +32,12 @@ def literal(text: str) -> str:
     'my_file^2'
     """
     return re.sub(r"([_^])", r"\\\1", text)
+
+
+def in_terminal(text: str) -> str:
+    r"""The same formulas where nothing can be raised or lowered: braces go where a single word stands in them.
+
+    >>> in_terminal(r"L^{−1.23} for x_{a b}, 10^{9} in my\_file")
+    'L^−1.23 for x_{a b}, 10^9 in my_file'
+    """
+    return re.sub(r"\\([_^])|([_^])\{([^{}\s]*)\}", lambda match: match[1] or match[2] + match[3], text)

@@ -9,7 +9,7 @@ from specht.architecture import Architecture
 from specht.report.adaptive_figures import growth_plot
 from specht.report.architecture import KERNEL_NAMES, kernel_steps
 from specht.report.figures import Plot
-from specht.report.html import Report, Step, Table
+from specht.report.page import Report, Step, Table, listed
 from specht.report.phase_figures import phase_plot, strength_plot
 from specht.report.predict_figures import WIDTH_COLOURS, breaking_plot, curve_plot, is_cut, level_plot, need_plot
 from specht.report.predict_tables import (
@@ -28,7 +28,7 @@ from specht.report.predict_tables import (
     samples,
 )
 from specht.report.spectrum_figures import spectrum_plot
-from specht.report.spectrum_tables import listed
+from specht.trees import named
 
 
 def predict_report(architecture: Architecture, result: Mapping[str, Any], *, reproduce: str, made_with: Mapping[str, str]) -> Report:
@@ -218,7 +218,7 @@ def _plots(result: Mapping[str, Any]) -> list[Plot]:
             "symmetry allows.",
         ),
         spectrum_plot(
-            [entry],
+            [named(entry)],
             title="The spectrum by irrep",
             caption="Eigenvalues of the kernel, largest first, each as wide as its degeneracy. Both axes logarithmic.",
         ),

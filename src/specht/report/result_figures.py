@@ -20,6 +20,7 @@ from specht.report import (
 )
 from specht.report.figures import Plot
 from specht.report.spectrum_figures import spectrum_plot
+from specht.trees import named
 
 _STDERR = "Points with standard errors over datasets."
 
@@ -27,7 +28,7 @@ _STDERR = "Points with standard errors over datasets."
 def eigenvalues(spectrum: Any) -> Plot:
     """All eigenvalues of a spectrum."""
     caption = "All eigenvalues, largest first, each as wide as its degeneracy, coloured by irrep."
-    return spectrum_plot([spectrum.summary()], title="The spectrum by irrep", caption=caption)
+    return spectrum_plot([named(spectrum.summary())], title="The spectrum by irrep", caption=caption)
 
 
 def theory_losses(curve: Any) -> Plot:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from specht.report.spectrum_tables import listed
+from specht.report.page import listed
 
 Corpus = Mapping[str, Any]
 SCORE_HEADER = (

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from sample_jobs import some
 
-from specht.cli import main
+from specht.commands.app import main
 from specht.lab.archive import Archive
 from specht.lab.executors import this_process
 from specht.lab.locks import Locks

@@ -11,7 +11,7 @@ import pytest
 import xarray
 
 import specht
-from specht.cli import main
+from specht.commands.app import main
 
 SMALL = ["profile", "parity", "--length", "10", "--samples", "500"]
 

@@ -1,4 +1,4 @@
-"""The report of `specht spectrum` from results as they come, exact and sampled, whole and poor."""
+"""The page of `specht spectrum` from results as they come, exact and sampled, whole and poor."""
 
 from __future__ import annotations
 
@@ -7,13 +7,12 @@ from typing import Any
 
 import pytest
 
-from specht.architecture import Architecture
-from specht.report.html import render
-from specht.report.spectrum import spectrum_report
-from specht.report.spectrum_figures import scaling_plot, spectrum_plot
-from specht.report.spectrum_tables import exponent, exponent_rows, listed, remarks, top_rows
-
-ARCH = Architecture(vocab=4, length=16)
+from specht.commands import spectrum
+from specht.commands.spectrum import SpectrumCommand, exponent
+from specht.report import spectrum_figures, spectrum_notes
+from specht.report.html import Report, render
+from specht.report.page import listed
+from specht.trees import named, tree
 
 
 def top(family: str, irrep: str, degeneracy: int, eigenvalue: float, trace: float = 10.0, **changes: Any) -> dict[str, Any]:
@@ -60,8 +59,28 @@ SAMPLED = RESULT | {
 }
 
 
-def report_of(result: dict[str, Any]):
-    return spectrum_report(ARCH, result, reproduce="specht spectrum", made_with={"seed": "0"})
+def report_of(result: dict[str, Any]) -> Report:
+    return Report(**vars(SpectrumCommand().page(tree(result))), reproduce="specht spectrum", made_with={"seed": "0"})
+
+
+def top_rows(result: dict[str, Any]) -> list[list[str]]:
+    return spectrum.top_rows(named(result))
+
+
+def exponent_rows(result: dict[str, Any]) -> list[list[str]]:
+    return spectrum.exponent_rows(named(result))
+
+
+def remarks(result: dict[str, Any]) -> list[str]:
+    return spectrum_notes.remarks(named(result))
+
+
+def scaling_plot(entries: list[dict[str, Any]], **words: Any):
+    return spectrum_figures.scaling_plot(named(entries), **words)
+
+
+def spectrum_plot(entries: list[dict[str, Any]], **words: Any):
+    return spectrum_figures.spectrum_plot(named(entries), **words)
 
 
 def test_answer_gives_exponents_and_samples():
@@ -127,7 +146,7 @@ class TestTables:
             ["[L]", "0.30", "0.00", "0.00", "0", "0.00"],
             ["[L-1,1]", "−1.00 ± 0.04", "−1.23 ± 0.04", "−1.00", "−1", "−1.23"],
         ]
-        assert exponent({"value": -0.001, "stderr": None}) == "0.00"
+        assert exponent(-0.001) == "0.00"
 
     def test_high_levels_stay_in_the_files(self):
         tops = [top("[L]", "[8]", 1, 5.0), top("[L-4,4]", "[4,4]", 14, 0.1)]

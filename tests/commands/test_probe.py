@@ -11,7 +11,7 @@ import pytest
 import xarray
 
 import specht
-from specht.cli import main
+from specht.commands.app import main
 
 TINY = ["--width", "8", "--heads", "2", "--head-size", "4", "--length", "5"]
 SMALL = ["probe", "nope-causal-softmax", *TINY, "--samples", "100"]

@@ -10,7 +10,7 @@ import pytest
 import xarray
 
 import specht
-from specht.cli import main
+from specht.commands.app import main
 from specht.learning.learners import LEARNERS
 
 SMALL = ["threshold", "and", "--support", "2", "--lengths", "5", "8", "12", "--learners", "perceptron-ntk", "--accuracy", "0.97"]

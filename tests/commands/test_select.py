@@ -13,7 +13,7 @@ import pytest
 import xarray
 
 import specht
-from specht.cli import main
+from specht.commands.app import main
 from specht.lab.select_config import SelectConfig
 
 SMALL = ["select", "--length", "8", "--support", "2", "--dimension", "2", "--code", "24", "--steps", "60", "--seeds", "2", "--n-test", "64"]

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import toy_paper
 
-from specht.cli import main
+from specht.commands.app import main
 from specht.lab.jobs import Job
 from specht.papers.claims import Claim, Experiment, Paper, Verdict
 

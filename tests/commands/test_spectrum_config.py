@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from specht.architecture import Architecture
+from specht.commands.spectrum import ScalableArchitecture, SpectrumConfig
 from specht.lab.source_config import SourceFlags
-from specht.lab.spectrum_config import ScalableArchitecture, SpectrumConfig
 
 
 def config(source: dict | None = None, **fields) -> SpectrumConfig:
@@ -131,7 +131,7 @@ sources = st.one_of(
     )
 )
 def test_flags_give_the_same_configuration_back(given_config):
-    from specht.cli import app
+    from specht.commands.app import app
 
     _, bound, _ = app.parse_args(["spectrum", *given_config.flags()], exit_on_error=False, print_error=False)
     assert bound.kwargs.get("config", SpectrumConfig()) == given_config

@@ -8,7 +8,8 @@ import sys
 
 import pytest
 
-from specht.cli import explore, main
+from specht.cli import explore
+from specht.commands.app import main
 from specht.explorer import server
 
 

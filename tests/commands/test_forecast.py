@@ -11,7 +11,7 @@ import pytest
 import xarray
 
 from specht.cli.forecast import forecast
-from specht.cli.output import OutputFlags
+from specht.commands.output import OutputFlags
 from specht.errors import InputError
 from specht.lab.forecast_config import ForecastConfig
 

@@ -20,7 +20,7 @@ import pytest
 import xarray
 
 import specht
-from specht.cli import main
+from specht.commands.app import main
 from specht.corpus.measuring import count_all, findings
 from specht.corpus.parts import default_parts
 from specht.corpus.survey import Settings, plan_survey, take_census
@@ -305,7 +305,7 @@ def test_other_processes_give_the_same_numbers(tmp_path, place):
 
 WATCHED = """
 import sys
-from specht.cli import main
+from specht.commands.app import main
 from specht.lab.archive import Archive
 
 keep = Archive.save

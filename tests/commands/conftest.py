@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from specht.cli import main
+from specht.commands.app import main
 
 
 @pytest.fixture(autouse=True)

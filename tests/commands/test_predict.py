@@ -12,7 +12,7 @@ import pytest
 import xarray
 
 import specht
-from specht.cli import main
+from specht.commands.app import main
 from specht.lab.finite_width import QUICK_VOCAB, QUICK_VOCAB_MEAN
 from specht.learning.adaptive import adaptive_curve
 from specht.learning.curves import theory_curve

@@ -13,8 +13,10 @@ from pathlib import Path
 import pytest
 
 import specht
-from specht.cli import COMMANDS, app, doctor, main, output
-from specht.cli.cache import CACHE_VARIABLE, THRESHOLD_VARIABLE, machine_key, use_compilation_cache
+from specht.cli import doctor
+from specht.commands import output
+from specht.commands.app import COMMANDS, app, main
+from specht.commands.cache import CACHE_VARIABLE, THRESHOLD_VARIABLE, machine_key, use_compilation_cache
 
 
 def test_version(capsys):
@@ -114,7 +116,7 @@ def fail_with(error: BaseException):
     ],
 )
 def test_failures_have_their_codes(monkeypatch, capsys, error, code, words):
-    monkeypatch.setattr("specht.lab.gram_job.run_gram", fail_with(error))
+    monkeypatch.setattr("specht.commands.kernel.KernelCommand.compute", fail_with(error))
     assert main(["kernel"]) == code
     err = capsys.readouterr().err
     assert all(word in err for word in words)
@@ -123,13 +125,17 @@ def test_failures_have_their_codes(monkeypatch, capsys, error, code, words):
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_the_list_of_commands_says_what_they_say(name):
-    held, _, sentence = COMMANDS[name]
-    command = getattr(importlib.import_module(f"specht.cli.{name}"), held)
+    home, _, sentence = COMMANDS[name]
+    module, held = home.split(":")
+    command = getattr(importlib.import_module(module), held)
     assert (command.help if name == "runs" else command.__doc__).splitlines()[0] == sentence
 
 
 def test_the_list_of_commands_loads_none_of_them(capsys):
-    code = "import sys; from specht.cli import main; main(['--help']); print([n for n in ('numpy', 'pydantic', 'jax') if n in sys.modules])"
+    code = (
+        "import sys; from specht.commands.app import main; main(['--help'])\n"
+        "print([n for n in ('numpy', 'pydantic', 'jax') if n in sys.modules])"
+    )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines()[-1] == "[]"
 
@@ -146,7 +152,7 @@ def test_help_does_not_load_jax():
     commands = [[name, "--help"] for name in ("predict", "profile", "select", "spectrum", "kernel")]
     every = [["--help"], *commands, ["kernel", "--list-presets"], ["--version"]]
     code = (
-        "import sys; from specht.cli import main\n"
+        "import sys; from specht.commands.app import main\n"
         f"codes = [main(arguments) for arguments in {every}]\n"
         "print(set(codes), 'jax' in sys.modules, 'xarray' in sys.modules)"
     )
@@ -200,7 +206,7 @@ class TestCache:
     def test_is_set_for_this_user_and_machine(self, monkeypatch, tmp_path):
         monkeypatch.setenv(CACHE_VARIABLE, "to be removed, and put back afterwards")
         monkeypatch.delenv(CACHE_VARIABLE)
-        monkeypatch.setattr("specht.cli.cache.user_cache", lambda: tmp_path / "specht")
+        monkeypatch.setattr("specht.commands.cache.user_cache", lambda: tmp_path / "specht")
         use_compilation_cache()
         folder = tmp_path / "specht" / "jax" / machine_key()
         assert os.environ[CACHE_VARIABLE] == str(folder)
@@ -217,7 +223,7 @@ class TestCache:
         monkeypatch.setenv(CACHE_VARIABLE, "to be removed, and put back afterwards")
         monkeypatch.delenv(CACHE_VARIABLE)
         (tmp_path / "file").touch()
-        monkeypatch.setattr("specht.cli.cache.user_cache", lambda: tmp_path / "file" / "specht")
+        monkeypatch.setattr("specht.commands.cache.user_cache", lambda: tmp_path / "file" / "specht")
         use_compilation_cache()
         assert CACHE_VARIABLE not in os.environ
 

@@ -9,7 +9,7 @@ import re
 import pytest
 import toy_paper
 
-from specht.cli import main
+from specht.commands.app import main
 
 ODD_TITLE = "A *toy* [paper] | V_2"
 

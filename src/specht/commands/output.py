@@ -8,9 +8,12 @@ import shutil
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Group, Parameter
+
+if TYPE_CHECKING:
+    from specht.report.page import Page
 
 
 @Parameter(name="*", group=Group("Output", sort_key=2))
@@ -44,6 +47,19 @@ def print_table(rows: Sequence[Sequence[str]], header: Sequence[str] | None = No
     for line in lines:
         text = "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=False)).rstrip()
         print(text if len(text) <= room else f"{text[: room - 1]}…")
+
+
+def print_page(page: Page) -> None:
+    """What a page says, without figures and method. Not by Rich, which takes [7,1] for markup and breaks cells in narrow windows."""
+    from specht.report.maths import in_terminal
+
+    print(page.subtitle, in_terminal(page.answer), sep="\n\n")
+    for table in page.tables:
+        if table.brief and table.rows:
+            print("", *([f"{table.title}:"] if len(page.tables) > 1 else []), sep="\n")
+            print_table([[in_terminal(cell) for cell in row] for row in table.rows], header=table.header)
+            if table.note:
+                print("", in_terminal(table.note), sep="\n")
 
 
 def print_paths(paths: Mapping[str, str]) -> None:

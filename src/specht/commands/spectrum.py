@@ -1,0 +1,335 @@
+"""specht spectrum: eigenvalues of the kernel by irrep against length, how fast they fall, and what that costs."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import time
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, cast
+
+from cyclopts import Group, Parameter
+from pydantic import Field, model_validator
+
+from specht.architecture import Architecture
+from specht.commands.command import Command, command_line
+from specht.errors import InputError
+from specht.kernel.forms import SAMPLED_FORMS, Kind, choose_form
+from specht.lab.config import ArchitectureFlags, Config
+from specht.lab.source_config import SourceFlags
+from specht.report.page import Page, Table, listed, with_error
+from specht.report.spectrum_notes import SHOWN_LEVEL, method, remarks, shown
+from specht.trees import facts, tree
+
+if TYPE_CHECKING:
+    import xarray
+
+    from specht.report.figures import Plot
+    from specht.symmetry.scaling import Family
+
+DEFAULT_LENGTHS = (4, 8, 16, 32, 64)
+ANSWER_LEVEL = 2
+"""Largest level that the answer speaks of."""
+TOP_HEADER = ("irrep", "degeneracy", "eigenvalue", "bound", "eigenvalue / bound")
+EXPONENT_HEADER = ("exponent of L", "eigenvalue", "eigenvalue / E[k]", "bound / E[k]", "expected", "eigenvalue / E[k], local")
+
+
+class ScalableArchitecture(ArchitectureFlags):
+    """An architecture as flags, whose length may be left open."""
+
+    length: int | None = None
+    """A single length of the context, instead of --lengths."""
+
+    def at(self, length: int) -> Architecture:
+        """The architecture at one length."""
+        return self.model_copy(update={"length": length}).architecture()
+
+    @property
+    def own_length(self) -> int | None:
+        """The length that the flags or the notation say."""
+        noted = self.arch is not None and any(word.startswith("L=") for word in self.arch.replace("|", " ").split())
+        return self.architecture().length if noted or self.length is not None else None
+
+
+class SpectrumConfig(Config):
+    """The spectra of one architecture at several lengths.
+
+    >>> SpectrumConfig(lengths=(4, 8), source=SourceFlags(source="mixture")).flags()
+    ['--source', 'mixture', '--lengths', '4', '8']
+    """
+
+    architecture: Annotated[ScalableArchitecture, Parameter(name="*", group=Group("Architecture", sort_key=1))] = ScalableArchitecture()
+    source: Annotated[SourceFlags, Parameter(name="*", group=Group("Source", sort_key=1))] = SourceFlags()
+    lengths: Annotated[tuple[Annotated[int, Field(gt=0)], ...], Parameter(consume_multiple=True, negative="")] | None = None
+    """Lengths of the context, shortest first; 4 8 16 32 64 unless something says otherwise."""
+    kind: Kind = "nngp"
+    """Which kernel: nngp for Bayesian inference, ntk for gradient flow."""
+    method: Literal["auto", "linear", "two-tokens", "young", "rayleigh", "ritz"] = "auto"
+    """Exact for linear models (linear), two tokens, or few tokens and positions (young); sampled lower bounds (rayleigh, ritz)."""
+    max_level: Annotated[int, Field(ge=0)] | None = None
+    """Largest level, the number of positions that a function singles out; all of them unless that is too much."""
+    heads: Annotated[int, Field(gt=0)] = 1024
+    """Sampled heads of softmax attention in each of several independent sets."""
+    sequences: Annotated[int, Field(gt=1)] = 192
+    """Sequences in each of 16 batches of the methods rayleigh and ritz, permuted ones counted."""
+    seed: Annotated[int, Field(ge=0, lt=2**31)] = 0
+    """Seed of whatever is sampled, and of a mixture."""
+
+    def architectures(self) -> list[Architecture]:
+        """The architecture at each length."""
+        lengths = self.lengths
+        if lengths is None:
+            own = self.architecture.own_length
+            lengths = DEFAULT_LENGTHS if own is None else (own,)
+        return [self.architecture.at(length) for length in lengths]
+
+    def methods(self) -> list[str]:
+        """The method at each length, in the words of `specht.spectrum`."""
+        from specht.symmetry.solve import choose_method  # loads JAX, which help does not need
+
+        if self.method != "auto":
+            return [self.method.replace("-", " ")] * len(self.architectures())
+        source = self.source.build(self.architectures()[0].vocab, self.seed)
+        return [choose_method(arch, source, self.kind, self.max_level) for arch in self.architectures()]
+
+    def identity(self) -> dict[str, Any]:
+        architectures, methods = self.architectures(), self.methods()
+        heads = any(choose_form(arch, self.kind) in SAMPLED_FORMS for arch in architectures)
+        sequences = bool({"rayleigh", "ritz"} & set(methods))
+        fields: dict[str, Any] = {"architecture": without_length(architectures[0]), "lengths": [arch.length for arch in architectures]}
+        fields |= self.source.identity() | {"kind": self.kind, "methods": methods}
+        fields |= {"max_level": self.max_level} if self.max_level is not None else {}
+        fields |= ({"heads": self.heads} if heads else {}) | ({"sequences": self.sequences} if sequences else {})
+        return fields | ({"seed": self.seed} if heads or sequences or self.source.is_drawn else {})
+
+    @model_validator(mode="after")
+    def _lengths_are_said_once_and_increase(self) -> Self:
+        if self.lengths is None:
+            return self
+        given = " ".join(map(str, self.lengths))
+        if not self.lengths:
+            raise InputError("--lengths is empty: write for example --lengths 4 8 16, or leave it out.")
+        if self.architecture.length is not None:
+            raise InputError(
+                f"--length {self.architecture.length} and --lengths {given} both say how long the context is: give one of them."
+            )
+        if any(second <= first for first, second in itertools.pairwise(self.lengths)):
+            raise InputError(f"--lengths must increase, got {given}: write each length once, shortest first.")
+        return self
+
+
+def without_length(arch: Architecture) -> str:
+    """The notation of an architecture of any length.
+
+    >>> without_length(Architecture(vocab=4, length=16))
+    'V=4 | pos=learned(1.0) | linear/sqrt | linear | last'
+    """
+    return str(arch).replace(f" L={arch.length}", "", 1)
+
+
+class SpectrumCommand(Command):
+    """Eigenvalues of the kernel by irrep of the symmetric group, against length: what is learnt first, and how much later the rest.
+
+    For example:
+
+        specht spectrum
+        specht spectrum --vocab 2 --activation erf --s-w 0.5 --lengths 8 16 32
+        specht spectrum --preset softmax --lengths 8 16 32 --max-level 1
+        specht spectrum --source graded --epsilon 0.2 --method rayleigh
+        specht spectrum --vocab 2 --length 8 --activation erf --json
+    """
+
+    name = "spectrum"
+    config = SpectrumConfig
+    csv = "lengths/rows"
+
+    def compute(self, config: SpectrumConfig, progress: Callable[[int, int], None] | None = None) -> xarray.DataTree:
+        """Spectra at all lengths, their exponents, and how far from exchangeable the source is."""
+        architectures, methods = config.architectures(), config.methods()
+        source = config.source.build(architectures[0].vocab, config.seed)
+
+        from specht.sequences.exchangeability import exchangeability_gap  # loads SciPy
+        from specht.symmetry.crossover import crossover
+        from specht.symmetry.entries import spectrum_entry
+        from specht.symmetry.progress import report, stages
+        from specht.symmetry.scaling import scaling
+        from specht.symmetry.solve import Method, spectrum  # loads JAX
+        from specht.symmetry.spectrum import ROUNDING, Spectrum
+
+        cpu, wall = time.process_time(), time.perf_counter()
+        spectra: list[Spectrum] = []
+        ordered = architectures if not source.is_exchangeable else []
+        parts = stages(progress, [1.0] * len(architectures) + [0.1] * len(ordered))
+        # Longest first: what is too long is refused before anybody has waited for the others.
+        for arch, way, part in zip(reversed(architectures), reversed(methods), parts, strict=False):
+            report(part, 0, 1)
+            asked: dict[str, Any] = config.model_dump(include={"kind", "max_level", "heads", "sequences", "seed"})
+            spectra.insert(0, spectrum(arch, source, method=cast(Method, way), **asked, progress=part))
+        gaps: dict[int, dict[str, Any]] = {}
+        for arch, part in zip(ordered, parts[len(architectures) :], strict=False):
+            gap = exchangeability_gap(source, arch.length, readout=arch.readout, seed=config.seed, progress=part)
+            gaps[arch.length] = dataclasses.asdict(gap)
+            report(part, 1, 1)
+        families, turn = scaling(spectra), crossover(architectures[-1], source, config.kind)
+        costs = {"cpu_seconds": time.process_time() - cpu, "wall_seconds": time.perf_counter() - wall}
+
+        def entry(spectrum: Spectrum) -> dict[str, Any]:
+            length, values = spectrum.arch.length, spectrum_entry(spectrum, families)
+            # Rows have their method too, since people take this table out alone.
+            values["rows"] = [{"method": spectrum.method} | row for row in values["rows"]]
+            return values | {"gap": gaps.get(length), "place": turn.place(length) if turn is not None else None}
+
+        return tree(
+            {
+                "architecture": without_length(architectures[-1]),
+                "kind": config.kind,
+                "source": {"name": config.source.source, "exchangeable": source.is_exchangeable},
+                "rounding": ROUNDING,
+                **costs,
+                "lengths": [entry(spectrum) for spectrum in spectra],
+                "exponents": [_exponents(family) for family in families if family.raw is not None],
+                "crossover": turn.length if turn is not None else None,
+            }
+        )
+
+    def page(self, data: xarray.DataTree) -> Page:
+        from specht.report.architecture import KERNEL_NAMES
+
+        result = facts(data)
+        architecture = Architecture.parse(f"{result.architecture} L={result.lengths[-1].length}")
+        tops = Table(TOP_HEADER, top_rows(result), note="\n".join(remarks(result)), title="Top eigenvalue of each irrep")
+        fits = Table(EXPONENT_HEADER, exponent_rows(result), title="Exponents of the length")
+        several = len(result.lengths) > 1
+        falls = "How fast do eigenvalues of each irrep fall with length" if several else "How large is the eigenvalue of each irrep"
+        return Page(
+            title="The spectrum of a transformer",
+            subtitle=f"{result.architecture} · {KERNEL_NAMES[result.kind]}, {result.source.name} source",
+            question=f"{falls}, hence how many samples does each need?",
+            answer=_answer(result),
+            plots=_plots(result),
+            tables=[fits, tops] if fits.rows else [tops],
+            method=method(architecture, result),
+        )
+
+
+def _exponents(family: Family) -> dict[str, Any]:
+    return {
+        "family": family.name,
+        "level": family.level,
+        "expected": family.expected,
+        **{name: dataclasses.asdict(getattr(family, name)) for name in ("raw", "normalised", "bound")},
+        "lengths": [point.length for point in family.resolved],
+        "mixed": family.is_mixed,
+        "local": [dataclasses.asdict(local) for local in family.local],
+    }
+
+
+def _answer(result: SimpleNamespace) -> str:
+    last = result.lengths[-1]
+    if last.trace == 0.0:
+        return "The kernel is zero: with these variances the network does not depend on its input."
+    fits = [fit for fit in result.exponents if fit.level <= ANSWER_LEVEL]
+    # A minus does not break lines, a hyphen would.
+    laws = listed([f"L^{{{exponent(fit.normalised.value)}}} for {fit.family.replace('-', '−')}" for fit in fits])
+    if not result.source.exchangeable:
+        quotients = (
+            "The order of the tokens matters in this source, so the kernel mixes irreps, and what is known of each is a Rayleigh quotient"
+        )
+        return f"{quotients}. Divided by E[k], it goes as {laws}." if fits else f"{quotients}."
+    falls = f"Divided by E[k], the top eigenvalue goes as {laws}, and the samples needed go as the inverse. " if fits else ""
+    return falls + _samples(last)
+
+
+def _samples(last: SimpleNamespace) -> str:
+    """Samples at a ridge of E[k], where N* lies between E[k]/λ and twice that."""
+    tops = [top for top in shown(last) if top.resolved and top.level <= ANSWER_LEVEL]
+    if not tops:
+        return f"At L = {last.length} no eigenvalue is above rounding and noise."
+    needs = listed([f"{_count(last.trace / top.eigenvalue)} for {top.irrep}" for top in tops])
+    return (
+        f"At L = {last.length} and with a ridge of E[k], half of the leading function of an irrep is learnt from E[k]/λ samples or up "
+        f"to twice as many: {needs}."
+    )
+
+
+def _count(number: float) -> str:
+    """A number of samples to two digits."""
+    if number < 1e6:
+        return f"{number:.1f}" if number < 10 else f"{float(f'{number:.2g}'):.0f}"
+    mantissa, power = f"{number:.1e}".split("e")
+    return f"{mantissa} · 10^{{{int(power)}}}"
+
+
+def _plots(result: SimpleNamespace) -> list[Plot]:
+    from specht.report.spectrum_figures import scaling_plot, spectrum_plot
+
+    entries = result.lengths
+    last = entries[-1]
+    few = " Method rayleigh knows one value of each low irrep, so others are missing in between." if last.method == "rayleigh" else ""
+    whole = spectrum_plot(
+        entries,
+        title=f"The spectrum at L = {last.length}",
+        caption=f"All eigenvalues, largest first: each multiplet is as wide as its degeneracy. Both axes logarithmic.{few}",
+    )
+    if len(entries) == 1:
+        return [whole]
+    bound = "what it cannot exceed" if result.source.exchangeable else "the bound that it would have if order did not matter"
+    error = " Bars are standard errors." if any(top.stderr is not None for entry in entries for top in shown(entry)) else ""
+    return [
+        scaling_plot(
+            entries,
+            normalised=False,
+            title="Eigenvalues against length",
+            caption=f"The largest eigenvalue of each irrep, and dashed in the same colour {bound}.{error}",
+        ),
+        scaling_plot(
+            entries,
+            normalised=True,
+            title="The same in units of E[k]",
+            caption=f"Divided by E[k(x, x)] at the same length: the bound is then 1/dim, a power of the length.{error}",
+        ),
+        whole,
+    ]
+
+
+def top_rows(result: SimpleNamespace) -> list[list[str]]:
+    """The top eigenvalue of each irrep at each length; what belongs to a length as a whole stands in the second column alone."""
+    rows = []
+    for entry in result.lengths:
+        rows.append([f"L = {entry.length}", f"E[k] = {with_error(entry.trace, entry.trace_stderr)}, {entry.method}", "", "", ""])
+        for top in shown(entry):
+            ratio = f"{top.ratio:.3g}" if top.resolved else ""
+            rows.append([top.irrep, str(top.degeneracy), _eigenvalue(top, result.rounding), f"{top.bound:.4g}", ratio])
+    return rows
+
+
+def _eigenvalue(top: SimpleNamespace, rounding: float) -> str:
+    if top.stderr is None and not top.resolved:
+        return f"below {rounding:.0e} E[k]"
+    return ("≥ " if top.lower_bound else "") + with_error(top.eigenvalue, top.stderr)
+
+
+def exponent_rows(result: SimpleNamespace) -> list[list[str]]:
+    """The fitted exponents, one row a family of irreps."""
+    return [
+        [
+            fit.family,
+            exponent(fit.raw.value, fit.raw.stderr),
+            exponent(fit.normalised.value, fit.normalised.stderr),
+            exponent(fit.bound.value),
+            str(fit.expected).replace("-", "−"),
+            "  ".join(exponent(local.normalised.value) for local in fit.local),
+        ]
+        for fit in result.exponents
+        if fit.level <= SHOWN_LEVEL
+    ]
+
+
+def exponent(value: float, stderr: float | None = None) -> str:
+    """An exponent with its error, if that is seen in two digits."""
+    text = f"{value:.2f}".replace("-0.00", "0.00").replace("-", "−")
+    return text if stderr is None or stderr < 0.005 else f"{text} ± {stderr:.2f}"
+
+
+spectrum = command_line(SpectrumCommand)

@@ -1,0 +1,73 @@
+"""What a report says, before it becomes a file or lines in a terminal. Loading this loads no plotting program."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from specht.report.figures import Plot
+
+
+@dataclasses.dataclass(frozen=True)
+class Table:
+    """Rows under column names; the first cell of a row names it."""
+
+    header: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    note: str = ""
+    """What has to be known to read it. A terminal keeps its lines apart."""
+    title: str = "Numbers"
+    brief: bool = True
+    """Whether a terminal shows it too."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Step:
+    """A sentence of the method and the formulas under it, in the notation of `specht.report.maths`."""
+
+    text: str
+    formulas: Sequence[str] = ()
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Page:
+    """What the numbers of a result say. Answer, captions and notes may hold formulas in the notation of `specht.report.maths`."""
+
+    title: str
+    subtitle: str
+    question: str
+    answer: str
+    plots: Sequence[Plot]
+    tables: Sequence[Table]
+    method: Sequence[Step]
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Report(Page):
+    """A page, and where its numbers come from."""
+
+    reproduce: str
+    """The command that makes this report again."""
+    made_with: Mapping[str, str]
+    """Seed, versions, machine, time."""
+
+
+def listed(words: Iterable[object]) -> str:
+    """Words as a list in a sentence.
+
+    >>> listed([4, 8, 16])
+    '4, 8 and 16'
+    """
+    *most, last = [str(word) for word in words] or [""]
+    return f"{', '.join(most)} and {last}" if most else last
+
+
+def with_error(value: float, stderr: float | None) -> str:
+    """A number with its standard error, if it has one.
+
+    >>> with_error(0.25, 0.0123)
+    '0.25 ± 0.01'
+    """
+    return f"{value:.4g}" if stderr is None else f"{value:.4g} ± {stderr:.1g}"

@@ -1,0 +1,194 @@
+"""Results as trees of named variables, and the same as JSON: plain values in, an `xarray.DataTree` out, and back, every number to the bit.
+
+| plain value | in the tree |
+|---|---|
+| a number, a word, yes or no | a variable without dimension: `data["trace"]` |
+| a dictionary | a group: `data["source/name"]` |
+| a list of records | a table: a group whose variables share one dimension, which has the name of the group: `data["lengths"]["trace"]` |
+| records in a record | a table below that table, `data["lengths/rows"]`; its first column says to which record each of its rows belongs |
+| a dictionary in a record | variables with a dot: `data["exponents"]["raw.value"]` |
+| None | NaN among numbers, an empty word among words |
+| whole numbers beyond 64 bits, lists of numbers | JSON as text, which the variable's attribute `holds` says |
+| an array with its dimensions, `(dims, array)` | that variable, which JSON leaves out |
+
+>>> irreps = [{"irrep": "[4]", "degeneracy": 1}, {"irrep": "[3,1]", "degeneracy": 3}]
+>>> data = tree({"trace": 2.5, "lengths": [{"length": 4, "rows": irreps}]})
+>>> data["lengths/rows"]["degeneracy"].values.tolist(), data["lengths/rows"]["length"].values.tolist()
+([1, 3], [4, 4])
+>>> plain(data)
+{'trace': 2.5, 'lengths': [{'length': 4, 'rows': [{'irrep': '[4]', 'degeneracy': 1}, {'irrep': '[3,1]', 'degeneracy': 3}]}]}
+>>> [row.irrep for row in rows(data["lengths/rows"])]
+['[4]', '[3,1]']
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    import xarray
+
+HOLDS = "holds"
+"""The attribute of a variable that is stored as something else: what its values are."""
+_WHOLE, _MAYBE_WORDS, _JSON = "whole numbers", "words, or nothing where they are empty", "JSON"
+_EMPTY = "rows"
+"""The attribute of a table without rows, which has no variable to tell that it is a table."""
+
+
+def tree(values: Mapping[str, Any]) -> xarray.DataTree:
+    """Plain values as a tree."""
+    import xarray
+
+    groups: dict[str, xarray.Dataset] = {}
+    _put_group(groups, "/", values)
+    return xarray.DataTree.from_dict(groups)
+
+
+def plain(node: Any) -> Any:
+    """The plain values of a tree or of a group of it, for JSON; what is not finite is None. A table gives a list of records."""
+    own = node.to_dataset(inherit=False)
+    if _is_table(own):
+        return _records(node)
+    scalars = {str(name): _values(variable)[0] for name, variable in own.variables.items() if variable.ndim == 0}
+    return scalars | {str(name): plain(child) for name, child in node.children.items()}
+
+
+def facts(node: Any) -> SimpleNamespace:
+    """The plain values of a group by name: `facts(data).source.name`."""
+    return named(plain(node))
+
+
+def rows(node: Any) -> list[SimpleNamespace]:
+    """The rows of a table, with their values by name: `rows(data["lengths"])[-1].trace`."""
+    return named(plain(node))
+
+
+def columns(node: Any) -> dict[str, list[Any]]:
+    """The plain values of a table by column, without the tables below it."""
+    return {str(name): _values(variable) for name, variable in node.to_dataset(inherit=False).variables.items()}
+
+
+def _put_group(groups: dict[str, xarray.Dataset], path: str, values: Mapping[str, Any]) -> None:
+    import xarray
+
+    variables: dict[str, Any] = {}
+    below: dict[str, Any] = {}
+    for name, value in values.items():
+        if isinstance(value, Mapping) or _is_records(value):
+            below[name] = value
+        elif isinstance(value, tuple) and len(value) == 2 and isinstance(value[1], np.ndarray):
+            variables[name] = value
+        else:
+            stored, attributes = _column([value])
+            variables[name] = ((), stored[0], attributes)
+    groups[path] = xarray.Dataset(variables)
+    for name, value in below.items():
+        put: Any = _put_group if isinstance(value, Mapping) else _put_table
+        put(groups, f"{path.rstrip('/')}/{name}", value)
+
+
+def _put_table(groups: dict[str, xarray.Dataset], path: str, records: Sequence[Mapping[str, Any]]) -> None:
+    import xarray
+
+    records = [_flat(record) for record in records]
+    names = list(dict.fromkeys(name for record in records for name in record))
+    own = {name: [record.get(name) for record in records] for name in names}
+    nested: dict[str, Any] = {name: own.pop(name) for name in names if all(_is_records(value) for value in own[name])}
+    dimension = path.rsplit("/", 1)[1]
+    variables = {name: (dimension, *_column(values)) for name, values in own.items()}
+    groups[path] = xarray.Dataset(variables, attrs={} if records else {_EMPTY: 0})
+    if nested:
+        label, *_ = own
+        if len(set(own[label])) < len(records):
+            raise ValueError(f"Records of {path} hold other records, so their first field, {label}, must tell them apart: it does not.")
+        for name, tables in nested.items():
+            labels = zip(own[label], tables, strict=True)
+            _put_table(groups, f"{path}/{name}", [{label: value} | row for value, table in labels for row in table])
+
+
+def _is_records(value: Any) -> bool:
+    return isinstance(value, (list, tuple)) and all(isinstance(item, Mapping) for item in value)
+
+
+def _flat(record: Mapping[str, Any]) -> dict[str, Any]:
+    """A record without dictionaries in it: their fields have a dot in their names."""
+    flat: dict[str, Any] = {}
+    for name, value in record.items():
+        flat |= {f"{name}.{inner}": item for inner, item in _flat(value).items()} if isinstance(value, Mapping) else {name: value}
+    return flat
+
+
+def _column(values: Sequence[Any]) -> tuple[np.ndarray, dict[str, str]]:
+    """Values as an array that netCDF can hold, and what the array does not tell by itself."""
+    values = [value.item() if isinstance(value, np.generic) else value for value in values]
+    present = [value for value in values if value is not None]
+    kinds, complete = {type(value) for value in present}, len(present) == len(values)
+    if kinds == {bool} and complete:
+        return np.array(values), {}
+    if kinds == {int} and complete and all(-(2**63) <= value < 2**63 for value in present):
+        return np.array(values, dtype=np.int64), {}
+    if kinds == {int} and not complete and all(abs(value) <= 2**53 for value in present):
+        return np.array(values, dtype=float), {HOLDS: _WHOLE}
+    if kinds <= {int, float} and kinds != {int}:
+        return np.array(values, dtype=float), {}
+    if kinds == {str} and complete:
+        return np.array(values), {}
+    if kinds == {str} and "" not in present:
+        return np.array([value or "" for value in values]), {HOLDS: _MAYBE_WORDS}
+    return np.array([json.dumps(value, allow_nan=False) for value in values]), {HOLDS: _JSON}
+
+
+def _values(variable: xarray.Variable) -> list[Any]:
+    """The values that a variable stands for."""
+    stored, holds = np.atleast_1d(variable.values).tolist(), variable.attrs.get(HOLDS)
+    if holds == _JSON:
+        return [json.loads(text) for text in stored]
+    if holds == _MAYBE_WORDS:
+        return [word or None for word in stored]
+    convert = int if holds == _WHOLE else lambda value: value
+    return [None if isinstance(value, float) and not math.isfinite(value) else convert(value) for value in stored]
+
+
+def _is_table(own: xarray.Dataset) -> bool:
+    dimensions = {variable.dims for variable in own.variables.values()}
+    return _EMPTY in own.attrs or (len(dimensions) == 1 and len(next(iter(dimensions))) == 1)
+
+
+def _records(node: xarray.DataTree) -> list[dict[str, Any]]:
+    own = columns(node)
+    records = [_nested(dict(zip(own, row, strict=True))) for row in zip(*own.values(), strict=True)]
+    for name, child in node.children.items():
+        label, *_ = own
+        tables: dict[Any, list[dict[str, Any]]] = {record[label]: record.setdefault(str(name), []) for record in records}
+        for row in plain(child):
+            tables[row.pop(label)].append(row)
+    return records
+
+
+def _nested(record: dict[str, Any]) -> dict[str, Any]:
+    """A record with dictionaries where names have dots."""
+    result: dict[str, Any] = {}
+    for name, value in record.items():
+        *outer, last = name.split(".")
+        place = result
+        for word in outer:
+            place = place.setdefault(word, {})
+        place[last] = value
+    return result
+
+
+def named(value: Any) -> Any:
+    """Plain values whose fields are attributes.
+
+    >>> named({"lengths": [{"length": 4}]}).lengths[0].length
+    4
+    """
+    if isinstance(value, dict):
+        return SimpleNamespace(**{name: named(item) for name, item in value.items()})
+    return [named(item) for item in value] if isinstance(value, list) else value
