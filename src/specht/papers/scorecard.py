@@ -72,7 +72,7 @@ def judge(part: Part, jobs: Sequence[Job], archive: Archive, failures: Sequence[
         reason = f"{len(failed)} of {len(jobs)} jobs failed; {failed[0].job}: {failed[0].error}"
     elif lost:
         reason = f"The result of {lost[0]} was damaged after it was computed: run it again."
-    results = [] if reason else [Result(job.arguments, data) for job, data in loaded.items() if data is not None]
+    results = [] if reason else [Result.of(job, data) for job, data in loaded.items() if data is not None]
     return Judged(part, results, tuple(_line(claim, _verdict(claim, results, reason), expected) for claim in part.claims))
 
 

@@ -92,7 +92,11 @@ def plots(results: Results) -> list[Plot]:
     common.add_points(figure, heads, [row.value for row in rows], "difference", 0, errors=[row.stderr for row in rows], joined=True)
     common.add_guide(figure, heads, [NEAR] * len(heads), f"{NEAR:.0%}")
     common.finished(figure, x="heads of the networks", y="relative difference of the test loss", ticks=heads, linear_y=True)
-    return [Plot(figure, "Infinitely many heads", "Theory with infinitely many heads against networks; bars are one standard error of sampling.")]
+    return [
+        Plot(
+            figure, "Infinitely many heads", "Theory with infinitely many heads against networks; bars are one standard error of sampling."
+        )
+    ]
 
 
 def tables(results: Results) -> list[Table]:
