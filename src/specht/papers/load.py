@@ -105,6 +105,7 @@ def _claim(written: Mapping[str, Any], name: str, text: Mapping[str, Any], reade
         untested,
         kind=kind,
         since=since,
+        verdicts=text.get("verdicts", {}),
         refuses_null=refuses_null,
     )
 
