@@ -20,12 +20,11 @@ import pytest
 import xarray
 
 from specht.lab.archive import Archive
-from specht.papers.claims import Experiment, Paper, Result
+from specht.papers.claims import SCALES, Experiment, Paper, Result
 from specht.papers.registry import papers, select
 from specht.papers.scorecard import expected_outcomes, jobs_of
 
 PAPERS = {paper.id: paper for paper in papers()}
-SCALES = ("smoke", "quick", "full")
 
 
 @pytest.fixture(params=PAPERS)
@@ -51,6 +50,12 @@ def test_every_claim_says_what_where_and_how(paper):
 
 def test_every_claim_can_be_tested(paper):
     assert [claim.id for claim in paper.claims if claim.judge is None] == []
+
+
+def test_criteria_refuse_their_nulls(paper):
+    """What would be measured if a claim were false must not bear it out."""
+    assert [claim.id for claim in paper.claims if claim.refuses_null is False] == []
+    assert [claim.id for claim in paper.claims if claim.kind and claim.judge is not None and claim.refuses_null is None] == []
 
 
 @pytest.mark.parametrize("scale", SCALES)
@@ -140,7 +145,7 @@ def test_a_short_experiment_has_the_verdicts_on_record(name, monkeypatch):
             pytest.skip(f"there are no corpora in {folder}: set SPECHT_DATA")
         monkeypatch.setenv("SPECHT_DATA", str(folder))
     experiment, expected = SHORT[name], expected_outcomes("smoke")
-    results = [Result(job.arguments, job.run()) for job in experiment.jobs("smoke")]
+    results = [Result.of(job, job.run()) for job in experiment.jobs("smoke")]
     assert_complete(experiment, results)
     outcomes = {claim.id: claim.judge(results).outcome for claim in experiment.claims}
     assert outcomes == {claim.id: expected[claim.id] for claim in experiment.claims}
@@ -169,6 +174,6 @@ def test_every_experiment_at_smoke_scale(paper, tmp_path):
     for experiment in paper.experiments:
         jobs = experiment.jobs("smoke")
         if jobs:
-            assert_complete(experiment, [Result(job.arguments, archive.load(job)) for job in jobs])
+            assert_complete(experiment, [Result.of(job, archive.load(job)) for job in jobs])
     page = (tmp_path / "report.html").read_text(encoding="utf-8")
     assert all(experiment.title in page for experiment in paper.experiments)

@@ -8,15 +8,10 @@ import numpy as np
 import pytest
 from judging import assert_says_yes_and_no
 
-from specht.papers import common
 from specht.papers.claims import Result
 from specht.papers.sparse_variables import PAPER, curves, parity, profiles, theory, thresholds, trained_bounds
 
 LENGTHS = (25, 35, 50, 71, 100, 141, 200)
-
-
-def made(what, variables, coords=None, **arguments):
-    return Result(arguments, common.record(what, variables, coords))
 
 
 def searches(law=lambda T: -24 + 17.4 * math.log(T), other=lambda T: 5.0 * T, errors=0.03, states="found", lengths=LENGTHS):
@@ -30,7 +25,7 @@ def searches(law=lambda T: -24 + 17.4 * math.log(T), other=lambda T: 5.0 * T, er
             search = {"batch": 8, "smallest": 8, "largest": 512}
             training = {"transformer": {"restarts": 3, "steps": 125}, "perceptron": {"restarts": 1, "steps": 250}}.get(learner, {})
             arguments = {"learner": learner, "length": T, "search": search, "training": training}
-            found.append(made("threshold", numbers | batches, {"state": states}, **arguments))
+            found.append(thresholds.thresholds.result(numbers | batches, {"state": states}, **arguments))
     return found
 
 
@@ -39,14 +34,14 @@ def runs(above=1.0, fitted=1e-3, below=0.7, mass=0.33, rest=1e-5, learnt=1.0):
     found = []
     for side, best, loss, m in ((curves.BELOW, below, fitted, 30), (curves.ABOVE, above, 1e-3, 90)):
         fields = {"accuracy": (("run", "look"), np.full((5, 2), best)), "train_loss": (("run", "look"), np.full((5, 2), loss))}
-        found.append(made("curves", fields, {"look": looks}, side=side, length=100, m=m, runs=5, steps=40, seed=0))
+        found.append(curves.measure_curves.result(fields, {"look": looks}, side=side, length=100, m=m, runs=5, steps=40, seed=0))
     weights = np.array([[mass] * 3 + [rest] * 6 + [0.01]] * 2)
     fields = {
         "weights": (("run", "column"), weights),
         "single": (("run", "example", "column"), weights[:, None]),
         "accuracy": (("run",), [learnt] * 2),
     }
-    return [*found, made("attention", fields, length=9, m=300, runs=2, steps=40, seed=0)]
+    return [*found, curves.measure_attention.result(fields, length=9, m=300, runs=2, steps=40, seed=0)]
 
 
 def streams(short=(100, 110), long=(190, 200), left=0.9):
@@ -55,7 +50,7 @@ def streams(short=(100, 110), long=(190, 200), left=0.9):
         for seed, learnt in enumerate(times):
             fields = {"learnt_at": float(learnt), "left_at": left * learnt, "loss": (("step",), [0.69, 0.0])}
             arguments = {"length": length, "steps": 300, "batch": 2048, "learning_rate": 1e-3, "seed": seed}
-            found.append(made("parity", fields, {"step": [0, 299]}, **arguments))
+            found.append(parity.measure_parity.result(fields, {"step": [0, 299]}, **arguments))
     return found
 
 
@@ -64,11 +59,13 @@ def statements(bend=0.0, dense=1.0, exact=0.01, trained=0.01, literal=0.3, dual=
     kinds = ["corollary 4.5", "theorem 4.2, all constants", "lemma A.12, four heads", "theorem A.17, two layers", "fully connected"]
     rows = [np.log(theory.LENGTHS) + 3 + bend * np.square(theory.LENGTHS)] * 4 + [np.power(theory.LENGTHS, dense)]
     rows[1] = rows[1] + more.get("uneven", 0.0) * np.asarray(theory.LENGTHS)
-    found = [made("capacity", {"capacity": (("kind", "length"), np.array(rows))}, {"kind": kinds, "length": list(theory.LENGTHS)})]
+    found = [
+        theory.measure_capacity.result({"capacity": (("kind", "length"), np.array(rows))}, {"kind": kinds, "length": list(theory.LENGTHS)})
+    ]
     norms = {f"norm_{name}": 1.0 for name in ("key", "value", "mix")} | {"norm_query": more.get("norm", 8.0)}
     for key, dimension, error in (("sum", 200, exact), ("sum", 1001, literal), ("dual", 1001, dual), ("trained", 0, trained)):
-        found.append(made("head", {"error": error} | norms, length=200, dimension=dimension, key=key, samples=10, seed=0))
-    return [*found, made("shattering", {"sequences": 4.0, "share": share, "margin": 0.4}, length=16)]
+        found.append(theory.measure_head.result({"error": error} | norms, length=200, dimension=dimension, key=key, samples=10, seed=0))
+    return [*found, theory.measure_shattering.result({"sequences": 4.0, "share": share, "margin": 0.4}, length=16)]
 
 
 def gaps(samples=1e12, order=1.0, perceptron=1e14):
@@ -78,7 +75,7 @@ def gaps(samples=1e12, order=1.0, perceptron=1e14):
             factor = np.arange(1.0, 9.0) + 10.0 * (m == 20)
             fields = {"factor": factor, "samples": np.full(8, needed), "gap": order * factor, "accuracy": np.ones(8)}
             fields = {name: (("run",), values) for name, values in fields.items()}
-            found.append(made("gap", fields, learner=learner, length=50, m=m, runs=8, steps=100, seed=0))
+            found.append(trained_bounds.measure_gap.result(fields, learner=learner, length=50, m=m, runs=8, steps=100, seed=0))
     return found
 
 
@@ -91,7 +88,7 @@ def levels(off=0.0, third=0.02):
         low = np.maximum(share - 0.01, 0.0)
         fields = {"share": share, "low": low, "high": share + 0.01, "variance_share": share}
         fields = {name: (("level",), values) for name, values in fields.items()} | {"above_high": 0.0}
-        found.append(made("profile", fields, {"level": list(range(5))}, target=function, length=50, samples=100, seed=0))
+        found.append(profiles.measure_profile.result(fields, {"level": list(range(5))}, target=function, length=50, samples=100, seed=0))
     return found
 
 
@@ -122,6 +119,10 @@ CASES = {
 } | {f"sparse.f2-{learner}": (searches, {"other": lambda T: 20 * T**0.4}) for learner in thresholds.OTHERS}
 
 
+def data_of(results):
+    return thresholds.thresholds.data(results)
+
+
 def claim_of(name):
     (claim,) = (claim for claim in PAPER.claims if claim.id == name)
     return claim
@@ -144,12 +145,12 @@ def test_the_curve_with_all_constants_and_norms_are_judged_too():
 
 
 def test_heads_are_built_at_several_lengths():
-    jobs = [job.arguments for job in theory.jobs("smoke") if "key" in job.arguments]
+    jobs = [job.arguments for job in theory.measure_head.jobs("smoke")]
     assert {given["length"] for given in jobs if given["key"] == "trained"} == {12, 50, 100}
     assert {given["length"] for given in jobs if given["dimension"] == given["length"]} == {12, 50, 100}
     small = [given for given in jobs if given["key"] == "trained" or given["dimension"] == given["length"]]
-    results = [Result(given, theory.measure_head(**given)) for given in small]
-    assert theory.judge_orthogonal(results).outcome == "holds"
+    results = [Result(given, theory.measure_head(**given), theory.measure_head.name) for given in small]
+    assert claim_of("sparse.theory-heads").judge(results).outcome == "holds"
 
 
 def test_ranks_are_those_at_equal_m():
@@ -159,19 +160,19 @@ def test_ranks_are_those_at_equal_m():
         factor = np.arange(1.0, 9.0) + 1000.0 / m
         fields = {"factor": factor, "samples": np.full(8, 1e12), "gap": 2000.0 / m - factor, "accuracy": np.ones(8)}
         fields = {name: (("run",), values) for name, values in fields.items()}
-        found.append(made("gap", fields, learner="transformer", length=50, m=m, runs=8, steps=100, seed=0))
-    value, error, together = trained_bounds.rank_correlation(found, "transformer")
+        found.append(trained_bounds.measure_gap.result(fields, learner="transformer", length=50, m=m, runs=8, steps=100, seed=0))
+    value, error, together = trained_bounds.rank_correlation(trained_bounds.measure_gap.data(found).sel(learner="transformer"))
     assert (value, error) == (pytest.approx(-1.0), pytest.approx(0.0, abs=1e-12))
     assert together > 0.5
     assert claim_of("sparse.bounds-rank").judge(found).outcome == "fails"
-    assert claim_of("sparse.bounds-rank").judge(found[:1] * 2).outcome == "not tested"
+    assert claim_of("sparse.bounds-rank").judge(found[:1]).outcome == "not tested"
 
 
 def test_exponents_are_compared_at_the_lengths_that_both_have():
     """A logarithm is steeper at small T: over four lengths the transformer's exponent is another than over all."""
     both = LENGTHS[:4]
     verdict = claim_of("sparse.f2-perceptron").judge(searches(lengths=both))
-    mine, whole = (thresholds.growth(searches(), thresholds.TRANSFORMER, at) for at in (both, None))
+    mine, whole = (thresholds.growth(data_of(searches()), thresholds.TRANSFORMER, at) for at in (both, None))
     assert mine.exponent > whole.exponent + 0.05
     assert f"at the same T = 25, 35, 50, 71 the transformer's exponent is {mine.exponent:.2f}" in verdict.regime
     assert "64 trials of one start of 250 steps" in verdict.regime
@@ -201,7 +202,7 @@ def test_runs_that_learn_nothing_are_not_judged():
 
 def test_the_paper_s_points_are_fitted_as_they_are():
     """By least squares of another kind: which R² is larger hangs on the point at the edge of the paper's grid, which is left out."""
-    verdict = claim_of("sparse.f2-digitised").judge([])
+    verdict = claim_of("sparse.f2-digitised").judge(searches())
     x, m = np.array(list(thresholds.sources.DIGITISED)), np.array(list(thresholds.sources.DIGITISED.values()))
     both = {kept: [np.corrcoef(each, m[kept:])[0, 1] ** 2 for each in (np.log(x[kept:]), x[kept:])] for kept in (0, 1)}
     assert x[0] == 100
@@ -216,24 +217,21 @@ def test_the_paper_s_points_are_fitted_as_they_are():
 
 def test_theories_of_finite_width_stand_beside_the_others():
     """In figure and tables; `features.trained` judges them."""
-    names = {trace.name for trace in thresholds.plots(searches())[0].figure.data}
+    names = {trace.name for trace in thresholds.against_length(data_of(searches())).figure.data}
     assert {f"theory of a linear-attention block of width {width}" for width in (16, 64)} <= names
-    found, laws = thresholds.tables(searches())
+    found, laws = thresholds.searched_and_fitted(data_of(searches()))
     assert all(theory in [row[0] for row in table.rows] for theory in thresholds.THEORIES for table in (found, laws))
-    asked = {job.arguments["length"] for job in thresholds.jobs("quick") if job.arguments["learner"] in thresholds.THEORIES}
-    assert asked < {job.arguments["length"] for job in thresholds.jobs("quick") if job.arguments["learner"] == thresholds.TRANSFORMER}
+    asked = {job.arguments["length"] for job in thresholds.thresholds.jobs("quick") if job.arguments["learner"] in thresholds.THEORIES}
+    assert asked < {
+        job.arguments["length"] for job in thresholds.thresholds.jobs("quick") if job.arguments["learner"] == thresholds.TRANSFORMER
+    }
 
 
 def test_figures_and_tables_of_made_up_numbers():
-    for module, results in (
-        (thresholds, searches()),
-        (curves, runs()),
-        (parity, streams()),
-        (theory, statements()),
-        (trained_bounds, gaps()),
-        (profiles, levels()),
-    ):
-        assert module.EXPERIMENT.plots(results)
-        for table in module.EXPERIMENT.tables(results):
+    made_up = [statements(), gaps(), searches(), runs(), streams(), levels()]
+    for experiment, results in zip(PAPER.experiments, made_up, strict=True):
+        assert experiment.plots(results)
+        assert experiment.tables(results)
+        for table in experiment.tables(results):
             assert table.rows
             assert all(len(row) == len(table.header) for row in table.rows)

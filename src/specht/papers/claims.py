@@ -7,8 +7,9 @@ statement each, with the claims that it makes, the jobs that test them, and the 
 from __future__ import annotations
 
 import dataclasses
+import datetime
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args
 
 import xarray
 
@@ -18,6 +19,7 @@ from specht.report.html import Step, Table
 
 Scale = Literal["smoke", "quick", "full"]
 """Smoke checks the machinery, quick takes minutes on two cores, full is the scale of the papers."""
+SCALES: tuple[Scale, ...] = get_args(Scale)
 Outcome = Literal["holds", "fails", "not tested"]
 
 
@@ -26,6 +28,13 @@ class Result(NamedTuple):
 
     arguments: Mapping[str, Any]
     data: xarray.Dataset
+    function: str = ""
+    """Which function was called, as in the job."""
+
+    @classmethod
+    def of(cls, job: Job, data: xarray.Dataset) -> Result:
+        """What came of a job."""
+        return cls(job.arguments, data, job.function)
 
 
 Results = Sequence[Result]
@@ -63,6 +72,14 @@ class Claim:
     """From the results of the experiment to a verdict; None for a claim that the package cannot test yet."""
     untested: str = ""
     """Why it cannot be tested yet, if so."""
+    kind: str = ""
+    """`paper`, `question` or `ours`: who says it. Empty for papers that keep their claims in code."""
+    since: datetime.date | None = None
+    """When the criterion was written or last changed."""
+    verdicts: Mapping[str, Outcome] = dataclasses.field(default_factory=dict)
+    """The outcomes on record by scale, for claims that keep them here and not in expected.json."""
+    refuses_null: bool | None = None
+    """Whether the criterion says no to what would be measured if the claim were false; None if no such number is given."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -101,6 +118,11 @@ class Paper:
 def lacking(reason: str) -> Verdict:
     """The verdict on a claim whose data are not on this machine."""
     return Verdict("not tested", regime=reason, missing=True)
+
+
+def undecided(measured: float, stderr: float | None, reason: str) -> Verdict:
+    """The verdict where a number is too near to its bound. On record it is "not tested": this is the place to give it a word of its own."""
+    return Verdict("not tested", measured, stderr, f"Undecided: {reason}".strip())
 
 
 def holds_if(condition: bool, measured: float, stderr: float | None = None, regime: str = "") -> Verdict:

@@ -1,4 +1,4 @@
-"""What the experiments of all papers share: how measurements are kept, told apart, fitted and drawn."""
+"""What the experiments of all papers share: how measurements are kept, told apart, fitted and put in words."""
 
 from __future__ import annotations
 
@@ -6,14 +6,20 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-import plotly.graph_objects as go
 import xarray
 
-from specht.papers.claims import Result, Results, Scale, Verdict, holds_if
-from specht.report.figures import GREY, SERIES_COLOURS, style_log_axes
+from specht.papers.claims import Result, Results, Scale, Verdict, holds_if, undecided
+from specht.papers.criteria import Finding
 
-HEIGHT = 440
-"""Of a figure whose legend has up to six lines on a telephone; each further one adds to it."""
+# Papers that have not moved to `measure` take these from here.
+from specht.report.figures import HEIGHT as HEIGHT
+from specht.report.figures import add_guide as add_guide
+from specht.report.figures import add_line as add_line
+from specht.report.figures import add_points as add_points
+from specht.report.figures import add_scatter as add_scatter
+from specht.report.figures import colour as colour
+from specht.report.figures import finished as finished
+from specht.report.figures import finished_bars as finished_bars
 
 
 class Power(NamedTuple):
@@ -93,6 +99,22 @@ def power_law(x: Any, values: Any, errors: Any = None) -> Power | None:
     return Power(round(fit.value, 12), fit.stderr or 0.0)
 
 
+def mean_and_error(values: xarray.DataArray, over: str = "seed") -> tuple[xarray.DataArray, xarray.DataArray]:
+    """The mean along a dimension, and its standard error.
+
+    >>> mean, error = mean_and_error(xarray.DataArray([1.0, 2.0, 3.0], dims="seed"))
+    >>> float(mean), round(float(error), 3)
+    (2.0, 0.577)
+    """
+    return values.mean(over), values.std(over, ddof=1) / np.sqrt(values.count(over))
+
+
+def exponent_of(x: Any, values: Any, errors: Any = None, regime: str = "") -> Finding | Verdict:
+    """The exponent of a power law for a criterion to judge; not tested where fewer than two values stand out of their noise."""
+    power = power_law(x, values, errors)
+    return unresolved(regime) if power is None else Finding(power.exponent, power.stderr, regime)
+
+
 def unresolved(regime: str) -> Verdict:
     """The verdict where noise or rounding leaves nothing to judge."""
     return Verdict("not tested", regime=f"Too few values stand out of their noise: {regime}")
@@ -101,7 +123,7 @@ def unresolved(regime: str) -> Verdict:
 def holds_if_at_most(most: float, measured: float, stderr: float, regime: str) -> Verdict:
     """The verdict on a number that must not be above a bound; undecided where the bound is within one standard error of it."""
     if abs(measured - most) <= stderr:
-        return Verdict("not tested", measured, stderr, f"Undecided: {most:g} is within the standard error. {regime}")
+        return undecided(measured, stderr, f"{most:g} is within the standard error. {regime}")
     return holds_if(measured <= most, measured, stderr, regime)
 
 
@@ -113,83 +135,3 @@ def at_scale(scale: Scale, *, smoke: Any, quick: Any, full: Any) -> Any:
 def with_error(value: float, stderr: float | None = None, digits: int = 3) -> str:
     """A number for a table, with its standard error where it has one."""
     return f"{value:.{digits}g}" if not stderr else f"{value:.{digits}g} ± {stderr:.1g}"
-
-
-def colour(number: int) -> str:
-    """The colour of a series, by its number."""
-    return SERIES_COLOURS[number % len(SERIES_COLOURS)]
-
-
-def add_line(figure: go.Figure, x: Any, y: Any, name: str, number: int, *, dash: str = "solid", legend: bool = True) -> None:
-    """A predicted curve; values that are not positive leave a gap."""
-    figure.add_scatter(
-        x=list(x),
-        y=_positive(y),
-        name=name,
-        mode="lines",
-        showlegend=legend,
-        line={"color": colour(number), "width": 1.8 if dash == "solid" else 1.3, "dash": dash},
-        hovertemplate=f"{name}<br>%{{x}}: %{{y:.4g}}<extra></extra>",
-    )
-
-
-def add_points(
-    figure: go.Figure, x: Any, y: Any, name: str, number: int, *, errors: Any = None, legend: bool = True, joined: bool = False
-) -> None:
-    """Measured values with their standard errors."""
-    bars = None if errors is None else {"type": "data", "array": list(errors), "thickness": 1.2, "width": 3}
-    figure.add_scatter(
-        x=list(x),
-        y=_positive(y),
-        name=name,
-        mode="lines+markers" if joined else "markers",
-        showlegend=legend,
-        line={"color": colour(number), "width": 1.8},
-        marker={"color": colour(number), "size": 7},
-        error_y=bars,
-        hovertemplate=f"{name}<br>%{{x}}: %{{y:.4g}}<extra></extra>",
-    )
-
-
-def add_scatter(figure: go.Figure, x: Any, y: Any, name: str, number: int) -> None:
-    """A cloud of small points, which may be negative."""
-    figure.add_scatter(
-        x=list(x),
-        y=list(y),
-        name=name,
-        mode="markers",
-        marker={"color": colour(number), "size": 4, "opacity": 0.7},
-        hovertemplate=f"{name}<br>%{{x:.3g}}: %{{y:.3g}}<extra></extra>",
-    )
-
-
-def add_guide(figure: go.Figure, x: Any, y: Any, name: str) -> None:
-    """A grey line to compare with."""
-    figure.add_scatter(x=list(x), y=list(y), name=name, mode="lines", line={"color": GREY, "width": 1.2, "dash": "dash"}, hoverinfo="skip")
-
-
-def finished(figure: go.Figure, *, x: str, y: str, ticks: Sequence[Any] | np.ndarray | None = None, linear_y: bool = False) -> go.Figure:
-    """The figure with named axes, logarithmic unless the vertical one is said to be linear."""
-    style_log_axes(figure, x=x, y=y)
-    traces: Any = figure.data
-    lines = sum(trace.showlegend is not False for trace in traces)
-    figure.update_layout(height=HEIGHT + 20 * max(0, lines - 6), showlegend=True)
-    if ticks is not None:
-        places = sorted(set(ticks))
-        figure.update_xaxes(tickvals=places, ticktext=[f"{place:g}" for place in places])
-    if linear_y:
-        figure.update_yaxes(type="linear", dtick=None, exponentformat="none")
-    return figure
-
-
-def finished_bars(figure: go.Figure, *, x: str, rows: int, row_height: int, stacked: bool = False) -> go.Figure:
-    """The figure of horizontal bars, first one on top, with room for their names."""
-    finished(figure, x=x, y="", linear_y=True)
-    figure.update_xaxes(type="linear", dtick=None)
-    figure.update_yaxes(type="category", autorange="reversed", automargin=True)
-    figure.update_layout(barmode="stack" if stacked else "group", height=160 + row_height * rows)
-    return figure
-
-
-def _positive(values: Any) -> list[float | None]:
-    return [float(value) if value > 0.0 else None for value in values]

@@ -14,7 +14,7 @@ from specht.lab.executors import describe
 from specht.lab.jobs import Job
 from specht.lab.sweep import Failure
 from specht.papers.claims import Claim, Result, Results, Scale, Verdict
-from specht.papers.registry import Part
+from specht.papers.registry import Part, papers
 
 EXPECTED = "expected.json"
 """The outcomes that this repository records, by scale and claim."""
@@ -32,8 +32,9 @@ class Line:
     """The outcome on record; None if there is none, or none to compare with because the data are missing."""
 
     def as_json(self, paper: str) -> dict[str, Any]:
-        fields = {name: getattr(self.claim, name) for name in ("id", "sentence", "citation", "criterion")}
+        fields: dict[str, Any] = {name: getattr(self.claim, name) for name in ("id", "sentence", "citation", "criterion")}
         verdict = {name: getattr(self.verdict, name) for name in ("measured", "stderr", "regime", "missing")}
+        fields |= {"kind": self.claim.kind, "since": None if self.claim.since is None else self.claim.since.isoformat()}
         return fields | {"paper": paper, "verdict": self.verdict.outcome, "expected": self.expected} | verdict
 
 
@@ -72,7 +73,7 @@ def judge(part: Part, jobs: Sequence[Job], archive: Archive, failures: Sequence[
         reason = f"{len(failed)} of {len(jobs)} jobs failed; {failed[0].job}: {failed[0].error}"
     elif lost:
         reason = f"The result of {lost[0]} was damaged after it was computed: run it again."
-    results = [] if reason else [Result(job.arguments, data) for job, data in loaded.items() if data is not None]
+    results = [] if reason else [Result.of(job, data) for job, data in loaded.items() if data is not None]
     return Judged(part, results, tuple(_line(claim, _verdict(claim, results, reason), expected) for claim in part.claims))
 
 
@@ -96,8 +97,10 @@ def _verdict(claim: Claim, results: Results, reason: str) -> Verdict:
 
 
 def expected_outcomes(scale: Scale) -> dict[str, str]:
-    """What this repository records for a scale."""
-    return json.loads(resources.files("specht.papers").joinpath(EXPECTED).read_text(encoding="utf-8")).get(scale, {})
+    """What this repository records for a scale: in one file for all papers, and in claims.toml for claims that keep it there."""
+    recorded = json.loads(resources.files("specht.papers").joinpath(EXPECTED).read_text(encoding="utf-8")).get(scale, {})
+    own = {claim.id: claim.verdicts[scale] for paper in papers() for claim in paper.claims if scale in claim.verdicts}
+    return recorded | own
 
 
 def as_json(judged: Sequence[Judged]) -> list[dict[str, Any]]:

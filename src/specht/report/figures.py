@@ -11,6 +11,8 @@ import numpy as np
 import plotly.graph_objects as go  # never plotly.express: it loads pandas and costs most of a second
 
 HEATMAP_ROWS = 300
+HEIGHT = 440
+"""Of a figure whose legend has up to six lines on a telephone; each further one adds to it."""
 # Each has contrast enough on white and on near-black.
 SERIES_COLOURS = ("#2a7fba", "#d9682b", "#3f9d6b", "#9a62b8", "#c9507c", "#8f7d2a", "#2f97a0")
 CLEAR = "rgba(0,0,0,0)"
@@ -116,6 +118,82 @@ def ratio_marks(values: Sequence[float]) -> dict[str, Any]:
     return {"dtick": None, "exponentformat": "none", "tickvals": marks, "ticktext": [f"{mark:g}" for mark in marks]}
 
 
+def colour(number: int) -> str:
+    """The colour of a series, by its number."""
+    return SERIES_COLOURS[number % len(SERIES_COLOURS)]
+
+
+def add_line(figure: go.Figure, x: Any, y: Any, name: str, number: int, *, dash: str = "solid", legend: bool = True) -> None:
+    """A predicted curve; values that are not positive leave a gap."""
+    figure.add_scatter(
+        x=list(x),
+        y=_positive(y),
+        name=name,
+        mode="lines",
+        showlegend=legend,
+        line={"color": colour(number), "width": 1.8 if dash == "solid" else 1.3, "dash": dash},
+        hovertemplate=f"{name}<br>%{{x}}: %{{y:.4g}}<extra></extra>",
+    )
+
+
+def add_points(
+    figure: go.Figure, x: Any, y: Any, name: str, number: int, *, errors: Any = None, legend: bool = True, joined: bool = False
+) -> None:
+    """Measured values with their standard errors."""
+    bars = None if errors is None else {"type": "data", "array": list(errors), "thickness": 1.2, "width": 3}
+    figure.add_scatter(
+        x=list(x),
+        y=_positive(y),
+        name=name,
+        mode="lines+markers" if joined else "markers",
+        showlegend=legend,
+        line={"color": colour(number), "width": 1.8},
+        marker={"color": colour(number), "size": 7},
+        error_y=bars,
+        hovertemplate=f"{name}<br>%{{x}}: %{{y:.4g}}<extra></extra>",
+    )
+
+
+def add_scatter(figure: go.Figure, x: Any, y: Any, name: str, number: int) -> None:
+    """A cloud of small points, which may be negative."""
+    figure.add_scatter(
+        x=list(x),
+        y=list(y),
+        name=name,
+        mode="markers",
+        marker={"color": colour(number), "size": 4, "opacity": 0.7},
+        hovertemplate=f"{name}<br>%{{x:.3g}}: %{{y:.3g}}<extra></extra>",
+    )
+
+
+def add_guide(figure: go.Figure, x: Any, y: Any, name: str) -> None:
+    """A grey line to compare with."""
+    figure.add_scatter(x=list(x), y=list(y), name=name, mode="lines", line={"color": GREY, "width": 1.2, "dash": "dash"}, hoverinfo="skip")
+
+
+def finished(figure: go.Figure, *, x: str, y: str, ticks: Sequence[Any] | np.ndarray | None = None, linear_y: bool = False) -> go.Figure:
+    """The figure with named axes, logarithmic unless the vertical one is said to be linear."""
+    style_log_axes(figure, x=x, y=y)
+    traces: Any = figure.data
+    lines = sum(trace.showlegend is not False for trace in traces)
+    figure.update_layout(height=HEIGHT + 20 * max(0, lines - 6), showlegend=True)
+    if ticks is not None:
+        places = sorted(set(ticks))
+        figure.update_xaxes(tickvals=places, ticktext=[f"{place:g}" for place in places])
+    if linear_y:
+        figure.update_yaxes(type="linear", dtick=None, exponentformat="none")
+    return figure
+
+
+def finished_bars(figure: go.Figure, *, x: str, rows: int, row_height: int, stacked: bool = False) -> go.Figure:
+    """The figure of horizontal bars, first one on top, with room for their names."""
+    finished(figure, x=x, y="", linear_y=True)
+    figure.update_xaxes(type="linear", dtick=None)
+    figure.update_yaxes(type="category", autorange="reversed", automargin=True)
+    figure.update_layout(barmode="stack" if stacked else "group", height=160 + row_height * rows)
+    return figure
+
+
 def _layout(height: int) -> dict:
     return {
         "height": height,
@@ -125,3 +203,7 @@ def _layout(height: int) -> dict:
         "font": {"family": "system-ui, sans-serif", "size": 13, "color": GREY},
         "template": "none",
     }
+
+
+def _positive(values: Any) -> list[float | None]:
+    return [float(value) if value > 0.0 else None for value in values]

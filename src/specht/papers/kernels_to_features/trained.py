@@ -13,6 +13,7 @@ from specht.lab.jobs import Job
 from specht.lab.threshold_job import MEASURE, count
 from specht.papers import common
 from specht.papers.claims import Claim, Experiment, Results, Scale, Verdict, holds_if
+from specht.papers.load import OURS
 from specht.papers.sparse_variables import sources as sparse
 from specht.papers.sparse_variables.thresholds import AND_TABLE, THEORIES
 from specht.report.figures import Plot
@@ -226,7 +227,7 @@ EXPERIMENT = Experiment(
             Claim(
                 f"features.trained-exponent-{width}",
                 f"By the theory at width {width}, samples for AND of three bits grow with T as those of trained transformers do.",
-                sparse.OURS,
+                OURS,
                 f"exponent within {NEAR:g} of that of trained ones, and below {1 - NEAR:g}, both with {100 * CONFIDENCE:g} % by Student's "
                 "t over seeds; not decided where it is below but the interval of the difference reaches across",
                 _judge_near(theory),
@@ -237,7 +238,7 @@ EXPERIMENT = Experiment(
             Claim(
                 f"features.trained-slower-{width}",
                 f"By the theory at width {width}, they grow slower than those of the kernel.",
-                sparse.OURS,
+                OURS,
                 f"exponent below that of the kernel, with {100 * CONFIDENCE:g} % by Student's t over seeds",
                 _judge_slower(theory),
             )
@@ -247,7 +248,7 @@ EXPERIMENT = Experiment(
             Claim(
                 f"features.trained-fewer-{width}",
                 f"By the theory at width {width}, the longest sequences need fewer samples than by the kernel.",
-                sparse.OURS,
+                OURS,
                 f"mean of the logarithm of the ratio below zero, with {100 * CONFIDENCE:g} % by Student's t over seeds",
                 _judge_fewer(theory),
             )

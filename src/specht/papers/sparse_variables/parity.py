@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 import plotly.graph_objects as go
 import xarray
 
-from specht.lab.jobs import Job
 from specht.papers import common
-from specht.papers.claims import Claim, Experiment, Results, Scale, Verdict, holds_if
-from specht.papers.sparse_variables import sources
-from specht.report.figures import Plot
-from specht.report.html import Step, Table
+from specht.papers.claims import Verdict
+from specht.papers.criteria import Finding, at_least, every, larger
+from specht.papers.measure import grid, measure
+from specht.report.figures import Plot, add_guide, colour, finished
+from specht.report.html import Table
+from specht.report.tables import points_of, table
 
-_HERE = f"{sources.PACKAGE}.parity"
 SUPPORT = 3
 LEARNT, PLATEAU = 0.05, 0.9
 """Loss below which a parity is learnt, and share of ln 2 above which the loss is on its plateau."""
@@ -23,6 +24,11 @@ _KEPT = 200
 """Losses that are kept of each run, evenly over its steps."""
 
 
+@measure(
+    smoke=grid(length=5, steps=200, seed=0, batch=128, learning_rate=1e-3),
+    quick=(grid(length=10, steps=350) + grid(length=15, steps=600)) * grid(seed=range(5), batch=2048, learning_rate=1e-3),
+    full=grid(length=[10, 15], steps=1200, seed=range(10), batch=2048, learning_rate=1e-3),  # the paper's last run takes 1050
+)
 def measure_parity(length: int, steps: int, batch: int, learning_rate: float, seed: int) -> xarray.Dataset:
     """The loss of one run on fresh batches, when it left the plateau, and when it was learnt; -1 where it was not."""
     from specht.nn.sparse import BitTransformer
@@ -38,144 +44,92 @@ def measure_parity(length: int, steps: int, batch: int, learning_rate: float, se
     flat = np.flatnonzero(losses[:end] > PLATEAU * math.log(2))
     kept = np.unique(np.linspace(0, steps - 1, min(_KEPT, steps)).round().astype(int))
     numbers = {"learnt_at": float(learnt[0]) if len(learnt) else -1.0, "left_at": float(flat[-1]) if len(flat) else 0.0}
-    return common.record("parity", numbers | {"loss": (("step",), losses[kept])}, {"step": kept})
+    return xarray.Dataset(numbers | {"loss": ("step", losses[kept])}, {"step": kept})
 
 
-def jobs(scale: Scale) -> list[Job]:
-    lengths = common.at_scale(scale, smoke=(5,), quick=(10, 15), full=(10, 15))
-    steps = common.at_scale(scale, smoke=(200,), quick=(350, 600), full=(1200, 1200))  # the paper's last run takes 1050
-    batch = common.at_scale(scale, smoke=128, quick=2048, full=2048)
-    seeds = common.at_scale(scale, smoke=1, quick=5, full=10)
-    return [
-        Job.of(f"{_HERE}:measure_parity", length=length, steps=count, batch=batch, learning_rate=1e-3, seed=seed)
-        for length, count in zip(lengths, steps, strict=True)
-        for seed in range(seeds)
-    ]
-
-
-def _lengths(results: Results) -> list[int]:
-    return sorted({result.arguments["length"] for result in results})
-
-
-def _times(results: Results, length: int) -> tuple[np.ndarray, np.ndarray]:
-    """When runs were learnt, and when they left the plateau; those that were learnt alone."""
-    found = common.chosen(results, "parity", length=length)
-    learnt, left = common.column(found, "learnt_at"), common.column(found, "left_at")
-    return learnt[learnt >= 0], left[learnt >= 0]
-
-
-def _regime(results: Results) -> str:
-    given = results[0].arguments
-    seeds = len(common.chosen(results, "parity", length=given["length"]))
-    steps = common.listed(common.arguments(results, "steps"))
-    trained = f"batches of {given['batch']}, learning rate {given['learning_rate']:g}, {seeds} seeds, up to {steps} steps"
-    return f"Parity of {SUPPORT} of T = {common.listed(_lengths(results))} bits, {trained}"
-
-
-def judge_learnt(results: Results) -> Verdict:
-    shares = {
-        length: len(_times(results, length)[0]) / len(common.chosen(results, "parity", length=length)) for length in _lengths(results)
-    }
-    return holds_if(min(shares.values()) == 1.0, min(shares.values()), regime=f"{_regime(results)}; the smaller share is shown.")
-
-
-def judge_abrupt(results: Results) -> Verdict:
-    """The share of the time until it is learnt that a run spends on the plateau: the median, at the length where it is smaller."""
-    shares = []
-    for length in _lengths(results):
-        learnt, left = _times(results, length)
-        if not len(learnt):
-            return Verdict("not tested", regime=f"No run learnt T = {length}. {_regime(results)}.")
-        shares.append(float(np.median(left / np.maximum(learnt, 1))))
-    return holds_if(min(shares) >= 0.5, min(shares), regime=f"{_regime(results)}.")
-
-
-def judge_longer(results: Results) -> Verdict:
-    if len(_lengths(results)) < 2:
-        return Verdict("not tested", regime=f"Two lengths are compared. {_regime(results)}.")
-    medians = [np.median(_times(results, length)[0]) if len(_times(results, length)[0]) else math.nan for length in _lengths(results)]
-    if not np.isfinite(medians).all():
-        return Verdict("not tested", regime=f"Not every length was learnt. {_regime(results)}.")
-    ratio = float(medians[-1] / medians[0])
-    words = ", ".join(f"T = {length}: {median:.0f}" for length, median in zip(_lengths(results), medians, strict=True))
-    return holds_if(ratio > 1.0, ratio, regime=f"{_regime(results)}; median steps {words}.")
-
-
-def plots(results: Results) -> list[Plot]:
-    figure = go.Figure()
-    for number, length in enumerate(_lengths(results)):
-        for place, found in enumerate(common.chosen(results, "parity", length=length)):
-            figure.add_scatter(
-                x=found.data["step"].values,
-                y=found.data["loss"].values,
-                mode="lines",
-                name=f"T = {length}",
-                showlegend=place == 0,
-                line={"color": common.colour(number), "width": 1.3},
-                hovertemplate=f"T = {length}, step %{{x}}: %{{y:.3f}}<extra></extra>",
-            )
-    last = max(int(found.data["step"].max()) for found in results)
-    common.add_guide(figure, [0, last], [math.log(2)] * 2, "ln 2")
-    common.finished(figure, x="step", y="loss on a fresh batch", linear_y=True)
-    figure.update_xaxes(type="linear", dtick=None)
-    return [Plot(figure, "A plateau and a drop", "One line a seed. On the plateau networks guess: the loss is ln 2.", wide=True)]
-
-
-def tables(results: Results) -> list[Table]:
-    rows = []
-    for length in _lengths(results):
-        learnt, left = _times(results, length)
-        seeds = len(common.chosen(results, "parity", length=length))
-        rows.append(
-            [
-                str(length),
-                f"{len(learnt)} of {seeds}",
-                common.span(learnt.tolist()) if len(learnt) else "",
-                common.span(left.tolist()) if len(left) else "",
-            ]
-        )
-    note = "The paper's figure shows drops at about 150 to 250 steps for T = 10 and 380 to 1050 for T = 15, in all ten runs."
-    return [Table(("T", "learnt", "step at which the loss falls below 0.05", "last step on the plateau"), rows, note, "Transitions")]
-
-
-_FIGURE = f"{sources.PAPER}, figure 4"
-EXPERIMENT = Experiment(
-    name="sparse.f4",
-    title="Sparse parity: a phase transition",
-    shown="Figure 4: loss curves of ten seeds for parities of three bits, T = 10 and 15: long plateaus, then abrupt drops.",
-    claims=(
-        Claim(
-            "sparse.f4-learnt",
-            "Transformers learn parities of three bits from fresh samples.",
-            _FIGURE,
-            f"every run falls below a loss of {LEARNT:g}",
-            judge_learnt,
-        ),
-        Claim(
-            "sparse.f4-abrupt",
-            "They do so in an abrupt transition after a plateau at the loss of guessing.",
-            _FIGURE,
-            f"median run above {PLATEAU:g} ln 2 for at least half of the steps until it is learnt",
-            judge_abrupt,
-        ),
-        Claim(
-            "sparse.f4-longer",
-            "The plateau is longer with more bits.",
-            _FIGURE,
-            "median steps until learnt larger for more bits",
-            judge_longer,
-        ),
-    ),
-    jobs=jobs,
-    plots=plots,
-    tables=tables,
-    method=(
-        Step(
-            "The transformer of the thresholds on fresh uniform bits. With all weights drawn from N(0, 0.02²) few runs leave the plateau "
-            "within "
-            "500 steps; here matrices begin uniform within one over the root of their fan-in, as in PyTorch's linear layers, without "
-            "dropout. "
-            "What the paper changes for this figure is lost in a sentence that is cut off."
-        ),
-    ),
+@measure_parity.claim(
+    "f4-learnt", every(at_least(1.0, f"share of runs that fall below a loss of {LEARNT:g}"), "with every number of bits"), null=0.0
 )
+def shares_learnt(data: xarray.Dataset) -> list[Finding]:
+    shares = (data["learnt_at"] >= 0).mean("seed").values
+    return [Finding(float(share), regime=f"{_words(data)}; the smaller share is shown.") for share in shares]
+
+
+@measure_parity.claim(
+    "f4-abrupt",
+    every(
+        at_least(0.5, f"share of the steps until it is learnt that the median run spends above {PLATEAU:g} ln 2"),
+        "with every number of bits",
+    ),
+    null=0.0,
+)
+def shares_on_plateau(data: xarray.Dataset) -> list[Finding] | Verdict:
+    shares = []
+    for runs in points_of(data, "length"):
+        learnt = _learnt(runs)
+        if not learnt.sizes["seed"]:
+            return Verdict("not tested", regime=f"No run learnt T = {runs.length.item()}. {_words(data)}.")
+        share = float(np.median(learnt["left_at"] / np.maximum(learnt["learnt_at"], 1)))
+        shares.append(Finding(share, regime=f"{_words(data)}."))
+    return shares
+
+
+@measure_parity.claim("f4-longer", larger("median steps until learnt", than="those with fewer bits"), null=0.0)
+def excess_of_time(data: xarray.Dataset) -> Finding | Verdict:
+    """The ratio of the times is shown."""
+    if data.sizes["length"] < 2:
+        return Verdict("not tested", regime=f"Two lengths are compared. {_words(data)}.")
+    medians = {runs.length.item(): _learnt(runs)["learnt_at"].values for runs in points_of(data, "length")}
+    if not all(len(times) for times in medians.values()):
+        return Verdict("not tested", regime=f"Not every length was learnt. {_words(data)}.")
+    medians = {length: np.median(times) for length, times in medians.items()}
+    first, *_, last = medians.values()
+    words = ", ".join(f"T = {length}: {median:.0f}" for length, median in medians.items())
+    return Finding(last - first, regime=f"{_words(data)}; median steps {words}.", shown=(float(last / first), None))
+
+
+def _learnt(runs: xarray.Dataset) -> xarray.Dataset:
+    """The runs of one length that were learnt."""
+    return runs.isel(seed=runs["learnt_at"].values >= 0)
+
+
+def _words(data: xarray.Dataset) -> str:
+    steps, seeds = common.listed(data.steps.values), data.sizes["seed"]
+    trained = f"batches of {data.batch}, learning rate {data.learning_rate:g}, {seeds} seeds, up to {steps} steps"
+    return f"Parity of {SUPPORT} of T = {common.listed(data.length.values)} bits, {trained}"
+
+
+@measure_parity.figure()
+def losses(data: xarray.Dataset) -> Plot:
+    figure = go.Figure()
+    for number, runs in enumerate(points_of(data, "length")):
+        for place, run in enumerate(points_of(runs, "seed")):
+            curve = run["loss"].dropna("step")  # runs of other lengths kept other steps
+            figure.add_scatter(
+                x=curve["step"].values,
+                y=curve.values,
+                mode="lines",
+                name=f"T = {runs.length.item()}",
+                showlegend=place == 0,
+                line={"color": colour(number), "width": 1.3},
+                hovertemplate=f"T = {runs.length.item()}, step %{{x}}: %{{y:.3f}}<extra></extra>",
+            )
+    add_guide(figure, [0, int(data["step"].max())], [math.log(2)] * 2, "ln 2")
+    finished(figure, x="step", y="loss on a fresh batch", linear_y=True)
+    figure.update_xaxes(type="linear", dtick=None)
+    return Plot(figure, "A plateau and a drop", "One line a seed. On the plateau networks guess: the loss is ln 2.", wide=True)
+
+
+@measure_parity.table()
+def transitions(data: xarray.Dataset) -> Table:
+    def span(name: str) -> Callable[[xarray.Dataset], str]:
+        return lambda runs: common.span(_learnt(runs)[name].values.tolist()) if _learnt(runs).sizes["seed"] else ""
+
+    columns = {
+        "T": "length",
+        "learnt": lambda runs: f"{_learnt(runs).sizes['seed']} of {data.sizes['seed']}",
+        "step at which the loss falls below 0.05": span("learnt_at"),
+        "last step on the plateau": span("left_at"),
+    }
+    note = "The paper's figure shows drops at about 150 to 250 steps for T = 10 and 380 to 1050 for T = 15, in all ten runs."
+    return table(data, columns, rows=["length"], note=note, title="Transitions")

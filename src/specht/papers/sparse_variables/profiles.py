@@ -9,18 +9,21 @@ import numpy as np
 import plotly.graph_objects as go
 import xarray
 
-from specht.lab.jobs import Job
-from specht.papers import common
-from specht.papers.claims import Claim, Experiment, Results, Scale, Verdict, holds_if
-from specht.papers.sparse_variables import sources
-from specht.report.figures import Plot
-from specht.report.html import Step, Table
+from specht.papers.criteria import Finding, both, every, is_true, positive
+from specht.papers.measure import grid, measure
+from specht.report.figures import Plot, colour, finished
+from specht.report.html import Table
+from specht.report.tables import table
 
-_HERE = f"{sources.PACKAGE}.profiles"
 SUPPORT, MOST = 3, 4
 FUNCTIONS = ("and", "or", "majority", "parity")
 
 
+@measure(
+    smoke=grid(target=FUNCTIONS, length=10, samples=8000, seed=5),
+    quick=grid(target=FUNCTIONS, length=50, samples=8000, seed=5),
+    full=grid(target=FUNCTIONS, length=200, samples=20000, seed=5),
+)
 def measure_profile(target: str, length: int, samples: int, seed: int) -> xarray.Dataset:
     """The weights of a sparse function by level, on bits that balance its labels."""
     from specht.sequences.sources import iid
@@ -29,16 +32,11 @@ def measure_profile(target: str, length: int, samples: int, seed: int) -> xarray
 
     chosen = sparse_function(target, SUPPORT)
     p = chosen.probability
-    found = profile(chosen.target(length), iid([1.0 - p, p]), length, seed, samples=samples, max_level=MOST, readout="mean")
-    shares = np.array([[share.value, share.low, share.high] for share in found.shares])
-    fields: dict[str, Any] = {"share": (("level",), shares[:, 0]), "low": (("level",), shares[:, 1]), "high": (("level",), shares[:, 2])}
-    fields |= {"variance_share": (("level",), found.variance_shares), "above_high": found.above.high / found.total}
-    return common.record("profile", fields, {"level": list(found.levels)})
-
-
-def jobs(scale: Scale) -> list[Job]:
-    length, samples = common.at_scale(scale, smoke=10, quick=50, full=200), common.at_scale(scale, smoke=8000, quick=8000, full=20000)
-    return [Job.of(f"{_HERE}:measure_profile", target=function, length=length, samples=samples, seed=5) for function in FUNCTIONS]
+    measured = profile(chosen.target(length), iid([1.0 - p, p]), length, seed, samples=samples, max_level=MOST, readout="mean")
+    shares = np.array([[share.value, share.low, share.high] for share in measured.shares])
+    fields: dict[str, Any] = {name: ("level", column) for name, column in zip(("share", "low", "high"), shares.T, strict=True)}
+    fields |= {"variance_share": ("level", np.asarray(measured.variance_shares)), "above_high": measured.above.high / measured.total}
+    return xarray.Dataset(fields, {"level": list(measured.levels)})
 
 
 def parity_share(length: int, level: int) -> float:
@@ -51,88 +49,60 @@ def parity_share(length: int, level: int) -> float:
     return (math.comb(length, level) - before) / math.comb(length, SUPPORT)
 
 
-def judge_parity(results: Results) -> Verdict:
-    """Whether every exact share lies in its interval."""
-    (found,) = common.chosen(results, "profile", target="parity")
-    length, data = found.arguments["length"], found.data
-    exact = np.array([parity_share(length, level) for level in range(SUPPORT + 1)])
-    inside = (data["low"].values[: SUPPORT + 1] <= exact + 1e-12) & (exact <= data["high"].values[: SUPPORT + 1] + 1e-12)
-    words = (
-        f"L = {length}, {found.arguments['samples']} sequences; exact share {exact[-1]:.3f}, measured share at level {SUPPORT} is shown."
-    )
-    most = int(np.argmax(data["share"].values)) == SUPPORT
-    return holds_if(bool(inside.all()) and most, float(data["share"][SUPPORT]), regime=words)
+@measure_profile.claim(
+    "profile-parity",
+    both(
+        is_true(f"the share at level {SUPPORT} is the largest"),
+        every(is_true("the exact share dim [L−m, m] / C(L, s) lies in its interval"), "at every level"),
+    ),
+    null=(0.0, [0.0]),
+)
+def shares_of_parity(data: xarray.Dataset) -> tuple[Finding, list[bool]]:
+    parity = data.sel(target="parity", level=slice(0, SUPPORT))
+    exact = np.array([parity_share(data.length, level) for level in parity.level.values.tolist()])
+    inside = (parity["low"].values <= exact + 1e-12) & (exact <= parity["high"].values + 1e-12)
+    most = int(data["share"].sel(target="parity").argmax("level")) == SUPPORT
+    last = float(parity["share"][SUPPORT])
+    words = f"L = {data.length}, {data.samples} sequences; exact share {exact[-1]:.3f}, measured share at level {SUPPORT} is shown."
+    return Finding(most, regime=words, shown=(last, None)), inside.tolist()
 
 
-def judge_spread(results: Results) -> Verdict:
-    """The smallest share of the variance of AND at levels up to s."""
-    (found,) = common.chosen(results, "profile", target="and")
-    shares = found.data["low"].values[1 : SUPPORT + 1]
-    varying = found.data["variance_share"].values[: SUPPORT + 1]
+@measure_profile.claim("profile-and", every(positive("share", whole_interval=True), f"at levels 1 to {SUPPORT}"), null=0.0)
+def shares_of_and(data: xarray.Dataset) -> list[Finding]:
+    """The smallest share of the variance is shown."""
+    conjunction = data.sel(target="and", level=slice(0, SUPPORT))
+    varying = conjunction["variance_share"].values
     listed = ", ".join(f"{share:.3f}" for share in varying)
-    words = f"L = {found.arguments['length']}; shares of the variance at levels 0 to {SUPPORT}: {listed}."
-    return holds_if(bool((shares > 0.0).all()), float(varying[1:].min()), regime=words)
+    words = f"L = {data.length}; shares of the variance at levels 0 to {SUPPORT}: {listed}."
+    rows = np.stack([conjunction[name].values[1:] for name in ("share", "low", "high")], axis=1)
+    return [Finding(share, regime=words, interval=(low, high), shown=(float(varying[1:].min()), None)) for share, low, high in rows]
 
 
-def plots(results: Results) -> list[Plot]:
+@measure_profile.figure()
+def bars(data: xarray.Dataset) -> Plot:
     figure = go.Figure()
     for number, function in enumerate(FUNCTIONS):
-        (found,) = common.chosen(results, "profile", target=function)
-        data = found.data
         figure.add_bar(
             x=[str(level) for level in data["level"].values],
-            y=100 * data["variance_share"].values,
+            y=100 * data["variance_share"].sel(target=function).values,
             name=f"{function} of {SUPPORT}",
-            marker={"color": common.colour(number), "opacity": 0.85},
+            marker={"color": colour(number), "opacity": 0.85},
             hovertemplate=f"{function}, level %{{x}}: %{{y:.1f}} %<extra></extra>",
         )
-    common.finished(figure, x="level: positions that are singled out", y="share of the variance in %", linear_y=True)
+    finished(figure, x="level: positions that are singled out", y="share of the variance in %", linear_y=True)
     figure.update_layout(barmode="group")
     figure.update_xaxes(type="category")
-    length = results[0].arguments["length"]
-    return [
-        Plot(
-            figure, "Symmetry profiles of the targets", f"L = {length} positions, each function on bits that balance its labels.", wide=True
-        )
-    ]
+    caption = f"L = {data.length} positions, each function on bits that balance its labels."
+    return Plot(figure, "Symmetry profiles of the targets", caption, wide=True)
 
 
-def tables(results: Results) -> list[Table]:
-    rows = []
-    for found in results:
-        data = found.data
-        cells = [f"{100 * share:.1f} %" for share in data["variance_share"].values]
-        rows.append([f"{found.arguments['target']} of {SUPPORT}", *cells])
-    header = ("function", *(f"level {level}" for level in range(MOST + 1)))
+@measure_profile.table()
+def levels(data: xarray.Dataset) -> Table:
+    shares = 100 * data["variance_share"]
+    by_level = xarray.Dataset({f"level {level}": shares.sel(level=level, drop=True) for level in data.level.values})
+    columns = {"function": lambda row: f"{row.target.item()} of {SUPPORT}"} | {str(name): f"{name}:.1f" for name in by_level}
     note = (
-        "Shares of the variance. A kernel needs of order L^m samples for what lies at level m, but AND is also the sign of a function of "
-        "level 1, so its kernel limits need only of order L: a classifier need not learn what lies above."
+        "Shares of the variance in %. A kernel needs of order L^m samples for what lies at level m, but AND is also the sign of a function "
+        "of level 1, so its kernel limits need only of order L: a classifier need not learn what lies above."
     )
-    return [Table(header, rows, note, "Levels")]
-
-
-EXPERIMENT = Experiment(
-    name="sparse.profiles",
-    title="Symmetry profiles of sparse functions",
-    shown="Nothing: the paper has no symmetry. Beside its targets stands what the view from infinity says about them.",
-    claims=(
-        Claim(
-            "sparse.profile-parity",
-            "Parity of s uniform bits lies almost all at level s.",
-            sources.OURS,
-            "exact shares dim [L−m, m] / C(L, s) inside their intervals, the largest at level s",
-            judge_parity,
-        ),
-        Claim(
-            "sparse.profile-and",
-            "AND of s bits that balance its labels spreads over all levels up to s.",
-            sources.OURS,
-            f"intervals of the shares at levels 1 to {SUPPORT} above zero",
-            judge_spread,
-        ),
-    ),
-    jobs=jobs,
-    plots=plots,
-    tables=tables,
-    method=(Step("Weights by level come from correlations after shuffling, as in `specht profile`."),),
-)
+    return table(by_level, columns, note=note, title="Levels")

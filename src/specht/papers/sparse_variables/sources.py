@@ -1,10 +1,6 @@
-"""Where claims come from, what the paper measured, and what all experiments share."""
+"""What the paper measured, and what all experiments share."""
 
 from __future__ import annotations
-
-PACKAGE = "specht.papers.sparse_variables"
-PAPER = "Edelman et al. 2022"
-OURS = "Specht: what no paper shows"
 
 LEARNT = 0.99
 """Share of the validation set that must be right: appendix C asks for more than 99 %, and 507 of 512 samples are the first number above."""

@@ -9,21 +9,24 @@ import numpy as np
 import plotly.graph_objects as go
 import xarray
 
-from specht.lab.jobs import Job
 from specht.papers import common
-from specht.papers.claims import Claim, Experiment, Results, Scale, Verdict, holds_if
-from specht.papers.sparse_variables import sources
-from specht.report.figures import Plot
-from specht.report.html import Step, Table
+from specht.papers.criteria import Finding, above, at_least, at_most, below, both, every, near
+from specht.papers.measure import Grid, grid, measure, points, present
+from specht.report.figures import Plot, add_line, finished
+from specht.report.html import Table
+from specht.report.tables import table
 
-_HERE = f"{sources.PACKAGE}.theory"
 SUPPORT, GAMMA = 3, 1 / 3
 LENGTHS = (25, 50, 100, 200, 400, 800, 1600)
 WIDTH, SAMPLES = 64, 100
+ALL_CONSTANTS, DENSE = "theorem 4.2, all constants", "fully connected"
 EVEN = 0.005
 """By how much increments of capacity per doubling of T may differ, where resolution is shared out anew at every T."""
+ROUNDING = 1e-9
+"""Relative."""
 
 
+@measure()
 def measure_capacity() -> xarray.Dataset:
     """Capacities at unit norms against T: one head, four heads, a stack of two layers, and a fully connected network."""
     from specht.learning.bounds.covering import dense_capacity, explicit_head_cover, head_capacity, stack_capacity
@@ -33,16 +36,27 @@ def measure_capacity() -> xarray.Dataset:
     size: Any = {"samples": SAMPLES, "width": WIDTH}
     kinds = {
         "corollary 4.5": [head_capacity(head, 1.0, length=T, **size) for T in LENGTHS],
-        "theorem 4.2, all constants": [0.01 * explicit_head_cover(head, 1.0, 0.1, length=T, **size) for T in LENGTHS],
+        ALL_CONSTANTS: [0.01 * explicit_head_cover(head, 1.0, 0.1, length=T, **size) for T in LENGTHS],
         "lemma A.12, four heads": [head_capacity([head] * 4, 1.0, length=T, **size) for T in LENGTHS],
         "theorem A.17, two layers": [stack_capacity([layer] * 2, 1.0, length=T, head_size=WIDTH, **size) for T in LENGTHS],
-        "fully connected": [dense_capacity([dense] * 2, math.sqrt(T), **size) for T in LENGTHS],
+        DENSE: [dense_capacity([dense] * 2, math.sqrt(T), **size) for T in LENGTHS],
     }
-    return common.record(
-        "capacity", {"capacity": (("kind", "length"), list(kinds.values()))}, {"kind": list(kinds), "length": list(LENGTHS)}
-    )
+    return xarray.Dataset({"capacity": (("kind", "length"), list(kinds.values()))}, {"kind": list(kinds), "length": list(LENGTHS)})
 
 
+def _heads(length: int, dimensions: list[int]) -> Grid:
+    """Codes of positions that overlap a little, and at three lengths orthogonal codes and trained positions."""
+    lengths = (length // 4, length, 2 * length)
+    overlapping = grid(length=length, dimension=[size + 1 for size in dimensions], key=["dual", "sum"])
+    orthogonal = points({"length": T, "dimension": T, "key": "sum"} for T in lengths)
+    return overlapping + orthogonal + grid(length=lengths, dimension=0, key="trained")
+
+
+@measure(
+    smoke=_heads(50, [50, 200]) * grid(samples=50, seed=0),
+    quick=_heads(200, [200, 1000, 4000]) * grid(samples=500, seed=range(5)),
+    full=_heads(200, [200, 1000, 4000]) * grid(samples=500, seed=range(10)),
+)
 def measure_head(length: int, dimension: int, key: str, samples: int, seed: int) -> xarray.Dataset:
     """The largest error of a head that takes the mean over three positions, over random bits, by the kind of its key."""
     from specht.learning.bounds import representation
@@ -58,9 +72,10 @@ def measure_head(length: int, dimension: int, key: str, samples: int, seed: int)
         codes = np.eye(length) if dimension == length else random_codes(rng, dimension, length)
         head = representation.fixed_positions_head(codes, chosen.tolist(), GAMMA, dual=key == "dual")
     error = float(np.abs(head(x) - wanted).max())
-    return common.record("head", {"error": error} | {f"norm_{name}": value for name, value in head.norms.items()})
+    return xarray.Dataset({"error": error} | {f"norm_{name}": value for name, value in head.norms.items()})
 
 
+@measure(smoke=grid(length=[2, 5, 16, 64, 300, 1024]))
 def measure_shattering(length: int) -> xarray.Dataset:
     """How many of the sign patterns of ⌊log₂ T⌋ sequences heads realise, and the smallest distance of their outputs from 1/2."""
     from specht.learning.bounds import representation
@@ -68,180 +83,117 @@ def measure_shattering(length: int) -> xarray.Dataset:
     x = representation.shattered_inputs(length)
     outputs = np.array([representation.head_output(x, *representation.shattering_head(place, length)) for place in range(length)])
     patterns = {tuple(row) for row in outputs > 0.5}
-    numbers = {"sequences": float(len(x)), "share": len(patterns) / 2.0 ** len(x), "margin": float(np.abs(outputs - 0.5).min())}
-    return common.record("shattering", numbers)
+    margin = float(np.abs(outputs - 0.5).min())
+    return xarray.Dataset({"sequences": float(len(x)), "share": len(patterns) / 2.0 ** len(x), "margin": margin})
 
 
-def jobs(scale: Scale) -> list[Job]:
-    length, samples = common.at_scale(scale, smoke=50, quick=200, full=200), common.at_scale(scale, smoke=50, quick=500, full=500)
-    dimensions = common.at_scale(scale, smoke=(50, 200), quick=(200, 1000, 4000), full=(200, 1000, 4000))
-    seeds = range(common.at_scale(scale, smoke=1, quick=5, full=10))
-    found = [Job.of(f"{_HERE}:measure_capacity")]
-    for seed in seeds:
-        for key in ("dual", "sum"):
-            found += [
-                Job.of(f"{_HERE}:measure_head", length=length, dimension=d + 1, key=key, samples=samples, seed=seed) for d in dimensions
-            ]
-        for T in (length // 4, length, 2 * length):
-            found.append(Job.of(f"{_HERE}:measure_head", length=T, dimension=T, key="sum", samples=samples, seed=seed))
-            found.append(Job.of(f"{_HERE}:measure_head", length=T, dimension=0, key="trained", samples=samples, seed=seed))
-    return [*found, *(Job.of(f"{_HERE}:measure_shattering", length=T) for T in (2, 5, 16, 64, 300, 1024))]
-
-
-def judge_log(results: Results) -> Verdict:
-    """How far attention's bounds are from linear in log T: the largest relative residual of a line; and with all constants, by how much
-    increments per doubling of T differ."""
-    (found,) = common.chosen(results, "capacity")
-    x, worst, uneven = np.log(LENGTHS), 0.0, 0.0
-    for kind, row in zip(found.data["kind"].values, found.data["capacity"].values, strict=True):
-        if "constants" in str(kind):
-            uneven = float(np.ptp(np.diff(row)) / np.abs(np.diff(row).mean()))
-        elif kind != "fully connected":
-            worst = max(worst, float(np.abs(np.polyval(np.polyfit(x, row, 1), x) / row - 1.0).max()))
+@measure_capacity.claim(
+    "theory-log",
+    both(
+        below(ROUNDING, "relative distance from a line in ln T"),
+        at_most(EVEN, "with all constants difference of increments per doubling of T", percent=True),
+    ),
+    null=(0.5, 1.0),
+)
+def distance_from_line(data: xarray.Dataset) -> tuple[Finding, float]:
+    """The largest of attention's bounds; and by how much increments of the bound with all constants differ."""
+    bounds = data["capacity"].drop_sel(kind=[ALL_CONSTANTS, DENSE]).values
+    increments = np.diff(data["capacity"].sel(kind=ALL_CONSTANTS).values)
+    x = np.log(LENGTHS)
+    worst = max(float(np.abs(np.polyval(np.polyfit(x, row, 1), x) / row - 1.0).max()) for row in bounds)
+    uneven = float(np.ptp(increments) / np.abs(increments.mean()))
     words = (
         f"Unit norms, T = {common.span(LENGTHS)}, m = {SAMPLES}, d = {WIDTH}; the largest relative residual is shown. With all constants "
         f"increments per doubling of T differ by {100 * uneven:.2g} %."
     )
-    return holds_if(worst < 1e-9 and uneven <= EVEN, worst, regime=words)
+    return Finding(worst, regime=words), uneven
 
 
-def judge_dense(results: Results) -> Verdict:
-    (found,) = common.chosen(results, "capacity")
-    fit = common.power_law(LENGTHS, found.data["capacity"].sel(kind="fully connected").values)
+@measure_capacity.claim("theory-dense", near(1, 1e-6, "exponent of T"), null=0.0)
+def dense_exponent(data: xarray.Dataset) -> Finding:
+    fit = common.power_law(LENGTHS, data["capacity"].sel(kind=DENSE).values)
     assert fit is not None
-    return holds_if(
-        abs(fit.exponent - 1.0) < 1e-6,
-        fit.exponent,
-        regime=f"Unit norms of all matrices, T = {common.span(LENGTHS)}; the exponent of T is shown.",
+    return Finding(fit.exponent, regime=f"Unit norms of all matrices, T = {common.span(LENGTHS)}; the exponent of T is shown.")
+
+
+SMALL = at_most(GAMMA / 4, "error", called="γ/4")
+
+
+@measure_head.claim("theory-sum", SMALL, null=1.0)
+def error_of_sums(data: xarray.Dataset) -> Finding:
+    return largest_error(data, "sum")
+
+
+@measure_head.claim("theory-dual", SMALL, null=1.0)
+def error_of_duals(data: xarray.Dataset) -> Finding:
+    return largest_error(data, "dual")
+
+
+@measure_head.claim(
+    "theory-heads",
+    both(every(SMALL, "at every T"), at_most(1.0 + ROUNDING, "norms over those of the lemmas", called="one")),
+    null=([1.0], 2.0),
+)
+def orthogonal_heads(data: xarray.Dataset) -> tuple[list[Finding], float]:
+    norm = largest_norm(data)
+    words = f"The largest norm is {norm:.2f} times what the lemmas state."
+    return [largest_error(data, "sum", exact=True, more=words), largest_error(data, "trained", more=words)], norm
+
+
+def largest_error(data: xarray.Dataset, key: str, *, exact: bool = False, more: str = "") -> Finding:
+    """Of all heads with one kind of key, whose codes are orthogonal (`exact`) or not."""
+    errors = data["error"].sel(key=key)
+    errors = present(errors if key == "trained" else errors.where((data.dimension == data.length) == exact))
+    sizes = "" if key == "trained" else f", codes of {common.listed(errors.dimension.values)} dimensions"
+    words = (
+        f"T = {common.listed(errors.length.values)}, s = {SUPPORT}, γ = 1/3{sizes}, {data.samples} sequences, {int(errors.count())} heads"
     )
+    return Finding(float(errors.max()), regime=f"{words}; the largest error is shown, γ/4 = {GAMMA / 4:.3f}. {more}".strip())
 
 
-def _errors(results: Results, key: str, exact: bool = False) -> tuple[float, str]:
-    found = [
-        result
-        for result in common.chosen(results, "head", key=key)
-        if key == "trained" or (result.arguments["dimension"] == result.arguments["length"]) == exact
-    ]
-    given = found[0].arguments
-    sizes = "" if key == "trained" else f", codes of {common.listed(common.arguments(found, 'dimension'))} dimensions"
-    lengths = common.listed(common.arguments(found, "length"))
-    words = f"T = {lengths}, s = {SUPPORT}, γ = 1/3{sizes}, {given['samples']} sequences, {len(found)} heads"
-    return float(common.column(found, "error").max()), f"{words}; the largest error is shown, γ/4 = {GAMMA / 4:.3f}."
-
-
-def judge_orthogonal(results: Results) -> Verdict:
-    """Errors and norms against those of the lemmas, at every T."""
-    worst, words = max(_errors(results, "sum", exact=True), _errors(results, "trained"))
-    largest = largest_norm(results)
-    words = f"{words} The largest norm is {largest:.2f} times what the lemmas state."
-    return holds_if(worst <= GAMMA / 4 and largest <= 1.0 + 1e-9, worst, regime=words)
-
-
-def largest_norm(results: Results) -> float:
+def largest_norm(data: xarray.Dataset) -> float:
     """The largest norm of a matrix of heads with orthogonal or trained positions, over that of lemmas B.2 and B.3, which grow as log T."""
     from specht.learning.bounds.representation import norm_bounds
 
     ratios = []
-    for found in common.chosen(results, "head"):
-        length, dimension, key = (found.arguments[name] for name in ("length", "dimension", "key"))
-        if key == "trained" or (key == "sum" and dimension == length):
-            stated = norm_bounds("B.3" if key == "trained" else "B.2", SUPPORT, length, GAMMA)
-            ratios += [float(found.data[f"norm_{name}"]) / bound for name, bound in stated.items()]
+    for key, lemma in (("sum", "B.2"), ("trained", "B.3")):
+        heads = present(data.sel(key=key) if key == "trained" else data.sel(key=key).where(data.dimension == data.length))
+        for length in heads.length.values:
+            stated = norm_bounds(lemma, SUPPORT, int(length), GAMMA)
+            ratios += [float(heads[f"norm_{name}"].sel(length=length).max()) / bound for name, bound in stated.items()]
     return max(ratios)
 
 
-def judge_sum(results: Results) -> Verdict:
-    worst, words = _errors(results, "sum")
-    return holds_if(worst <= GAMMA / 4, worst, regime=words)
-
-
-def judge_dual(results: Results) -> Verdict:
-    worst, words = _errors(results, "dual")
-    return holds_if(worst <= GAMMA / 4, worst, regime=words)
-
-
-def judge_shattering(results: Results) -> Verdict:
-    found = common.chosen(results, "shattering")
-    shares, margins = common.column(found, "share"), common.column(found, "margin")
-    lengths = common.listed(common.arguments(found, "length"))
-    words = f"T = {lengths}; outputs stay {margins.min():.2f} from 1/2. The smallest share of patterns is shown."
-    return holds_if(bool((shares == 1.0).all() and (margins > 0.0).all()), shares.min(), regime=words)
-
-
-def plots(results: Results) -> list[Plot]:
-    (found,) = common.chosen(results, "capacity")
-    figure = go.Figure()
-    for number, kind in enumerate(found.data["kind"].values):
-        common.add_line(figure, LENGTHS, found.data["capacity"].sel(kind=kind).values, str(kind), number)
-    common.finished(figure, x="length T", y="capacity ε² log N", ticks=LENGTHS)
-    caption = f"Bounds at unit norms, m = {SAMPLES} samples, d = {WIDTH}. Attention grows with log T, a fully connected network with T."
-    return [Plot(figure, "Capacity against length", caption, wide=True)]
-
-
-def tables(results: Results) -> list[Table]:
-    rows = []
-    heads = common.chosen(results, "head")
-    for length, dimension, key in sorted({tuple(r.arguments[name] for name in ("length", "dimension", "key")) for r in heads}):
-        found = common.chosen(results, "head", length=length, dimension=dimension, key=key)
-        norms = [f"{common.column(found, f'norm_{name}').max():.2f}" for name in ("query", "key", "value")]
-        names = {"sum": "sum of codes (lemma B.2)", "dual": "dual code", "trained": "trained positions (lemma B.3)"}
-        codes = "orthogonal" if dimension == length else str(dimension or "none")
-        rows.append([str(length), names[key], codes, f"{common.column(found, 'error').max():.4f}", *norms])
-    header = ("T", "key", "dimensions of codes", "largest error", "‖W_Q‖", "‖W_K‖", "‖W_V‖")
-    note = f"A head that takes the mean over {SUPPORT} positions; lemmas promise errors of at most γ/4 = {GAMMA / 4:.3f}."
-    return [Table(header, rows, note, "Heads that compute sparse functions")]
-
-
-EXPERIMENT = Experiment(
-    name="sparse.theory",
-    title="Capacity, representation and shattering",
-    shown="Theorem 4.2, corollary 4.5, theorem A.17: covering numbers with log T; lemmas B.2 to B.4: heads of norm log T; proposition 4.4.",
-    claims=(
-        Claim(
-            "sparse.theory-log",
-            "At fixed norms the capacity of attention depends on T by its logarithm alone.",
-            f"{sources.PAPER}, corollary 4.5, theorem A.17",
-            f"linear in ln T to rounding; with all constants increments per doubling of T equal within {100 * EVEN:g} %",
-            judge_log,
-        ),
-        Claim(
-            "sparse.theory-dense",
-            "The same bound of a fully connected network of the same norms grows in proportion to T.",
-            sources.OURS,
-            "exponent one",
-            judge_dense,
-        ),
-        Claim(
-            "sparse.theory-heads",
-            "Heads with orthogonal or trained positions compute the mean of s bits with norms that grow as log T.",
-            f"{sources.PAPER}, lemmas B.2 and B.3",
-            "error at most γ/4, and norms at most those of the lemmas, at every T",
-            judge_orthogonal,
-        ),
-        Claim(
-            "sparse.theory-sum",
-            "They do so with positions that overlap a little, the key being the sum of their codes.",
-            f"{sources.PAPER}, lemma B.2 with Δ > 0",
-            "error at most γ/4",
-            judge_sum,
-        ),
-        Claim("sparse.theory-dual", "With the dual code as key they do.", sources.OURS, "error at most γ/4", judge_dual),
-        Claim(
-            "sparse.theory-shatter",
-            "Heads of unbounded norm in three dimensions shatter log₂ T sequences.",
-            f"{sources.PAPER}, proposition 4.4",
-            "all sign patterns at the level 1/2",
-            judge_shattering,
-        ),
-    ),
-    jobs=jobs,
-    plots=plots,
-    tables=tables,
-    method=(
-        Step(
-            "Bounds are evaluated as functions of norms, samples, positions and width (`specht.learning.bounds`):",
-            ["C = (L_σ B_X)² ( Σ_h [ ‖W_V‖_{2,1}^{2/3} + (2 ‖W_{QK}‖_{2,1} ‖W_V‖ B_X)^{2/3} ] )³ log(d m T)"],
-        ),
-        Step("Keys of heads, for codes V_I of the positions that are read:", ["sum: V_I 1", "dual: V_I (V_I^T V_I)^{−1} 1"]),
-    ),
+@measure_shattering.claim(
+    "theory-shatter", both(at_least(1.0, "share of sign patterns at the level 1/2"), above(0.0, "their margin")), null=(0.5, 0.0)
 )
+def shattered(data: xarray.Dataset) -> tuple[Finding, float]:
+    margin = float(data["margin"].min())
+    words = f"T = {common.listed(data.length.values)}; outputs stay {margin:.2f} from 1/2. The smallest share of patterns is shown."
+    return Finding(float(data["share"].min()), regime=words), margin
+
+
+@measure_capacity.figure()
+def capacities(data: xarray.Dataset) -> Plot:
+    figure = go.Figure()
+    for number, kind in enumerate(data["kind"].values):
+        add_line(figure, LENGTHS, data["capacity"].sel(kind=kind).values, str(kind), number)
+    finished(figure, x="length T", y="capacity ε² log N", ticks=LENGTHS)
+    caption = f"Bounds at unit norms, m = {SAMPLES} samples, d = {WIDTH}. Attention grows with log T, a fully connected network with T."
+    return Plot(figure, "Capacity against length", caption, wide=True)
+
+
+@measure_head.table()
+def heads(data: xarray.Dataset) -> Table:
+    names = {"sum": "sum of codes (lemma B.2)", "dual": "dual code", "trained": "trained positions (lemma B.3)"}
+    columns = {
+        "T": "length",
+        "key": lambda head: names[head.key.item()],
+        "dimensions of codes": lambda head: "orthogonal" if head.dimension == head.length else str(head.dimension.item() or "none"),
+        "largest error": "error:.4f",
+        "‖W_Q‖": "norm_query:.2f",
+        "‖W_K‖": "norm_key:.2f",
+        "‖W_V‖": "norm_value:.2f",
+    }
+    note = f"A head that takes the mean over {SUPPORT} positions; lemmas promise errors of at most γ/4 = {GAMMA / 4:.3f}."
+    return table(data.max("seed"), columns, note=note, title="Heads that compute sparse functions")

@@ -1,0 +1,43 @@
+"""Tables from datasets: a row for each combination of the dimensions at which there is something."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+import xarray
+
+from specht.report.html import Table
+
+Column = str | Callable[[xarray.Dataset], str]
+"""The name of a variable or coordinate, with a format behind a colon if need be; or a function from a point to its text."""
+
+
+def table(
+    data: xarray.Dataset, columns: Mapping[str, Column], *, rows: Sequence[str] | None = None, note: str = "", title: str = "Numbers"
+) -> Table:
+    """A table with a row for each point of a dataset: each combination of all its dimensions, or of those in `rows`.
+
+    >>> losses = xarray.Dataset({"loss": ("length", [0.123, 0.5])}, coords={"length": [8, 16]})
+    >>> table(losses, {"T": "length", "loss": "loss:.2f"}).rows
+    [['8', '0.12'], ['16', '0.50']]
+    """
+    points = points_of(data, *(map(str, data.dims) if rows is None else rows))
+    return Table(tuple(columns), [[_cell(point, column) for column in columns.values()] for point in points], note, title)
+
+
+def points_of(data: xarray.Dataset, *dimensions: str) -> Iterator[xarray.Dataset]:
+    """The parts of a dataset at each combination of some dimensions, where there is something."""
+    for place in itertools.product(*(range(data.sizes[name]) for name in dimensions)):
+        part = data.isel(dict(zip(dimensions, place, strict=True)))
+        if any(bool(variable.notnull().any()) for variable in part.data_vars.values()):
+            yield part
+
+
+def _cell(point: xarray.Dataset, column: Column) -> str:
+    if callable(column):
+        return column(point)
+    name, _, form = column.partition(":")
+    value: Any = point[name].item()
+    return format(value, form)

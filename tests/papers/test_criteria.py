@@ -1,0 +1,108 @@
+"""Criteria: their text comes from what decides, and each says yes, no, no to its null, and undecided where it can."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from specht.papers.claims import Verdict
+from specht.papers.criteria import (
+    Finding,
+    above,
+    at_least,
+    at_most,
+    below,
+    between,
+    both,
+    every,
+    exponent,
+    is_true,
+    larger,
+    near,
+    positive,
+    prefers,
+)
+
+CASES = {
+    "loss at most 0.1": (at_most(0.1, "loss"), 0.1, 0.11),
+    "loss at most γ/4": (at_most(0.25, "loss", called="γ/4"), 0.25, 0.3),
+    "loss below 10 %": (below(0.1, "loss", percent=True), 0.09, 0.1),
+    "share at least 80 %": (at_least(0.8, "share", percent=True), 0.8, 0.79),
+    "mass below 1e-10 of the whole": (below(1e-10, "mass", where="of the whole"), 0.0, 1e-10),
+    "score above 0.9": (above(0.9, "score"), 0.91, 0.9),
+    "gain positive": (positive("gain"), 0.1, 0.0),
+    "gain positive by more than two standard errors": (positive("gain", by=2), Finding(0.5, 0.2), Finding(0.5, 0.25)),
+    "loss at most 0.1 and three standard errors": (at_most(0.1, "loss", allowing=3), Finding(0.3, 0.1), Finding(0.3, 0.05)),
+    "share positive with its whole interval": (
+        positive("share", whole_interval=True),
+        Finding(0.5, interval=(0.1, 0.9)),
+        Finding(0.5, interval=(-0.1, 0.9)),
+    ),
+    "ratio 1 ± 0.02": (near(1, 0.02, "ratio"), 1.01, 0.97),
+    "log-log slope of the loss −1 ± 0.3": (exponent(-1, within=0.3, of="the loss"), -1.2, -0.5),
+    "ratio between 0.8 and 1.25": (between(0.8, 1.25, "ratio"), 1.0, 1.25),
+    "R² of a line above that of a curve": (larger("R² of a line", than="that of a curve"), 0.1, -0.1),
+    "order as predicted": (is_true("order as predicted"), True, False),
+    "loss below 1, at every length": (every(below(1, "loss"), "at every length"), {8: 0.5, 16: 0.9}, {8: 0.5, 16: 1.0}),
+    "loss below 1, and share above 0.5": (both(below(1, "loss"), above(0.5, "share")), (0.5, 0.6), (0.5, 0.5)),
+}
+
+
+@pytest.mark.parametrize(("text", "case"), CASES.items(), ids=CASES)
+def test_criteria_say_what_they_ask_and_decide(text, case):
+    rule, good, bad = case
+    assert rule.text == text
+    assert [rule.judge(answer).outcome for answer in (good, bad)] == ["holds", "fails"]
+    assert rule.says_no_to(bad) or isinstance(bad, Finding)
+    assert not rule.says_no_to(good)
+
+
+@pytest.mark.parametrize("value", [0.55, 0.6, 0.65])
+def test_a_bound_within_the_error_is_not_decided(value):
+    rule = at_most(0.6, "exponent", undecided=1)
+    assert rule.text == "exponent at most 0.6; undecided within one standard error"
+    verdict = rule.judge(Finding(value, 0.1, "T = 8."))
+    assert verdict == Verdict("not tested", value, 0.1, "Undecided: 0.6 is within one standard error. T = 8.")
+    assert rule.judge(Finding(value - 0.2, 0.1)).outcome == "holds"
+    assert rule.judge(Finding(value + 0.2, 0.1)).outcome == "fails"
+    assert rule.says_no_to(1.0)
+
+
+def test_laws_that_are_not_separated_are_not_decided():
+    rule = prefers("the logarithm", "a power law", by=4)
+    assert [rule.judge(ahead).outcome for ahead in (4.1, -4.1, 4.0, -4.0)] == ["holds", "fails", "not tested", "not tested"]
+    assert rule.judge(3.0).regime.startswith("Undecided: 0 is within 4.")
+
+
+def test_the_worst_of_several_is_shown():
+    rule = every(at_most(0.1, "error", undecided=1), "in every cell")
+    assert rule.judge([Finding(0.02), Finding(0.07, 0.01, "worst")]) == Verdict("holds", 0.07, 0.01, "worst")
+    assert rule.judge([0.02, Finding(0.09, 0.05)]).outcome == "not tested"
+    assert rule.judge([Finding(0.2, 0.01), Finding(0.09, 0.05)]).outcome == "fails"
+    assert rule.says_no_to(0.5)
+
+
+def test_the_first_of_two_is_shown_whichever_decides():
+    rule = both(below(1, "loss"), at_least(0.5, "share", undecided=1))
+    assert rule.judge((Finding(0.3, 0.1, "Here."), 0.2)) == Verdict("fails", 0.3, 0.1, "Here.")
+    assert rule.judge((Finding(0.3, 0.1), Finding(0.5, 0.1))).outcome == "not tested"
+    assert rule.judge((2.0, Finding(0.5, 0.1))).outcome == "fails"
+
+
+def test_what_is_shown_may_be_another_number():
+    assert positive("difference", by=3).judge(Finding(0.4, 0.1, shown=(1.2, 0.05))) == Verdict("holds", 1.2, 0.05)
+
+
+def test_a_verdict_without_a_number_passes_through():
+    nothing = Verdict("not tested", regime="No run learnt it.")
+    for rule in (at_most(1, "x"), every(at_most(1, "x"), "everywhere"), both(at_most(1, "x"), at_most(1, "y"))):
+        assert rule.judge(nothing) == nothing
+    assert both(at_most(1, "x"), at_most(1, "y")).judge((0.5, nothing)).outcome == "not tested"
+    assert every(at_most(1, "x"), "everywhere").judge([0.5, nothing]).outcome == "not tested"
+
+
+def test_what_is_not_a_number_is_not_judged():
+    for rule in (at_most(1, "x"), above(1, "x", by=2)):
+        assert rule.judge(math.nan).outcome == "not tested"
+    assert above(1, "x", by=2).judge(Finding(3.0, math.nan)).outcome == "not tested"
