@@ -34,6 +34,7 @@ CASES = {
     "gain positive": (positive("gain"), 0.1, 0.0),
     "gain positive by more than two standard errors": (positive("gain", by=2), Finding(0.5, 0.2), Finding(0.5, 0.25)),
     "loss at most 0.1 and three standard errors": (at_most(0.1, "loss", allowing=3), Finding(0.3, 0.1), Finding(0.3, 0.05)),
+    "power at least 1 less two standard errors": (at_least(1, "power", allowing=2), Finding(0.9, 0.1), Finding(0.9, 0.01)),
     "share positive with its whole interval": (
         positive("share", whole_interval=True),
         Finding(0.5, interval=(0.1, 0.9)),

@@ -6,24 +6,18 @@ import numpy as np
 import pytest
 from judging import CLAIMS, assert_says_yes_and_no
 
-from specht.papers import common
-from specht.papers.claims import Result
-from specht.papers.token_selection import training
+from specht.papers.token_selection import convergence, dynamics, perceptrons, separation, symmetry, training
 
 STEPS = np.array([0, 10, 100, 500, 1000, 2000, 2400, 3000, 4000, 5000, 6000])
 LENGTHS, SUPPORTS = [62, 75, 87, 100], [2, 5, 8]
 
 
-def made(what, variables, coords=None, **arguments):
-    return Result(arguments, common.record(what, variables, coords))
-
-
 def full(apart=1e-15, slope=1.0, ratio=1.0):
     """Theorem 1: full matrices beside the recursion, and the recursion at two lengths."""
-    found = [made("full", {"apart": ("step", [0.0, apart])}, length=10, support=2, dimension=3, rate=0.3, steps=100)]
+    found = [dynamics.measure_full.result({"apart": ("step", [0.0, apart])}, length=10, support=2, dimension=3, rate=0.3, steps=100)]
     for length in (50, 4000):
         numbers = {"slope": slope if length == 50 else 1.0, "tenth": 1000.0, "predicted": 1000.0 * (ratio if length == 4000 else 0.9)}
-        found.append(made("recursion", numbers, length=length, rate=1.0, durations=60.0))
+        found.append(dynamics.measure_recursion.result(numbers, length=length, rate=1.0, durations=60.0))
     return found
 
 
@@ -74,15 +68,15 @@ def trained(
             names = ["validation", *(f"T={length}" for length in LENGTHS), *(f"q={q}" for q in SUPPORTS)]
             given = {"codes": codes, "optimiser": optimiser, "length": 50, "code": 64, "steps": 6000, "rate": 1.0}
             given |= {"lengths": LENGTHS, "supports": SUPPORTS, "seed": seed}
-            found.append(made("training", numbers, {"set": names, "step": STEPS}, **given))
+            found.append(convergence.both_codes.result(numbers, {"set": names, "step": STEPS}, **given))
     return found
 
 
-def numbers(what, value, **arguments):
+def numbers(value, **arguments):
     scatter = np.array([-0.001, 0.0, 0.001])
     fields = dict.fromkeys(("score", "loss"), ("run", 1.0 + scatter)) | {"value": ("run", value + scatter)}
     exact = {f"exact_{name}{error}": 0.0005 if error else 1.0 for name in ("score", "value", "loss") for error in ("", "_stderr")}
-    return made(what, fields | exact, length=50, code=64, steps=100, draws=100, runs=3, seed=0, **arguments)
+    return convergence.measure_noise.result(fields | exact, length=50, code=64, steps=100, draws=100, runs=3, seed=0, **arguments)
 
 
 def two_numbers(query, end, others=1.0):
@@ -92,19 +86,23 @@ def two_numbers(query, end, others=1.0):
     curves["other"] = ("length", others * np.array([rise(length, 3.0) for length in LENGTHS]) / (1.2 + 0.02 * STEPS[-1]))
     curves["other_stderr"] = ("length", [1e-4] * len(LENGTHS))
     given = {"query": query, "length": 50, "code": 64, "steps": 100, "rate": 1.0, "draws": 100, "seed": 0}
-    return made("dynamics", curves, {"step": [0, 100], "length": LENGTHS}, **given)
+    return convergence.measure_dynamics.result(curves, {"step": [0, 100], "length": LENGTHS}, **given)
+
+
+def of_stochastic_codes(results):
+    return [result for result in results if result.arguments["codes"] == "stochastic"]
 
 
 def longer(others=1.0, **given):
-    return [*trained(**given), two_numbers("dual", 0.01, others)]
+    return [*of_stochastic_codes(trained(**given)), two_numbers("dual", 0.01, others)]
 
 
 def reduced(value=1.0, plateau=0.2, power=1.0, own=1.0, **given):
     """Trainings with the reduced dynamics beside them: `value` is the v of trainings where that of the recursion is one."""
-    found = [result for result in trained(**given, own_score=own) if result.arguments["codes"] == "stochastic"]
+    found = of_stochastic_codes(trained(**given, own_score=own))
     found += [two_numbers("dual", 0.01), two_numbers("sum", plateau)]
-    noise = [numbers("noise", value + 0.1 * rate**power, rate=rate) for rate in (1.0, 0.5, 0.25)]
-    return [*found, *noise, numbers("noise", value, rate=1e-3)]
+    noise = [numbers(value + 0.1 * rate**power, rate=rate) for rate in (1.0, 0.5, 0.25)]
+    return [*found, *noise, numbers(value, rate=1e-3)]
 
 
 def nets(excess=1.02, least=1.0, wide=0.001):
@@ -113,7 +111,7 @@ def nets(excess=1.02, least=1.0, wide=0.001):
         for seed in range(3):
             error = bound * (excess if seed else min(excess, least)) if bound else wide
             fields = {"error": error * (1 + 1e-4 * seed), "stderr": 0.003, "bound": bound}
-            found.append(made("perceptron", fields, width=width, steps=100, batch=16, seed=seed))
+            found.append(perceptrons.measure_perceptron.result(fields, width=width, steps=100, batch=16, seed=seed))
     return found
 
 
@@ -122,9 +120,15 @@ def codes(power=0.0, factor=5.5, growth=1.0, larger=0.01, smaller=0.1):
     for length in (25, 100, 400, 1600):
         for seed in range(3):
             size = (15 + factor * np.log(length)) * (length / 25) ** power + 0.2 * (seed - 1)
-            found.append(made("smallest", {"code": size, "width": 4.9 * length**growth}, length=length, draws=10, seed=seed))
+            found.append(
+                separation.measure_smallest.result({"code": size, "width": 4.9 * length**growth}, length=length, draws=10, seed=seed)
+            )
     for factor, share in ((1.5, larger), (0.7, smaller)):
-        found.append(made("reached", {"code": 40.0, "share": share, "least": share}, length=50, factor=factor, draws=10, steps=10, seed=0))
+        found.append(
+            separation.measure_reached.result(
+                {"code": 40.0, "share": share, "least": share}, length=50, factor=factor, draws=10, steps=10, seed=0
+            )
+        )
     return found
 
 
@@ -135,15 +139,20 @@ def profiles(apart=0.01, model=0.02, start=0.1):
         share = expected + apart * shift
         fields = {"share": share, "low": share - 0.02, "high": share + 0.02, "expected": expected}
         arrays = {name: ("level", values) for name, values in fields.items()}
-        found.append(made("target", arrays, length=20, support=3, samples=100, seed=seed))
+        level = {"level": ["level 0", "level 1", "level 2", "above"]}
+        found.append(symmetry.measure_target.result(arrays, level, length=20, support=3, samples=100, seed=seed))
         arrays["share"] = ("level", expected + model * shift)
         arrays |= {"start": ("level", [1 - start, start, 0.0, 0.0]), "loss": 0.01}
-        found.append(made("model", arrays, codes="fixed", length=20, code=64, steps=100, samples=100, seed=seed))
+        found.append(symmetry.measure_model.result(arrays, level, codes="fixed", length=20, code=64, steps=100, samples=100, seed=seed))
     return found
 
 
 def by_adam(**given):
     return trained(optimiser="adam", **given)
+
+
+def matrices_by_adam(**given):
+    return of_stochastic_codes(by_adam(**given))
 
 
 def many_chosen(stay_up=False):
@@ -177,7 +186,7 @@ CASES = {
     "selection.f2-floor": (trained, {"floor": 0.12}),
     "selection.f2-near-floor": (trained, {"near": 0.08}),
     "selection.f2-advantage": (trained, {"far": 9.0}),
-    "selection.f3-blocks": (by_adam, {"off": 0.06}),
+    "selection.f3-blocks": (matrices_by_adam, {"off": 0.06}),
     "selection.f4-supports": (many_chosen, {"stay_up": True}),
     "selection.f4-order": (trained, {"order": 0.0}),
     "selection.f5-stochastic": (by_adam, {"falls": 0.0}),
@@ -213,8 +222,8 @@ def test_a_floor_that_falls_is_no_floor():
 
 
 def test_noise_that_does_not_show_is_not_judged():
-    results = [result for result in reduced() if result.data["what"].item() != "noise"]
-    quiet = [numbers("noise", 1.0, rate=rate) for rate in (1.0, 0.5)]
+    results = [result for result in reduced() if result.function != convergence.measure_noise.name]
+    quiet = [numbers(1.0, rate=rate) for rate in (1.0, 0.5)]
     assert judge("selection.t2-noise", [*results, *quiet]).outcome == "not tested"
 
 

@@ -279,7 +279,7 @@ def _with_errors(
     """The rule with its standard errors, and these in its words."""
     words = rule.words
     words += f" by more than {_errors(by)}" if by else ""
-    words += f" and {_errors(allowing)}" if allowing else ""
+    words += f" {'less' if math.isinf(rule.high) else 'and'} {_errors(allowing)}" if allowing else ""
     words += " with its whole interval" if whole_interval else ""
     words += f" {where}" if where else ""
     words += f"; undecided within {_errors(undecided)}" if undecided else ""

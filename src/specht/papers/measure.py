@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, TypeVar
 import xarray
 
 from specht.lab.jobs import Job
-from specht.papers.claims import Result, Results, Scale, Verdict, lacking
+from specht.papers.claims import SCALES, Result, Results, Scale, Verdict, lacking
 from specht.papers.criteria import Criterion
 from specht.papers.gather import axes_of, gather
 
@@ -138,14 +138,20 @@ class Measurement:
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
-def measure(*, smoke: Grid | None = None, quick: Grid | None = None, full: Grid | None = None) -> Callable[..., Measurement]:
+def measure(
+    at: Callable[[Scale], Grid] | None = None, *, smoke: Grid | None = None, quick: Grid | None = None, full: Grid | None = None
+) -> Callable[..., Measurement]:
     """Make a function a measurement, with its points at each scale; a scale without a grid has that of the next smaller one.
+
+    Instead of grids, `at` is a function from the scale to its grid.
 
     >>> from specht.lab.threshold_job import measure_threshold
     >>> measurement = measure(smoke=grid(length=8, seed=0), quick=grid(length=[8, 16], seed=range(2)))(measure_threshold)
     >>> len(measurement.jobs("smoke")), len(measurement.jobs("full"))
     (1, 4)
     """
+    if at is not None:
+        smoke, quick, full = (at(scale) for scale in SCALES)
     smoke = grid() if smoke is None else smoke
     quick = smoke if quick is None else quick
     return lambda function: Measurement(function, {"smoke": smoke, "quick": quick, "full": quick if full is None else full})

@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import plotly.graph_objects as go
 import xarray
 
-from specht.lab.jobs import Job
+from specht.learning.growth import SEPARATED, fit_growth
 from specht.papers import common
-from specht.papers.claims import Claim, Experiment, Results, Scale, Verdict, holds_if
+from specht.papers.claims import Verdict
+from specht.papers.criteria import Finding, above, below, both, positive, prefers
+from specht.papers.measure import grid, measure
 from specht.papers.token_selection import sources
-from specht.report.figures import Plot
-from specht.report.html import Step, Table
+from specht.report.figures import Plot, add_line, add_points, finished
+from specht.report.html import Table
 
-_HERE = f"{sources.PACKAGE}.separation"
 _LARGER, _SMALLER = 1.5, 0.7
 """Dimensions at which attention is trained, in units of the smallest that theory gives."""
 _LEAST_LENGTHS = 4
 
 
+@measure(
+    smoke=grid(length=[8, 16], draws=60, seed=range(2)),
+    quick=grid(length=[25, 50, 100, 200, 400, 800], draws=500, seed=range(3)),
+    full=grid(length=[25, 50, 100, 200, 400, 800, 1600, 3200], draws=1000, seed=range(3)),
+)
 def measure_smallest(length: int, draws: int, seed: int) -> xarray.Dataset:
     """The smallest dimension of stochastic codes with which the two numbers of the reduced dynamics get below 2 % of the trivial loss."""
     from specht.learning.selection import width_needed
@@ -28,9 +32,14 @@ def measure_smallest(length: int, draws: int, seed: int) -> xarray.Dataset:
 
     found = smallest_code(length, sources.SUPPORT, sources.ENOUGH, draws=draws, seed=seed)
     width = float(width_needed(sources.ENOUGH, length, sources.SUPPORT, sources.DIMENSION))
-    return common.record("smallest", {"code": float(found), "width": width})
+    return xarray.Dataset({"code": float(found), "width": width})
 
 
+@measure(
+    smoke=grid(length=8, factor=[_SMALLER, _LARGER], draws=60, steps=60, seed=range(2)),
+    quick=grid(length=[25, 50, 100], factor=[_SMALLER, _LARGER], draws=500, steps=1500, seed=range(2)),
+    full=grid(length=[25, 50, 100, 200], factor=[_SMALLER, _LARGER], draws=1000, steps=2500, seed=range(2)),
+)
 def measure_reached(length: int, factor: float, draws: int, steps: int, seed: int) -> xarray.Dataset:
     """The loss that training reaches with codes of so many times that dimension, and the least that theory allows."""
     from specht.learning.selection_codes import best_share, draw_pool, smallest_code
@@ -45,28 +54,13 @@ def measure_reached(length: int, factor: float, draws: int, steps: int, seed: in
     found = train_selection(setting, seed)
     pool = draw_pool(np.random.default_rng([seed, 6]), length, task.support, code, 4 * draws)
     fields = {"code": float(code), "share": found.losses["validation"][-1] / task.trivial_loss, "least": best_share(pool).share}
-    return common.record("reached", fields)
+    return xarray.Dataset(fields)
 
 
-def jobs(scale: Scale) -> list[Job]:
-    lengths = common.at_scale(scale, smoke=[8, 16], quick=[25, 50, 100, 200, 400, 800], full=[25, 50, 100, 200, 400, 800, 1600, 3200])
-    trained = common.at_scale(scale, smoke=[8], quick=[25, 50, 100], full=[25, 50, 100, 200])
-    draws, steps, seeds = common.at_scale(scale, smoke=(60, 60, 2), quick=(500, 1500, 3), full=(1000, 2500, 3))
-    theory = [Job.of(f"{_HERE}:measure_smallest", length=T, draws=draws, seed=seed) for T in lengths for seed in range(seeds)]
-    return theory + [
-        Job.of(f"{_HERE}:measure_reached", length=T, factor=factor, draws=draws, steps=steps, seed=seed)
-        for T in trained
-        for factor in (_SMALLER, _LARGER)
-        for seed in range(2)
-    ]
-
-
-def _smallest(results: Results) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _smallest(data: xarray.Dataset) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Lengths, smallest dimensions and their standard errors over draws."""
-    found = common.chosen(results, "smallest")
-    lengths = sorted(set(common.arguments(found, "length")))
-    values = np.array([common.column(common.chosen(found, "smallest", length=length), "code") for length in lengths])
-    return np.array(lengths), values.mean(axis=1), values.std(axis=1, ddof=1) / np.sqrt(values.shape[1])
+    values = data["code"].values
+    return data.length.values, values.mean(axis=1), values.std(axis=1, ddof=1) / np.sqrt(values.shape[1])
 
 
 def _fit(lengths: np.ndarray, codes: np.ndarray) -> tuple[float, float, float, float]:
@@ -79,8 +73,17 @@ def _fit(lengths: np.ndarray, codes: np.ndarray) -> tuple[float, float, float, f
     return float(a), float(b), float(error), float(1 - (rest**2).sum() / ((codes - codes.mean()) ** 2).sum())
 
 
-def judge_logarithm(results: Results) -> Verdict:
-    lengths, codes, _ = _smallest(results)
+@measure_smallest.claim(
+    "log-length",
+    both(
+        positive("factor b of log T in a + b log T", by=3),
+        above(0.95, "share of the variance of the smallest dimensions that it explains", percent=True),
+        below(0.25, "exponent of a power law"),
+    ),
+    null=(0.0, 0.5, 1.0),
+)
+def factor_of_the_logarithm(data: xarray.Dataset) -> tuple[Finding, float, float]:
+    lengths, codes, _ = _smallest(data)
     a, b, error, explained = _fit(lengths, codes)
     power = common.power_law(lengths, codes)
     assert power is not None
@@ -88,131 +91,84 @@ def judge_logarithm(results: Results) -> Verdict:
         f"q = {sources.SUPPORT}, T = {common.span(lengths)}: m = {a:.1f} + {b:.2f} log T explains {explained:.1%} of the variance, and m "
         f"grows as T^{{{power.exponent:.2f}}} over this range. The factor of log T is shown."
     )
-    return holds_if(explained > 0.95 and power.exponent < 0.25 and b > 3 * error, b, error, words)
+    return Finding(b, error, words), explained, power.exponent
 
 
-def growth(results: Results) -> Any:
-    """The laws of growth of the smallest dimensions, which are whole numbers and so have an error of rounding at least."""
-    from specht.learning.growth import fit_growth
-
-    lengths, codes, errors = _smallest(results)
-    return fit_growth(lengths.tolist(), codes.tolist(), (np.hypot(errors, 1 / np.sqrt(12)) / codes).tolist())
-
-
-def judge_law(results: Results) -> Verdict:
-    """A logarithm, a power, or neither told from the other."""
-    from specht.learning.growth import SEPARATED
-
-    lengths = _smallest(results)[0]
+@measure_smallest.claim("log-law", prefers("the logarithm", "a power law", by=SEPARATED), null=-10.0)
+def advantage_of_the_logarithm(data: xarray.Dataset) -> Finding | Verdict:
+    """Smallest dimensions are whole numbers, and so have an error of rounding at least."""
+    lengths, codes, errors = _smallest(data)
     if len(lengths) < _LEAST_LENGTHS:
         return Verdict("not tested", regime=f"Laws are told apart from {_LEAST_LENGTHS} lengths on, and there are {len(lengths)}.")
-    fit = growth(results)
-    ahead = fit.advantage("log", "power")
+    fit = fit_growth(lengths.tolist(), codes.tolist(), (np.hypot(errors, 1 / np.sqrt(12)) / codes).tolist())
     said = fit.verdict[0].upper() + fit.verdict[1:]
     words = f"{said}; exponent {fit.exponent:.2f} ± {fit.exponent_stderr:.2f}. q = {sources.SUPPORT}, T = {common.span(lengths)}."
-    return Verdict("not tested", ahead, regime=words) if abs(ahead) <= SEPARATED else holds_if(ahead > 0.0, ahead, regime=words)
+    return Finding(fit.advantage("log", "power"), regime=words)
 
 
-def judge_separation(results: Results) -> Verdict:
-    lengths, codes, _ = _smallest(results)
-    widths = [float(common.chosen(results, "smallest", length=length)[0].data["width"]) for length in lengths]
-    ratios = np.array(widths) / (sources.DIMENSION + codes)
+@measure_smallest.claim(
+    "separation",
+    both(above(10, "least width over d + m at the longest sequences"), positive("its rise from every length to the next")),
+    null=(1.0, 0.0),
+)
+def ratios_of_widths(data: xarray.Dataset) -> tuple[Finding, float]:
+    lengths, codes, _ = _smallest(data)
+    widths = data["width"].isel(seed=0).values
+    ratios = widths / (sources.DIMENSION + codes)
     words = (
         f"q = {sources.SUPPORT}, d = {sources.DIMENSION}, T = {common.span(lengths)}: attention of width d + m against {widths[0]:.0f} to "
         f"{widths[-1]:.0f} units for 2 % of the trivial error. The ratio grows from {ratios[0]:.2g}; the last is shown."
     )
-    return holds_if(bool((np.diff(ratios) > 0).all()) and ratios[-1] > 10, ratios[-1], regime=words)
+    return Finding(float(ratios[-1]), regime=words), float(np.diff(ratios).min())
 
 
-def judge_reached(results: Results) -> Verdict:
-    found = common.chosen(results, "reached")
-    larger = common.column([r for r in found if r.arguments["factor"] == _LARGER], "share")
-    smaller = common.column([r for r in found if r.arguments["factor"] == _SMALLER], "share")
+@measure_reached.claim(
+    "smallest-codes",
+    both(
+        below(sources.ENOUGH, f"loss over the trivial one with {_LARGER:g} times the smallest dimension", percent=True),
+        above(sources.ENOUGH, f"that with {_SMALLER:g} times", percent=True, where="for every seed"),
+    ),
+    null=(0.01, 0.01),
+)
+def losses_reached(data: xarray.Dataset) -> tuple[Finding, float]:
+    larger, smaller = (data["share"].sel(factor=factor).values for factor in (_LARGER, _SMALLER))
     words = (
-        f"q = {sources.SUPPORT}, d = {sources.DIMENSION}, T = {common.listed(common.arguments(found, 'length'))}, Adam of rate 0.02 "
-        f"falling to zero, {found[0].arguments['steps']} steps, two seeds: {common.span(np.round(larger, 4))} of the trivial loss with "
-        f"{_LARGER:g} times the smallest dimension, {common.span(np.round(smaller, 4))} with {_SMALLER:g} times. The "
+        f"q = {sources.SUPPORT}, d = {sources.DIMENSION}, T = {common.listed(data.length.values)}, Adam of rate 0.02 "
+        f"falling to zero, {data.steps} steps, two seeds: {common.span(np.round(larger, 4).ravel())} of the trivial loss with "
+        f"{_LARGER:g} times the smallest dimension, {common.span(np.round(smaller, 4).ravel())} with {_SMALLER:g} times. The "
         "largest of the first is shown."
     )
-    return holds_if(larger.max() < sources.ENOUGH < smaller.min(), larger.max(), regime=words)
+    return Finding(float(larger.max()), regime=words), float(smaller.min())
 
 
-def plots(results: Results) -> list[Plot]:
-    lengths, codes, errors = _smallest(results)
-    widths = [float(common.chosen(results, "smallest", length=length)[0].data["width"]) for length in lengths]
+@measure_smallest.figure()
+def codes_and_widths(data: xarray.Dataset) -> Plot:
+    lengths, codes, errors = _smallest(data)
     a, b, _, _ = _fit(lengths, codes)
     figure = go.Figure()
-    common.add_points(figure, lengths, codes, "attention: smallest dimension of codes", 0, errors=errors)
-    common.add_line(figure, lengths, a + b * np.log(lengths), f"{a:.0f} + {b:.1f} log T", 0, dash="dash")
-    common.add_points(figure, lengths, widths, "fully connected: least width, by the bound", 1)
-    common.add_line(figure, lengths, sources.DIMENSION * lengths, "T d", 1, dash="dash")
-    common.finished(figure, x="length T", y="width", ticks=lengths)
+    add_points(figure, lengths, codes, "attention: smallest dimension of codes", 0, errors=errors)
+    add_line(figure, lengths, a + b * np.log(lengths), f"{a:.0f} + {b:.1f} log T", 0, dash="dash")
+    add_points(figure, lengths, data["width"].isel(seed=0).values, "fully connected: least width, by the bound", 1)
+    add_line(figure, lengths, sources.DIMENSION * lengths, "T d", 1, dash="dash")
+    finished(figure, x="length T", y="width", ticks=lengths)
     caption = f"What a loss of 2 % of the trivial one takes, with q = {sources.SUPPORT} chosen positions and d = {sources.DIMENSION}."
-    return [Plot(figure, "The separation", caption, wide=True)]
+    return Plot(figure, "The separation", caption, wide=True)
 
 
-def tables(results: Results) -> list[Table]:
-    lengths, codes, errors = _smallest(results)
+@measure_smallest.table(measure_reached)
+def codes_widths_and_losses(data: xarray.Dataset, reached: xarray.Dataset) -> Table:
     rows = []
-    for length, code, error in zip(lengths, codes, errors, strict=True):
-        width = float(common.chosen(results, "smallest", length=length)[0].data["width"])
-        cells = [_reached(results, int(length), factor) for factor in (_SMALLER, _LARGER)]
+    widths = data["width"].isel(seed=0).values
+    for length, code, error, width in zip(*_smallest(data), widths, strict=True):
+        cells = [_reached(reached, length, factor) for factor in (_SMALLER, _LARGER)]
         rows.append([str(length), common.with_error(code, error), f"{width:.0f}", *cells])
     header = ("T", "smallest dimension", "least width", f"trained with {_SMALLER:g} times", f"with {_LARGER:g} times")
     note = "Losses of trained attention as shares of the trivial one, two seeds each; in brackets the least that theory allows."
-    return [Table(header, rows, note, "Codes and widths")]
+    return Table(header, rows, note, "Codes and widths")
 
 
-def _reached(results: Results, length: int, factor: float) -> str:
-    found = common.chosen(results, "reached", length=length, factor=factor)
-    if not found:
+def _reached(reached: xarray.Dataset, length: int, factor: float) -> str:
+    if length not in reached.length:
         return ""
-    return f"{common.column(found, 'share').mean():.2%} ({common.column(found, 'least').mean():.2%})"
-
-
-EXPERIMENT = Experiment(
-    name="selection.separation",
-    title="Attention against fully connected networks",
-    shown="Theorems: attention of width of the order of d + q log T learns what takes a first layer of the order of T d units otherwise.",
-    claims=(
-        Claim(
-            "selection.log-length",
-            "The codes that attention needs grow about as the logarithm of the length, by a factor that no power above 1/4 has.",
-            f"{sources.PAPER}, theorem 2",
-            "a + b log T explains over 95 % of the smallest dimensions, b above three standard errors, exponent of a power law below 0.25",
-            judge_logarithm,
-        ),
-        Claim(
-            "selection.log-law",
-            "Over these lengths the growth is a logarithm and no power.",
-            f"{sources.PAPER}, theorem 2, an upper bound",
-            "Akaike's criterion prefers the logarithm to a power law by more than 4; not decided within 4",
-            judge_law,
-        ),
-        Claim(
-            "selection.separation",
-            "Fully connected networks need a width that grows with the length and passes that of attention by any factor.",
-            f"{sources.PAPER}, theorems on transformers and on fully connected networks",
-            "least width over d + m grows with the length, to more than ten",
-            judge_separation,
-        ),
-        Claim(
-            "selection.smallest-codes",
-            "Trained attention reaches 2 % with codes a half larger than the smallest, and not with smaller ones.",
-            sources.OURS,
-            f"loss below 2 % of the trivial one with {_LARGER:g} times the smallest dimension, above with {_SMALLER:g} times, every seed",
-            judge_reached,
-        ),
-    ),
-    jobs=jobs,
-    plots=plots,
-    tables=tables,
-    method=(
-        Step(
-            "With stochastic codes the dynamics end at the least loss over w and v, which a pool of draws gives for every dimension m. "
-            "The smallest m with 2 % of the trivial loss is found by bisection, several times.",
-            ("L/L_0 = 1 − (E A)² / (q E Σ_i p_i²),   p = softmax(w c)",),
-        ),
-        Step("The width is that from which on the bound for fully connected networks is below 2 % of the error of the predictor zero."),
-    ),
-)
+    mean = reached.sel(length=length, factor=factor).mean("seed")
+    return f"{float(mean['share']):.2%} ({float(mean['least']):.2%})"

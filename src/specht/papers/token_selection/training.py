@@ -8,12 +8,11 @@ from typing import Any, NamedTuple
 import numpy as np
 import xarray
 
-from specht.lab.jobs import Job
 from specht.papers import common
-from specht.papers.claims import Result, Results, Scale
+from specht.papers.claims import Scale
+from specht.papers.measure import Grid, fixed, grid
 from specht.papers.token_selection import sources
 
-_HERE = f"{sources.PACKAGE}.training"
 CODES = ("stochastic", "fixed")
 N_TEST = 1024
 """Samples of every test set: four draws of codes."""
@@ -61,7 +60,7 @@ def measure_training(
     curves: dict[str, Any] = {"loss": (("set", "step"), [found.losses[name] for name in names])}
     curves |= {name: ("step", found.measures[measure]) for name, measure in MEASURES.items()}
     arrays = {name: (dims, np.asarray(values, np.float64)) for name, (dims, values) in (curves | matrices).items()}
-    return common.record("training", arrays | numbers, {"set": names, "step": found.steps})
+    return xarray.Dataset(arrays | numbers, {"set": names, "step": found.steps})
 
 
 class Setting(NamedTuple):
@@ -83,7 +82,7 @@ def setting(scale: Scale) -> Setting:
     )
 
 
-def jobs(scale: Scale, optimisers: Sequence[str] = ("sgd",), codes: Sequence[str] = CODES) -> list[Job]:
+def trainings(scale: Scale, optimiser: str = "sgd", codes: Sequence[str] = CODES) -> Grid:
     """Trainings of one scale; experiments that ask for the same ones share them."""
     chosen = setting(scale)
     recipes = common.at_scale(
@@ -92,23 +91,9 @@ def jobs(scale: Scale, optimisers: Sequence[str] = ("sgd",), codes: Sequence[str
         quick={"sgd": (6000, 1.0), "adam": (3000, 0.01)},
         full={"sgd": (24000, 2.0), "adam": (2500, 0.01)},  # a third of the former passes before attention finds the tokens
     )
-    return [
-        Job.of(
-            f"{_HERE}:measure_training",
-            codes=kind,
-            optimiser=optimiser,
-            length=chosen.length,
-            code=chosen.code,
-            steps=recipes[optimiser][0],
-            rate=recipes[optimiser][1],
-            lengths=chosen.lengths,
-            supports=chosen.supports,
-            seed=seed,
-        )
-        for optimiser in optimisers
-        for kind in codes
-        for seed in range(chosen.seeds)
-    ]
+    steps, rate = recipes[optimiser]
+    where = {"length": chosen.length, "code": chosen.code, "lengths": fixed(chosen.lengths), "supports": fixed(chosen.supports)}
+    return grid(codes=list(codes), optimiser=optimiser, **where, steps=steps, rate=rate, seed=range(chosen.seeds))
 
 
 class Curve(NamedTuple):
@@ -124,20 +109,16 @@ class Curve(NamedTuple):
         return float(self.mean[place]), float(self.stderr[place])
 
 
-def runs(results: Results, codes: str) -> list[Result]:
-    return common.chosen(results, "training", codes=codes)
+def curve(runs: xarray.Dataset, name: str) -> Curve:
+    """The loss on a set, or one of the measures, over the seeds of one kind of codes."""
+    values = (runs[name] if name in MEASURES else runs["loss"].sel(set=name)).values
+    return Curve(runs["step"].values, values.mean(axis=0), values.std(axis=0, ddof=1) / np.sqrt(len(values)))
 
 
-def curve(found: Sequence[Result], name: str) -> Curve:
-    """The loss on a set, or one of the measures, over seeds."""
-    values = np.array([result.data[name] if name in MEASURES else result.data["loss"].sel(set=name) for result in found])
-    return Curve(found[0].data["step"].values, values.mean(axis=0), values.std(axis=0, ddof=1) / np.sqrt(len(values)))
-
-
-def last(found: Sequence[Result], name: str) -> tuple[float, float]:
+def last(runs: xarray.Dataset, name: str) -> tuple[float, float]:
     """The same at the end."""
-    found_curve = curve(found, name)
-    return float(found_curve.mean[-1]), float(found_curve.stderr[-1])
+    whole = curve(runs, name)
+    return float(whole.mean[-1]), float(whole.stderr[-1])
 
 
 def trivial(support: int = sources.SUPPORT) -> float:
@@ -145,12 +126,10 @@ def trivial(support: int = sources.SUPPORT) -> float:
     return sources.DIMENSION / (2 * support)
 
 
-def regime(results: Results) -> str:
+def regime(data: xarray.Dataset) -> str:
     """The setting in words, without a full stop."""
-    given = common.chosen(results, "training")[0].arguments
-    seeds = len({result.arguments["seed"] for result in common.chosen(results, "training")})
-    how = f"SGD of rate {given['rate']:g} from zero" if given["optimiser"] == "sgd" else f"Adam of rate {given['rate']:g}, falling to zero"
+    how = f"SGD of rate {data.rate:g} from zero" if data.optimiser == "sgd" else f"Adam of rate {data.rate:g}, falling to zero"
     return (
-        f"T = {given['length']}, q = {sources.SUPPORT}, d = {sources.DIMENSION}, codes of dimension {given['code']}, {how}, "
-        f"{given['steps']} steps of 256 fresh samples, {seeds} seeds, {N_TEST} test samples each"
+        f"T = {data.length}, q = {sources.SUPPORT}, d = {sources.DIMENSION}, codes of dimension {data.code}, {how}, "
+        f"{data.steps} steps of 256 fresh samples, {data.sizes['seed']} seeds, {N_TEST} test samples each"
     )
