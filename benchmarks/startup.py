@@ -18,7 +18,7 @@ HEAVY = ("jax", "equinox", "xarray", "scipy", "plotly", "matplotlib")
 STARTS = {
     "nothing": "",
     "import specht": "import specht",
-    "specht --help": "import contextlib, io, specht.cli\nwith contextlib.redirect_stdout(io.StringIO()): specht.cli.main(['--help'])",
+    "specht --help": "import contextlib, io, specht.commands.app\nwith contextlib.redirect_stdout(io.StringIO()): specht.commands.app.main(['--help'])",
 }
 ENDING = f"""
 import json, sys, time

@@ -116,13 +116,13 @@ def steps(text: str) -> list[Step]:
     >>> steps("Draw and\naverage:\n\n    m = Σ x_i / n\n\nThen stop.")
     [Step(text='Draw and average:', formulas=['m = Σ x_i / n']), Step(text='Then stop.', formulas=())]
     """
-    found: list[Step] = []
+    method: list[Step] = []
     for block in re.split(r"\n\s*\n", text.strip("\n")):
         if block.startswith("    "):
-            found[-1] = Step(found[-1].text, [line.strip() for line in block.splitlines()])
+            method[-1] = Step(method[-1].text, [line.strip() for line in block.splitlines()])
         elif block.strip():
-            found.append(Step(_line(block)))
-    return found
+            method.append(Step(_line(block)))
+    return method
 
 
 def _line(text: str) -> str:

@@ -48,13 +48,13 @@ def measure_dynamics(
     def pool(T: int) -> Any:
         return draw_pool(np.random.default_rng([seed, 5, T]), T, sources.SUPPORT, code, draws, query)
 
-    found = stochastic_dynamics(pool(length), sources.DIMENSION, learning_rate=rate, steps=steps, records=100, groups=_GROUPS)
-    w, v = float(found.score[-1]), float(found.value[-1])
+    reduced = stochastic_dynamics(pool(length), sources.DIMENSION, learning_rate=rate, steps=steps, records=100, groups=_GROUPS)
+    w, v = float(reduced.score[-1]), float(reduced.value[-1])
     others = np.array([pool_loss(pool(T), sources.DIMENSION, w, v) for T in lengths])
     fields = ("score", "value", "loss", "score_stderr", "value_stderr", "loss_stderr")
-    numbers = {name: ("step", getattr(found, name)) for name in fields}
+    numbers = {name: ("step", getattr(reduced, name)) for name in fields}
     numbers |= {"other": ("length", others[:, 0]), "other_stderr": ("length", others[:, 1])}
-    return xarray.Dataset(numbers, {"step": found.steps, "length": lengths})
+    return xarray.Dataset(numbers, {"step": reduced.steps, "length": lengths})
 
 
 def _noise(scale: Scale) -> Grid:
@@ -74,12 +74,12 @@ def measure_noise(length: int, code: int, steps: int, rate: float, draws: int, r
 
     task = Selection(length, sources.SUPPORT, sources.DIMENSION)
     setting = SelectionTraining(task=task, code=code, learning_rate=rate, steps=steps, n_test=_N_TEST, records=1)
-    found = [train_selection(setting, 1000 * seed + run) for run in range(runs)]
-    matrices = [(np.asarray(run.model.keys, np.float64), np.asarray(run.model.values, np.float64)) for run in found]
+    trainings = [train_selection(setting, 1000 * seed + run) for run in range(runs)]
+    matrices = [(np.asarray(run.model.keys, np.float64), np.asarray(run.model.values, np.float64)) for run in trainings]
     values = {
         "score": [np.diag(W)[task.dimension :].mean() for W, _ in matrices],
         "value": [np.diag(V).mean() for _, V in matrices],
-        "loss": [run.losses["validation"][-1] for run in found],
+        "loss": [run.losses["validation"][-1] for run in trainings],
     }
     pool = draw_pool(np.random.default_rng([seed, 5]), length, task.support, code, draws)
     exact = stochastic_dynamics(pool, task.dimension, learning_rate=rate, steps=steps, records=1, groups=_GROUPS)

@@ -60,7 +60,7 @@ def measure_full(length: int, support: int, dimension: int, rate: float, steps: 
             done = wanted
             W, V, U = (np.asarray(matrix) for matrix in matrices)
             expected = exact.score[place] * (np.eye(length) - 1 / length), exact.value[place] * np.eye(dimension), 0.0
-            gaps = [np.abs(found - wished).max() for found, wished in zip((W, V, U), expected, strict=True)]
+            gaps = [np.abs(actual - wished).max() for actual, wished in zip((W, V, U), expected, strict=True)]
             apart.append(max(*gaps, abs(float(whole(matrices)) - exact.loss[place])))
     return xarray.Dataset({"apart": ("step", apart), "loss": ("step", exact.loss)}, {"step": exact.steps})
 
@@ -76,20 +76,20 @@ def measure_recursion(length: int, rate: float, durations: float) -> xarray.Data
 
     q, d = sources.SUPPORT, sources.DIMENSION
     steps = int(durations * length**2 / (rate * d))
-    found = one_hot_dynamics(length, q, d, learning_rate=rate, steps=steps, records=2000)
-    late = found.steps >= steps / 2
-    slope = np.polyfit(found.steps[late], 1 / found.loss[late], 1)[0] / (4 * rate / (length - 1))
-    tenth = np.interp(-_SHARE * d / (2 * q), -found.loss, found.steps)
-    shown = np.unique(np.linspace(0, len(found.steps) - 1, 120).astype(int))
+    recursion = one_hot_dynamics(length, q, d, learning_rate=rate, steps=steps, records=2000)
+    late = recursion.steps >= steps / 2
+    slope = np.polyfit(recursion.steps[late], 1 / recursion.loss[late], 1)[0] / (4 * rate / (length - 1))
+    tenth = np.interp(-_SHARE * d / (2 * q), -recursion.loss, recursion.steps)
+    shown = np.unique(np.linspace(0, len(recursion.steps) - 1, 120).astype(int))
     fields = {
         "slope": slope,
         "tenth": tenth,
         "predicted": float(time_of_loss(_SHARE * d / (2 * q), length, q, d, rate)),
-        "loss": ("step", found.loss[shown]),
-        "asymptote": ("step", asymptote(np.maximum(found.steps[shown], 1), length, rate)),
+        "loss": ("step", recursion.loss[shown]),
+        "asymptote": ("step", asymptote(np.maximum(recursion.steps[shown], 1), length, rate)),
     }
     fields |= {f"phase_{name}": float(value) for name, value in phases(length, q, d, rate)._asdict().items()}
-    return xarray.Dataset(fields, {"step": found.steps[shown]})
+    return xarray.Dataset(fields, {"step": recursion.steps[shown]})
 
 
 @measure_full.claim(

@@ -44,9 +44,9 @@ def measure_perceptron(width: int, steps: int, batch: int, seed: int) -> xarray.
 
     recipe = Recipe(steps=steps, learning_rate=5e-3, optimiser="adam", schedule="cosine", batch=batch, records=1)
     widths = [LENGTH * DIMENSION + LENGTH, width, SECOND, DIMENSION]
-    found = train(lambda key: Perceptron.init(widths, key=key), Fresh(draw), recipe, seeds=[seed])
+    network = train(lambda key: Perceptron.init(widths, key=key), Fresh(draw), recipe, seeds=[seed])
     x, y = draw(np.random.default_rng([seed, 7]), _N_TEST)
-    errors = ((found.function()(x) - y) ** 2).sum(axis=1)
+    errors = ((network.function()(x) - y) ** 2).sum(axis=1)
     bound = float(width_bound(width, LENGTH, SUPPORT, DIMENSION))
     fields = {"error": errors.mean(), "stderr": errors.std(ddof=1) / np.sqrt(_N_TEST), "bound": bound}
     return xarray.Dataset({name: float(value) for name, value in fields.items()})

@@ -30,9 +30,9 @@ def measure_smallest(length: int, draws: int, seed: int) -> xarray.Dataset:
     from specht.learning.selection import width_needed
     from specht.learning.selection_codes import smallest_code
 
-    found = smallest_code(length, sources.SUPPORT, sources.ENOUGH, draws=draws, seed=seed)
+    smallest = smallest_code(length, sources.SUPPORT, sources.ENOUGH, draws=draws, seed=seed)
     width = float(width_needed(sources.ENOUGH, length, sources.SUPPORT, sources.DIMENSION))
-    return xarray.Dataset({"code": float(found), "width": width})
+    return xarray.Dataset({"code": float(smallest), "width": width})
 
 
 @measure(
@@ -51,9 +51,9 @@ def measure_reached(length: int, factor: float, draws: int, steps: int, seed: in
     setting = SelectionTraining(
         task=task, code=code, optimiser="adam", schedule="cosine", learning_rate=0.02, steps=steps, scale=0.02, n_test=8192, records=1
     )
-    found = train_selection(setting, seed)
+    training = train_selection(setting, seed)
     pool = draw_pool(np.random.default_rng([seed, 6]), length, task.support, code, 4 * draws)
-    fields = {"code": float(code), "share": found.losses["validation"][-1] / task.trivial_loss, "least": best_share(pool).share}
+    fields = {"code": float(code), "share": training.losses["validation"][-1] / task.trivial_loss, "least": best_share(pool).share}
     return xarray.Dataset(fields)
 
 

@@ -52,11 +52,11 @@ def measure_model(codes: str, length: int, code: int, steps: int, samples: int, 
     setting = SelectionTraining(
         task=task, code=code, codes=codes, optimiser="adam", learning_rate=0.02, schedule="cosine", steps=steps, scale=0.1, records=1
     )
-    found = train_selection(setting, seed)
-    end = _profile(task, found.function(), samples, seed)
-    start = _profile(task, found.function(first=True), samples, seed)
+    training = train_selection(setting, seed)
+    end = _profile(task, training.function(), samples, seed)
+    start = _profile(task, training.function(first=True), samples, seed)
     data = _record(end, length, task.support)
-    loss = float(found.losses["validation"][-1]) / task.trivial_loss
+    loss = float(training.losses["validation"][-1]) / task.trivial_loss
     return data.assign(start=("level", start[0]), loss=((), loss))
 
 
@@ -64,9 +64,9 @@ def _profile(task: Any, function: Callable[..., Any], samples: int, seed: int) -
     """Shares of the mean square at levels 0, 1 and 2 and above, with their intervals."""
     from specht.symmetry.profile import profile
 
-    found = profile(function, lambda rng, n: task.draw(rng, n), task.length, seed, samples=samples, max_level=2)
-    above = [part / found.total for part in found.above]
-    shares = np.array([*found.shares, above])
+    measured = profile(function, lambda rng, n: task.draw(rng, n), task.length, seed, samples=samples, max_level=2)
+    above = [part / measured.total for part in measured.above]
+    shares = np.array([*measured.shares, above])
     return shares[:, 0], shares[:, 1], shares[:, 2]
 
 

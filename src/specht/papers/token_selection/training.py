@@ -45,8 +45,8 @@ def measure_training(
         n_test=N_TEST,
         records=100,
     )
-    found = train_selection(setting, seed)
-    d, first, last = task.dimension, found.first_model, found.model
+    outcome = train_selection(setting, seed)
+    d, first, last = task.dimension, outcome.first_model, outcome.model
     matrices = {
         "keys_start": (("row", "column"), first.keys),
         "keys_end": (("row", "column"), last.keys),
@@ -56,11 +56,11 @@ def measure_training(
     W, V = np.asarray(last.keys, np.float64)[d:, d:], np.asarray(last.values, np.float64)[:, :d]
     w = np.diag(W).mean()
     numbers = {"score": w, "value": np.diag(V).mean(), "unlike": np.linalg.norm(W - w * np.eye(len(W))) / np.linalg.norm(W)}
-    names = [name for name in found.losses if name != "train"]
-    curves: dict[str, Any] = {"loss": (("set", "step"), [found.losses[name] for name in names])}
-    curves |= {name: ("step", found.measures[measure]) for name, measure in MEASURES.items()}
+    names = [name for name in outcome.losses if name != "train"]
+    curves: dict[str, Any] = {"loss": (("set", "step"), [outcome.losses[name] for name in names])}
+    curves |= {name: ("step", outcome.measures[measure]) for name, measure in MEASURES.items()}
     arrays = {name: (dims, np.asarray(values, np.float64)) for name, (dims, values) in (curves | matrices).items()}
-    return xarray.Dataset(arrays | numbers, {"set": names, "step": found.steps})
+    return xarray.Dataset(arrays | numbers, {"set": names, "step": outcome.steps})
 
 
 class Setting(NamedTuple):
