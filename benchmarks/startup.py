@@ -18,7 +18,8 @@ HEAVY = ("jax", "equinox", "xarray", "scipy", "plotly", "matplotlib")
 STARTS = {
     "nothing": "",
     "import specht": "import specht",
-    "specht --help": "import contextlib, io, specht.commands.app\nwith contextlib.redirect_stdout(io.StringIO()): specht.commands.app.main(['--help'])",
+    "specht --help": "import contextlib, io\nfrom specht.commands.app import main\n"
+    "with contextlib.redirect_stdout(io.StringIO()): main(['--help'])",
 }
 ENDING = f"""
 import json, sys, time

@@ -157,7 +157,7 @@ def marks(snippet: Snippet) -> list:
 def test_snippet_runs_and_prints_what_stands_below_it(snippet, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     names: dict = {}
-    exec(snippet.code, names)
+    exec(compile(snippet.code, str(snippet), "exec", dont_inherit=True), names)  # without what this file imports from the future
     assert "specht" in snippet.code
     assert len(names) > 1  # beside the builtins
     if snippet.printed is not None:
@@ -184,7 +184,7 @@ def test_quick_command_runs(line, reader, capsys):
 def test_every_command_of_a_page_runs(page, reader, monkeypatch, capsys):
     for snippet in snippets():
         if snippet.page == page:
-            exec(snippet.code, {})
+            exec(compile(snippet.code, str(snippet), "exec", dont_inherit=True), {})
             if snippet.code.startswith("# mytask.py"):
                 (reader / "mytask.py").write_text(snippet.code)
     for command in COMMANDS:

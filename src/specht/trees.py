@@ -29,9 +29,8 @@ from collections.abc import Mapping, Sequence
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 if TYPE_CHECKING:
+    import numpy as np
     import xarray
 
 HOLDS = "holds"
@@ -75,6 +74,7 @@ def columns(node: Any) -> dict[str, list[Any]]:
 
 
 def _put_group(groups: dict[str, xarray.Dataset], path: str, values: Mapping[str, Any]) -> None:
+    import numpy as np  # here and below, so that the help of commands, which use this file, stays quick
     import xarray
 
     variables: dict[str, Any] = {}
@@ -126,6 +126,8 @@ def _flat(record: Mapping[str, Any]) -> dict[str, Any]:
 
 def _column(values: Sequence[Any]) -> tuple[np.ndarray, dict[str, str]]:
     """Values as an array that netCDF can hold, and what the array does not tell by itself."""
+    import numpy as np
+
     values = [value.item() if isinstance(value, np.generic) else value for value in values]
     present = [value for value in values if value is not None]
     kinds, complete = {type(value) for value in present}, len(present) == len(values)
@@ -146,6 +148,8 @@ def _column(values: Sequence[Any]) -> tuple[np.ndarray, dict[str, str]]:
 
 def _values(variable: xarray.Variable) -> list[Any]:
     """The values that a variable stands for."""
+    import numpy as np
+
     stored, holds = np.atleast_1d(variable.values).tolist(), variable.attrs.get(HOLDS)
     if holds == _JSON:
         return [json.loads(text) for text in stored]

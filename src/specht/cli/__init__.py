@@ -1,5 +1,3 @@
-"""Commands that have not moved to `specht.commands` yet."""
+"""Commands that have not moved to `specht.commands` yet, and the entry point of installations that are older than the move."""
 
-from specht.commands.app import COMMANDS, app, main
-
-__all__ = ["COMMANDS", "app", "main"]
+from specht.commands.app import main as main

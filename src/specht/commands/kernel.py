@@ -12,7 +12,6 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
-import numpy as np
 from cyclopts import Group, Parameter
 from pydantic import Field, model_validator
 
@@ -27,6 +26,7 @@ from specht.report.page import Page, Step, Table
 from specht.trees import facts, tree
 
 if TYPE_CHECKING:
+    import numpy as np
     import xarray
 
     from specht.report.figures import Plot
@@ -120,6 +120,8 @@ class KernelCommand(Command):
     def compute(self, config: KernelConfig, progress: Callable[[int, int], None] | None = None) -> xarray.DataTree:
         """The Gram matrices and what they say in few numbers; `other` is the second sequence of a pair."""
         # Loaded now and not above, so that --help stays quick.
+        import numpy as np
+
         from specht.kernel.memory import check_memory
         from specht.lab.tokens import read_tokens, uniform_tokens
 
@@ -198,6 +200,8 @@ def _list_presets(as_json: bool) -> None:
 
 def _summary(gram: Any, eigenvalues: np.ndarray) -> dict[str, Any]:
     """A Gram matrix in few numbers."""
+    import numpy as np
+
     trace, squares, size = float(np.trace(gram)), float(np.vdot(gram, gram)), float(np.linalg.norm(gram))
     error = None if gram.stderr is None else float(np.linalg.norm(gram.stderr))
     return {
@@ -303,6 +307,8 @@ def _plots(architecture: Architecture, data: xarray.DataTree, result: SimpleName
 
 def _order(architecture: Architecture, tokens: np.ndarray) -> tuple[np.ndarray, str]:
     """An order in which equal colours lie together, and its name."""
+    import numpy as np
+
     zeros = np.count_nonzero(tokens == 0, axis=1)
     if architecture.readout == "last":
         return np.lexsort((zeros, tokens[:, -1])), "their last token, then by how often token 0 occurs"

@@ -79,7 +79,9 @@ def load_tree(path: Path, request: Request) -> xarray.DataTree | None:
     try:
         with xarray.open_datatree(path, engine="h5netcdf") as tree:
             wanted = deciding(request)
-            return tree.load() if {name: tree.attrs.get(name) for name in wanted} == wanted else None
+            if {name: tree.attrs.get(name) for name in wanted} != wanted:
+                return None
+            return xarray.DataTree.from_dict({node.path: node.to_dataset(inherit=False).load() for node in tree.subtree})
     except (OSError, ValueError, KeyError):
         return None
 

@@ -23,7 +23,7 @@ DECIDES_NUMBERS = (
     "papers",
     "commands",
 )
-"""Rooms and files; of those that only run things, the one that holds a measurement."""
+"""Rooms and files; of those that only run things, those that hold a measurement."""
 
 
 @functools.cache

@@ -11,9 +11,9 @@ from markupsafe import Markup
 
 from specht.report.figures import Plot
 from specht.report.maths import formula
-from specht.report.page import Page, Report, Step, Table
-
-__all__ = ["Drawing", "Page", "Report", "Step", "Table", "fill", "fragment", "prose", "render"]
+from specht.report.page import Report as Report
+from specht.report.page import Step as Step
+from specht.report.page import Table as Table
 
 
 def render(report: Report) -> str:

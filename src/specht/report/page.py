@@ -31,7 +31,7 @@ class Step:
     formulas: Sequence[str] = ()
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
+@dataclasses.dataclass(frozen=True)
 class Page:
     """What the numbers of a result say. Answer, captions and notes may hold formulas in the notation of `specht.report.maths`."""
 
@@ -44,7 +44,7 @@ class Page:
     method: Sequence[Step]
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
+@dataclasses.dataclass(frozen=True)
 class Report(Page):
     """A page, and where its numbers come from."""
 
