@@ -7,7 +7,8 @@ from typing import Annotated, Any
 
 from cyclopts import Parameter
 
-from specht.cli.output import OutputFlags, Progress, print_json, print_table
+from specht.cli.output import OutputFlags, print_json, print_table
+from specht.cli.output import ProgressBar as Progress
 from specht.cli.run import Origin, Outcome, run_command
 from specht.lab.config import KernelConfig
 

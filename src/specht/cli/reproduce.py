@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 
 from specht.cli.cache import use_compilation_cache
-from specht.cli.output import OutputFlags, Progress, print_json, print_paths, print_table
+from specht.cli.output import OutputFlags, ProgressBar, print_json, print_paths, print_table
 from specht.cli.workers import WorkFlags
 from specht.errors import InputError
 from specht.lab.reproduce_config import ReproduceConfig, ReproduceFlags
@@ -93,7 +93,7 @@ def _run(
     places = work.places(archive.folder)
     with store.results_folder("reproduce", config, output.out) as folder:
         jobs = {part.experiment.name: jobs_of(part, config.scale, config.seed) for part in parts}
-        with store.begun("reproduce", config, folder), Progress("reproduce") as progress:
+        with store.begun("reproduce", config, folder), ProgressBar("reproduce") as progress:
             done = sweep([job for each in jobs.values() for job in each], archive, places, progress=progress)
         expected = expected_outcomes(config.scale)
         judged = [judge(part, jobs[part.experiment.name], archive, done.failures, expected) for part in parts]

@@ -6,7 +6,8 @@ from typing import Annotated, Any
 
 from cyclopts import Parameter
 
-from specht.cli.output import OutputFlags, Progress, print_table
+from specht.cli.output import OutputFlags, print_table
+from specht.cli.output import ProgressBar as Progress
 from specht.cli.run import Origin, Outcome, data_writers, run_command
 from specht.lab.spectrum_config import SpectrumConfig
 

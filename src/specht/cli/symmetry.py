@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
-from specht.cli.output import OutputFlags, Progress, print_json, print_table
+from specht.cli.output import OutputFlags, ProgressBar, print_json, print_table
 from specht.cli.run import Origin, Outcome, data_writers, run_command
 from specht.cli.workers import WorkFlags
 from specht.errors import InputError
@@ -112,7 +112,7 @@ def _compute(opened: Opened, prepared: list[Prepared], work: WorkFlags, origin: 
     config, folder = opened.config, work.store or origin.folder / "jobs"
     with store.begun("symmetry", opened, origin.folder), _removed_if_bad(origin.folder, [] if work.store else [folder]):
         prepared = train_tokenizers(prepared, origin.folder)
-        with Progress("symmetry") as progress:
+        with ProgressBar("symmetry") as progress:
             found = run_symmetry(prepared, config.settings(), config.nulls, Archive(folder), _places(work, folder, prepared), progress)
     ordered = sorted(found, key=lambda corpus: (corpus["defined"], corpus["score"] or 0.0), reverse=True)
     result = origin.heading | {"corpora": ordered}

@@ -14,9 +14,9 @@ from specht.explorer.state import SpectrumPage
 from specht.groups.partitions import Partition
 from specht.lab.source_config import SourceFlags
 from specht.lab.spectrum_config import ScalableArchitecture, SpectrumConfig
+from specht.progress import Progress
 from specht.report.figures import GREY, Plot
 from specht.report.html import Report
-from specht.symmetry.progress import Progress
 
 SHORTEST = 4
 HEADS = 128

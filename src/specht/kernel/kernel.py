@@ -33,7 +33,8 @@ from specht.kernel.joint import joint_gram
 from specht.kernel.memory import check_memory
 from specht.kernel.model import model_of
 from specht.kernel.pairs import Sequences
-from specht.kernel.tiles import Progress, gram
+from specht.kernel.tiles import gram
+from specht.progress import Progress
 
 _PILOT_ROWS = 48
 """Sequences of the pilot run that judges how many heads a relative error needs."""

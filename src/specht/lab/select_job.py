@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,7 @@ from specht.lab.executors import Places
 from specht.lab.jobs import Job
 from specht.lab.select_config import SelectConfig
 from specht.lab.sweep import sweep
+from specht.progress import Progress
 
 RECORDS = 60
 SHARE = 0.02
@@ -120,7 +121,7 @@ class SelectRun:
         return joined.assign_attrs(attributes)
 
 
-def run_select(config: SelectConfig, archive: Archive, places: Places, progress: Callable[[int, int], None] | None = None) -> SelectRun:
+def run_select(config: SelectConfig, archive: Archive, places: Places, progress: Progress | None = None) -> SelectRun:
     """Train what a configuration asks for; trainings that an earlier run has finished are taken over."""
     settings = config.settings()
     jobs = {

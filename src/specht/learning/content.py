@@ -15,7 +15,6 @@ taken apart by sampling, in independent folds: products of different folds are f
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,6 +24,7 @@ from specht.groups.partitions import Partition
 from specht.learning.modes import Modes
 from specht.learning.multiplets import Multiplet, multiplet
 from specht.learning.support import find_support
+from specht.progress import Progress
 from specht.sequences.law import Source
 from specht.sequences.targets import Target
 from specht.sequences.tasks import Task, order_forgotten
@@ -41,8 +41,6 @@ _CONSTANT = 1e-12
 """Share of a mean square, or of E[k], below which a difference is rounding."""
 _STEP = 2**22
 """Values of eigenfunctions held at a time."""
-
-Progress = Callable[[int, int], None]
 
 
 class Resolved(NamedTuple):

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -26,6 +26,7 @@ from specht.learning.fit import Fit, fit_architecture, normalised_gram
 from specht.learning.forecast_summary import forecast_summary, forecast_variables
 from specht.learning.power_law import extrapolate_power_law
 from specht.learning.regression import regress
+from specht.progress import Progress
 from specht.results import Result, Variable
 from specht.sequences.table import Table
 
@@ -37,8 +38,6 @@ PRIOR = 24.0
 DRIFT = 0.1
 """Standard deviation of log(error) that the theory itself is granted, from a quarter of the rows to all of them."""
 BAG = "bag"
-
-Progress = Callable[[int, int], None]
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

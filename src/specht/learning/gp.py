@@ -31,6 +31,7 @@ from specht.learning.datasets import Datasets, Samples
 from specht.learning.nested import NestedInference, count_features
 from specht.learning.own_gram import OwnGram, own_gram
 from specht.learning.tally import MeasuredCurve, Tally, mean_square, overlaps
+from specht.progress import Progress
 from specht.sequences.checks import positive
 from specht.sequences.tasks import Task
 from specht.sequences.tokens import check_tokens
@@ -85,7 +86,7 @@ def learning_curve(
     scale: float | None = None,
     heads: int | None = None,
     columns: int | None = None,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Progress | None = None,
 ) -> MeasuredCurve:
     """Errors of exact inference on a task against the number of samples, averaged over datasets.
 
@@ -137,7 +138,7 @@ def mean_outputs(
     kind: str = "nngp",
     scale: float | None = None,
     heads: int | None = None,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Progress | None = None,
 ) -> MeanOutputs:
     """The posterior mean at given sequences, averaged over the datasets that `learning_curve` with the same seed uses.
 

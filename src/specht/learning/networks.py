@@ -37,9 +37,9 @@ from specht.nn.recipe import Recipe
 from specht.nn.sampling import Sampling, StepSizeWarning, langevin
 from specht.nn.trained import Trained
 from specht.nn.training import train
+from specht.progress import Progress, stages
 from specht.results import Result, Variable, plain
 from specht.sequences.tasks import Task
-from specht.symmetry.progress import Progress, stages
 
 Method = Literal["langevin", "gradient descent"]
 REFERENCE = 512

@@ -45,9 +45,9 @@ from specht.nn.loop import Forward, call_model
 from specht.nn.losses import check_outputs
 from specht.nn.network import Network
 from specht.nn.posterior import SampledPosterior
+from specht.progress import Progress
 from specht.sequences.tokens import input_array
 
-Progress = Callable[[int, int], None]
 LARGEST_STEP = 0.1
 """Step times curvature above which variances are off by more than five per cent."""
 _POWER_ITERATIONS = 40

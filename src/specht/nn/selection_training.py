@@ -30,6 +30,7 @@ from specht.nn.selection import (
 )
 from specht.nn.trained import Trained
 from specht.nn.training import train
+from specht.progress import Progress
 from specht.sequences.selection import Selection
 
 _TOGETHER = 512
@@ -124,7 +125,7 @@ class SelectionRun:
 
 
 def train_selection(
-    training: SelectionTraining, seed: int = 0, *, checkpoint: Keeper | None = None, progress: Callable[[int, int], None] | None = None
+    training: SelectionTraining, seed: int = 0, *, checkpoint: Keeper | None = None, progress: Progress | None = None
 ) -> SelectionRun:
     """Train from one seed, with fresh samples at every step; a learning rate that diverges is refused.
 

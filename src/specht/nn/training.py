@@ -12,7 +12,7 @@ import functools
 import hashlib
 import itertools
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
 import equinox as eqx
@@ -28,8 +28,8 @@ from specht.nn.loop import NOT_YET, Forward, Measure, Plan, Run, Spans, State, a
 from specht.nn.losses import check_outputs
 from specht.nn.recipe import Recipe
 from specht.nn.trained import Start, Trained, keys_of
+from specht.progress import Progress
 
-Progress = Callable[[int, int], None]
 _SLICE_WORK = 3e10
 """Multiplications in a slice: some tenths of a second, after which progress is shown and a checkpoint may be written."""
 _BLOCK_NUMBERS = 2**22

@@ -19,13 +19,13 @@ $1/m$, with opposite signs and the same constant when ratios spread smoothly aro
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
 from typing import Literal, get_args
 
 import numpy as np
 
 from specht.architecture import Readout
 from specht.errors import InputError, unknown_choice, whole_number
+from specht.progress import Progress
 from specht.sequences.exchangeable import Exchangeable
 from specht.sequences.law import ENUMERATION_LIMIT, Source
 
@@ -68,7 +68,7 @@ def exchangeability_gap(
     samples: int = 2000,
     permutations: int = 32,
     seed: int = 0,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Progress | None = None,
 ) -> Gap:
     """Total variation between the law of a source and its average over permutations of the context.
 
@@ -118,9 +118,7 @@ def _exact_gap(source: Source, length: int, columns: int) -> float:
     return float(np.abs(p - mean[orbit]).sum() / 2)
 
 
-def _sampled_gap(
-    source: Source, length: int, columns: int, samples: int, permutations: int, seed: int, progress: Callable[[int, int], None] | None
-) -> Gap:
+def _sampled_gap(source: Source, length: int, columns: int, samples: int, permutations: int, seed: int, progress: Progress | None) -> Gap:
     rng = np.random.default_rng(whole_number("seed", seed, 0))
     step = max(1, _BLOCK // (permutations * columns))
     bounds = np.empty((2, samples))

@@ -16,6 +16,7 @@ from specht.groups.other.sets import count_vectors
 from specht.groups.partitions import Partition, about, partitions
 from specht.kernel.forms import MAX_POSITIONS, SAMPLED_FORMS, Kind, choose_form
 from specht.kernel.kernel import Kernel
+from specht.progress import Progress, stages
 from specht.sequences.law import Source
 from specht.symmetry.blocks import values
 from specht.symmetry.blocks.block import Block
@@ -26,7 +27,6 @@ from specht.symmetry.blocks.rayleigh import BATCHES, FEWEST, count_orders, mean_
 from specht.symmetry.blocks.ritz import ritz_block
 from specht.symmetry.blocks.two_tokens import OverlapKernel, two_token_blocks
 from specht.symmetry.blocks.young import count_entries, count_terms, young_block
-from specht.symmetry.progress import Progress, stages
 from specht.symmetry.spectrum import Spectrum
 
 MAX_BLOCK = 2500

@@ -24,12 +24,12 @@ import numpy as np
 
 from specht.errors import InputError, explains_calls, whole_number
 from specht.groups.permutations import Permutation, transposition
+from specht.progress import Progress, report, stages
 from specht.symmetry.actions import random_permutations
 from specht.symmetry.models import open_model
 from specht.symmetry.probe_profiles import layer_profiles
 from specht.symmetry.probe_result import Probe, ProbedLayer, Score, View
 from specht.symmetry.profile import LEAST_SAMPLES
-from specht.symmetry.progress import Progress, report, stages
 from specht.symmetry.similarity import adjacency_score, self_cosines
 from specht.symmetry.stabilisers import Comparison, members, permuted, position_classes
 

@@ -16,7 +16,7 @@ from specht.kernel.model import Model
 from specht.learning.adaptive.collapsed import Collapsed, Data, Weights
 from specht.learning.adaptive.saddle import LocalMinimum
 from specht.nn.trajectories import State, begin, run
-from specht.symmetry.progress import Progress
+from specht.progress import Progress
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

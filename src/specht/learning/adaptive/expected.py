@@ -17,8 +17,8 @@ from specht.learning.adaptive.minima import Energy, Landscape, Minimum, follow
 from specht.learning.adaptive.orbits import Orbits, find_orbits
 from specht.learning.adaptive.projection import project
 from specht.learning.adaptive.sampled_spectrum import MOST_SHARE, SampledKernel
+from specht.progress import Progress, stages
 from specht.sequences.tasks import Task
-from specht.symmetry.progress import Progress, stages
 
 Method = Literal["auto", "exact", "sampled"]
 SEQUENCES = 512

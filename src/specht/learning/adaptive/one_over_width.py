@@ -27,9 +27,9 @@ from specht.kernel.kernel import Kernel
 from specht.learning.checks import labels
 from specht.nn.empirical import feature_kernel
 from specht.nn.network import Network, Size
+from specht.progress import Progress
 from specht.results import Result, Variable
 from specht.sequences.tokens import check_batch
-from specht.symmetry.progress import Progress
 
 LARGEST_SPREAD = 1.0
 """Scatter of the logarithms of weights above which the expansion is not trusted."""

@@ -27,8 +27,8 @@ from specht.learning.adaptive.curve import AdaptiveCurve
 from specht.learning.adaptive.expected import SEQUENCES, Method, choose_method, expect
 from specht.learning.adaptive.orbits import find_orbits
 from specht.learning.adaptive.sampled_spectrum import MOST_SHARE, require_closed_form
+from specht.progress import Progress
 from specht.sequences.tasks import Task
-from specht.symmetry.progress import Progress
 
 
 @explains_calls

@@ -26,10 +26,10 @@ from specht.errors import InputError
 from specht.groups.partitions import Partition
 from specht.kernel.forms import Kind
 from specht.kernel.kernel import Kernel
+from specht.progress import Progress, report, stages
 from specht.sequences.exchangeable import Exchangeable
 from specht.sequences.law import Source, cumulative, pick
 from specht.symmetry.blocks.block import Block, require_finite
-from specht.symmetry.progress import Progress, report, stages
 
 BATCHES = 16
 """Independent batches, each with its own heads: their scatter is the standard error."""

@@ -32,11 +32,11 @@ from specht.groups.partitions import Partition
 from specht.groups.tableaux import count_semistandard
 from specht.kernel.forms import Kind
 from specht.kernel.kernel import Kernel
+from specht.progress import Progress, report, stages
 from specht.sequences.law import Source
 from specht.symmetry.blocks.block import Block, diagonalise, require_finite
 from specht.symmetry.blocks.rayleigh import BATCHES, FEWEST, signed_orders, tall_columns
 from specht.symmetry.points import Points, points
-from specht.symmetry.progress import Progress, report, stages
 
 DEGREE = 2
 """Largest degree of trial functions in the tokens: their level, and that of the polynomial in counts."""
