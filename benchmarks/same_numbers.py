@@ -46,6 +46,7 @@ NOT_COMPARED = {
     **dict.fromkeys(("time", "changed", "seconds", "cpu_seconds", "wall_seconds", "duration", "train_seconds", "took"), "times"),
     **dict.fromkeys(("digest", "checksum", "hash"), "hashes"),
     "bytes": "sizes of files, which hold times and versions",
+    "peak_memory_bytes": "what the process took depends on the machine and on what it compiles",
 }
 """Names whose values are left out, and why."""
 
