@@ -25,11 +25,12 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
+from specht.checks import whole_number
 from specht.corpus.metrics import site_norm
 from specht.corpus.moments import Plan
 from specht.corpus.resampling import Estimate, Resampling
 from specht.corpus.summaries import score_variables
-from specht.errors import InputError, whole_number
+from specht.errors import InputError
 from specht.progress import Progress
 from specht.results import Result, Variable
 

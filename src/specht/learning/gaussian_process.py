@@ -22,8 +22,9 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
-from specht.errors import InputError, explains_calls, unknown_choice, whole_number
-from specht.learning.checks import labels, not_negative
+from specht.checks import not_negative, whole_number
+from specht.errors import InputError, explains_calls, unknown_choice
+from specht.learning.checks import labels
 from specht.learning.gram_source import GramSource, Inputs
 from specht.learning.kernel_recipe import KernelRecipe, recipe_of
 from specht.learning.posterior import ITERATIVE, Posterior

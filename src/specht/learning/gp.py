@@ -23,16 +23,15 @@ from typing import Any, get_args
 import numpy as np
 
 from specht.architecture import Architecture
-from specht.errors import InputError, explains_calls, unknown_choice, whole_number
+from specht.checks import not_negative, positive, whole_number
+from specht.errors import InputError, explains_calls, unknown_choice
 from specht.kernel.forms import Form, Kind, choose_form
 from specht.kernel.kernel import Kernel
-from specht.learning.checks import not_negative
 from specht.learning.datasets import Datasets, Samples
 from specht.learning.nested import NestedInference, count_features
 from specht.learning.own_gram import OwnGram, own_gram
 from specht.learning.tally import MeasuredCurve, Tally, mean_square, overlaps
 from specht.progress import Progress
-from specht.sequences.checks import positive
 from specht.sequences.tasks import Task
 from specht.sequences.tokens import check_tokens
 

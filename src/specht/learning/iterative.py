@@ -26,8 +26,9 @@ import numpy as np
 from scipy.linalg import cho_solve, eigh
 from scipy.sparse.linalg import LinearOperator, cg
 
-from specht.errors import InputError, whole_number
-from specht.learning.checks import labels, not_negative, square_gram, table
+from specht.checks import not_negative, whole_number
+from specht.errors import InputError
+from specht.learning.checks import labels, square_gram, table
 from specht.learning.regression import regress_features
 from specht.progress import Progress
 

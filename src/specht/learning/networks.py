@@ -24,7 +24,8 @@ from typing import Any, Literal
 import numpy as np
 
 from specht.architecture import Architecture
-from specht.errors import InputError, finite_number, whole_number
+from specht.checks import finite_number, whole_number
+from specht.errors import InputError
 from specht.learning.datasets import Samples
 from specht.learning.gp import Problem, prepare, sample_sizes
 from specht.learning.losses import describe_losses, loss_variables

@@ -13,7 +13,7 @@ from typing import Literal
 import numpy as np
 
 from specht.architecture import Architecture
-from specht.errors import finite_number, whole_number
+from specht.checks import finite_number, whole_number
 from specht.learning.gp import Problem, prepare
 from specht.learning.networks import Networks, label_unit, train_to_the_end
 from specht.learning.tally import average, mean_square

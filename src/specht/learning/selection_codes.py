@@ -24,7 +24,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from specht.errors import InputError, finite_number, whole_number
+from specht.checks import finite_number, whole_number
+from specht.errors import InputError
 from specht.learning.selection import Dynamics, checked_rate, recorded_steps
 from specht.sequences.codes import dual_code
 

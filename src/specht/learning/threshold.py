@@ -28,7 +28,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy import special
 
-from specht.errors import InputError, finite_number, whole_number
+from specht.checks import finite_number, whole_number
+from specht.errors import InputError
 from specht.progress import Progress
 
 LAPSE = 0.01

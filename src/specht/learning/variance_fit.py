@@ -15,7 +15,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from specht.errors import InputError, finite_number, unknown_choice, whole_number
+from specht.checks import finite_number, whole_number
+from specht.errors import InputError, unknown_choice
 from specht.learning.checks import labels
 from specht.learning.fitting import Optimum, maximise
 from specht.progress import Progress

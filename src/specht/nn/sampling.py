@@ -39,7 +39,8 @@ import numpy as np
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float, PyTree
 
-from specht.errors import InputError, explains_calls, finite_number, whole_number
+from specht.checks import finite_number, whole_number
+from specht.errors import InputError, explains_calls
 from specht.nn.data import Fixed, check_model_inputs, in_blocks
 from specht.nn.loop import Forward, call_model
 from specht.nn.losses import check_outputs

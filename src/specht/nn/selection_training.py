@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from specht.errors import InputError, whole_number
+from specht.checks import whole_number
+from specht.errors import InputError
 from specht.nn.data import Fresh
 from specht.nn.ledger import Keeper
 from specht.nn.recipe import Optimiser, Recipe, Schedule

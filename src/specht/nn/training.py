@@ -20,7 +20,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from specht.errors import InputError, explains_calls, finite_number, whole_number
+from specht.checks import finite_number, whole_number
+from specht.errors import InputError, explains_calls
 from specht.nn.checks import check_memory, listed
 from specht.nn.data import Blocks, Fixed, Fresh, check_model_inputs, in_blocks
 from specht.nn.ledger import Keeper, Ledger

@@ -23,7 +23,8 @@ import numpy as np
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float
 
-from specht.errors import InputError, explains_calls, finite_number, whole_number
+from specht.checks import finite_number, whole_number
+from specht.errors import InputError, explains_calls
 from specht.nn.data import Fixed, check_model_inputs
 from specht.nn.network import Network
 from specht.nn.posterior import SampledPosterior

@@ -24,7 +24,8 @@ from typing import Literal, get_args
 import numpy as np
 
 from specht.architecture import Readout
-from specht.errors import InputError, unknown_choice, whole_number
+from specht.checks import whole_number
+from specht.errors import InputError, unknown_choice
 from specht.progress import Progress
 from specht.sequences.exchangeable import Exchangeable
 from specht.sequences.law import ENUMERATION_LIMIT, Source

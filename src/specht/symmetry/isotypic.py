@@ -26,7 +26,8 @@ from typing import Any
 
 import numpy as np
 
-from specht.errors import InputError, whole_number
+from specht.checks import whole_number
+from specht.errors import InputError
 from specht.groups.characters import character, class_size
 from specht.groups.irreps import isotypic_projectors
 from specht.groups.partitions import Partition, partitions

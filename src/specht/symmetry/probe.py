@@ -22,7 +22,8 @@ from typing import Any
 
 import numpy as np
 
-from specht.errors import InputError, explains_calls, whole_number
+from specht.checks import whole_number
+from specht.errors import InputError, explains_calls
 from specht.groups.permutations import Permutation, transposition
 from specht.progress import Progress, report, stages
 from specht.symmetry.actions import random_permutations

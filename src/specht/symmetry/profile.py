@@ -26,7 +26,8 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from specht.architecture import Readout
-from specht.errors import InputError, explains_calls, unknown_choice, whole_number
+from specht.checks import whole_number
+from specht.errors import InputError, explains_calls, unknown_choice
 from specht.progress import Progress
 from specht.sequences.law import Source
 from specht.sequences.tokens import input_array

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Literal, get_args
 
 from specht.architecture import Architecture
-from specht.errors import InputError, explains_calls, unknown_choice, whole_number
+from specht.checks import whole_number
+from specht.errors import InputError, explains_calls, unknown_choice
 from specht.kernel.forms import SAMPLED_FORMS, Kind, choose_form
 from specht.progress import Progress, report
 from specht.sequences.exchangeability import require_exchangeable

@@ -9,7 +9,8 @@ from typing import Literal, get_args
 import numpy as np
 
 from specht.architecture import Architecture
-from specht.errors import InputError, finite_number, unknown_choice, whole_number
+from specht.checks import finite_number, whole_number
+from specht.errors import InputError, unknown_choice
 from specht.learning.adaptive.curve import AdaptiveCurve
 from specht.learning.adaptive.equivalent import Labels
 from specht.learning.adaptive.linear_block import LinearBlock, why_not_linear, why_too_large

@@ -22,7 +22,8 @@ import numpy as np
 
 from specht.architecture import Architecture
 from specht.arrays import as_numpy
-from specht.errors import InputError, explains_calls, finite_number, whole_number
+from specht.checks import finite_number, whole_number
+from specht.errors import InputError, explains_calls
 from specht.kernel.kernel import Kernel
 from specht.learning.checks import labels
 from specht.nn.empirical import feature_kernel

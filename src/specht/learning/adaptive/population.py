@@ -22,7 +22,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from specht.architecture import Architecture
-from specht.errors import InputError, explains_calls, whole_number
+from specht.checks import whole_number
+from specht.errors import InputError, explains_calls
 from specht.learning.adaptive.curve import AdaptiveCurve
 from specht.learning.adaptive.expected import SEQUENCES, Method, choose_method, expect
 from specht.learning.adaptive.orbits import find_orbits
