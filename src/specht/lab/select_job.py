@@ -17,6 +17,7 @@ from specht.lab.jobs import Job
 from specht.lab.select_config import SelectConfig
 from specht.lab.sweep import sweep
 from specht.progress import Progress
+from specht.stats import standard_error
 
 RECORDS = 60
 SHARE = 0.02
@@ -165,5 +166,5 @@ def _theory(config: SelectConfig, settings: Sequence[Mapping[str, Any]]) -> dict
 
 def _entry(values: Mapping[str, np.ndarray]) -> dict[str, Any]:
     """Means over seeds by kind of codes, and their standard errors; None with a single seed."""
-    errors = {kind: float(each.std(ddof=1) / np.sqrt(len(each))) if len(each) > 1 else None for kind, each in values.items()}
+    errors = {kind: float(standard_error(each)) if len(each) > 1 else None for kind, each in values.items()}
     return {kind: float(each.mean()) for kind, each in values.items()} | {"stderr": errors}

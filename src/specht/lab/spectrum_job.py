@@ -15,9 +15,9 @@ from specht.lab.csv_text import csv_text
 from specht.lab.spectrum_config import SpectrumConfig, without_length
 from specht.progress import report, stages
 from specht.sequences.exchangeability import Gap, exchangeability_gap
+from specht.stats import Exponent
 from specht.symmetry.crossover import Crossover, crossover
 from specht.symmetry.entries import rows, spectrum_entry, trace_stderr
-from specht.symmetry.power_law import Exponent
 from specht.symmetry.scaling import Family, scaling
 from specht.symmetry.spectrum import ROUNDING, Spectrum
 

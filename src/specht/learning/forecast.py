@@ -29,6 +29,7 @@ from specht.learning.regression import regress
 from specht.progress import Progress
 from specht.results import Result, Variable
 from specht.sequences.table import Table
+from specht.stats import standard_error
 
 MIN_ROWS = 64
 QUARTERS, PARTITIONS = 4, 5
@@ -72,7 +73,7 @@ class Measured:
 
     @property
     def stderr(self) -> np.ndarray:
-        return self.error.std(axis=1, ddof=1) / math.sqrt(self.error.shape[1])
+        return standard_error(self.error, axis=1)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -121,7 +122,7 @@ class ArchitectureForecast:
 
     @property
     def stderr(self) -> float:
-        return float(self.squares.std(ddof=1)) / math.sqrt(len(self.squares))
+        return float(standard_error(self.squares))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -331,7 +332,7 @@ def order_share(found: list[ArchitectureForecast], confidence: float) -> OrderSh
         return None
     best = max(ordered, key=lambda one: one.fit.log_likelihood)
     difference = bag.squares - best.squares
-    value, stderr = float(difference.mean()), float(difference.std(ddof=1)) / math.sqrt(len(difference))
+    value, stderr = float(difference.mean()), float(standard_error(difference))
     reach = float(special.ndtri((1.0 + confidence) / 2.0)) * stderr
     return OrderShare(best.name, value, value - reach, value + reach)
 

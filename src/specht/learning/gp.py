@@ -34,6 +34,7 @@ from specht.learning.tally import MeasuredCurve, Tally, mean_square, overlaps
 from specht.progress import Progress
 from specht.sequences.tasks import Task
 from specht.sequences.tokens import check_tokens
+from specht.stats import standard_error
 
 __all__ = [
     "MeanOutputs",
@@ -236,7 +237,7 @@ def _mean_diagonal(kernel: Kernel | OwnGram, kind: Kind, data: Datasets) -> tupl
     diagonal = kernel.diagonal(data.reference(number), kind=kind)
     if diagonal.max() <= 0.0:
         raise InputError(f"The kernel {name} is zero, so it has no scale and learns nothing: raise its variances.")
-    return float(diagonal.mean()), float(diagonal.std(ddof=1) / np.sqrt(len(diagonal)))
+    return float(diagonal.mean()), float(standard_error(diagonal))
 
 
 def sample_sizes(n_train: Any) -> list[int]:

@@ -29,6 +29,7 @@ from specht.errors import InputError, unknown_choice
 from specht.progress import Progress
 from specht.sequences.exchangeable import Exchangeable
 from specht.sequences.law import ENUMERATION_LIMIT, Source
+from specht.stats import standard_error
 
 Method = Literal["auto", "exact", "sampled"]
 
@@ -128,11 +129,11 @@ def _sampled_gap(source: Source, length: int, columns: int, samples: int, permut
         block[:] = _bounds(_ratios(source, rng, block.shape[1], length, columns, permutations))
         if progress is not None:
             progress(start + block.shape[1], samples)
-    (low, high), (low_stderr, high_stderr) = bounds.mean(axis=1), _stderr(bounds)
+    (low, high), (low_stderr, high_stderr) = bounds.mean(axis=1), standard_error(bounds, axis=-1)
     middle = bounds.mean(axis=0)
     return Gap(
         value=float(middle.mean()),
-        stderr=float(_stderr(middle)),
+        stderr=float(standard_error(middle)),
         low=max(0.0, float(low - 2 * low_stderr)),
         high=min(1.0, float(high + 2 * high_stderr)),
         exact=False,
@@ -160,7 +161,3 @@ def _bounds(ratios: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     others = (before + after) / (permutations - 1)
     lower = np.where((ratios <= others) & (others < 1), 1 - ratios, 0.0).mean(axis=1)
     return lower, np.maximum(0.0, 1 - ratios.mean(axis=1))
-
-
-def _stderr(values: np.ndarray) -> np.ndarray:
-    return values.std(axis=-1, ddof=1) / np.sqrt(values.shape[-1])
