@@ -21,7 +21,8 @@ import re
 from typing import Any, Literal, NamedTuple, get_args
 
 from specht.activations import Activation, activation, activation_names
-from specht.errors import InputError, explains_calls, unknown_choice, whole_number
+from specht.checks import whole_number
+from specht.errors import InputError, explains_calls, unknown_choice
 
 Positions = Literal["learned", "none", "sinusoidal", "stochastic", "rotary"]
 Attention = Literal["linear", "softmax"]

@@ -189,7 +189,7 @@ class TestFinished:
     def test_gives_back_what_was_printed(self, tmp_path):
         assert store.finished_result(self.folder(tmp_path), ["data.txt"]) == RESULT
 
-    @pytest.mark.parametrize("damage", ["changed", "missing", "cut off", "another version", "one file more"])
+    @pytest.mark.parametrize("damage", ["changed", "missing", "cut off", "other code", "one file more"])
     def test_anything_else_is_not_finished(self, tmp_path, damage, monkeypatch):
         folder, files = self.folder(tmp_path), ["data.txt"]
         if damage == "changed":
@@ -198,8 +198,8 @@ class TestFinished:
             (folder / "data.txt").unlink()
         elif damage == "cut off":
             (folder / "result.json").write_text((folder / "result.json").read_text()[:40])
-        elif damage == "another version":
-            monkeypatch.setattr(specht, "__version__", "0.0.0")
+        elif damage == "other code":
+            monkeypatch.setattr("specht.lab.store.code_version", lambda: "0.1.0+00000000")
         else:
             files.append("more.txt")
         assert store.finished_result(folder, files) is None

@@ -7,7 +7,6 @@ import json
 import multiprocessing
 import os
 import random
-import shutil
 import signal
 import subprocess
 import sys
@@ -19,7 +18,6 @@ import pytest
 import sample_jobs
 from sample_jobs import some
 
-import specht
 from specht.errors import InputError, StorageError
 from specht.lab.archive import Archive
 from specht.lab.executors import dask_cluster, local_processes, slurm, this_process
@@ -271,16 +269,6 @@ def test_workers_with_other_code_are_not_believed(tmp_path, monkeypatch):
     monkeypatch.setattr("specht.lab.sweep.code_version", lambda: "0.0+00000000")
     done = sweep(some(1), Archive(tmp_path), this_process)
     assert done.failures[0].error.startswith(f"The worker has Specht {code_version()} and the sweep 0.0+00000000: install the same one")
-
-
-def test_a_change_of_the_code_is_another_version(tmp_path, monkeypatch):
-    shutil.copytree(Path(specht.__file__).parent, tmp_path / "specht", ignore=shutil.ignore_patterns("__pycache__"))
-    monkeypatch.setattr(specht, "__file__", str(tmp_path / "specht" / "__init__.py"))
-    assert code_version.__wrapped__() == code_version()
-    (tmp_path / "specht" / "report" / "html.py").write_text("# pictures do not decide numbers")
-    assert code_version.__wrapped__() == code_version()
-    (tmp_path / "specht" / "learning" / "curves.py").write_text("# other numbers")
-    assert code_version.__wrapped__() != code_version()
 
 
 @pytest.mark.slow

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from cyclopts import Parameter
 
 from specht.cli.run import Origin, Outcome, data_writers, run_command
-from specht.commands.output import OutputFlags, Progress, print_table
+from specht.commands.output import OutputFlags, ProgressBar, print_table
 from specht.lab.forecast_config import ForecastConfig
 
 FILES = {"report": "report.html", "data": "forecast.nc", "csv": "forecast.csv", "rows": "problems.csv"}
@@ -37,7 +37,7 @@ def _compute(config: ForecastConfig, origin: Origin) -> Outcome:
     from specht.lab.forecast_job import run_forecast
     from specht.report.forecast import forecast_report
 
-    with Progress("forecast") as progress:
+    with ProgressBar("forecast") as progress:
         run = run_forecast(config, progress)
     result = origin.heading | run.summary()
     report = forecast_report(result, reproduce=origin.reproduce, made_with=origin.made_with)

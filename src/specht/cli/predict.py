@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 
 from specht.cli.run import Origin, Outcome, data_writers, run_command
-from specht.commands.output import OutputFlags, Progress, print_json, print_table
+from specht.commands.output import OutputFlags, ProgressBar, print_json, print_table
 from specht.commands.workers import WorkFlags
 from specht.errors import InputError
 from specht.lab.predict_config import PredictConfig
@@ -60,7 +60,7 @@ def _compute(config: PredictConfig, work: WorkFlags, output: OutputFlags, origin
     from specht.lab.predict_job import run_predict
     from specht.report.predict import predict_report
 
-    with Progress("predict") as progress:
+    with ProgressBar("predict") as progress:
         run = run_predict(config, progress)
     if config.phases:
         run = dataclasses.replace(run, phases=_phases(config, work, output, origin))
@@ -76,7 +76,7 @@ def _phases(config: PredictConfig, work: WorkFlags, output: OutputFlags, origin:
     from specht.lab.sweep import sweep
 
     archive, rows = Archive(work.folder(output.out)), rows_of(config)
-    with store.begun(origin.request, origin.folder), Progress("phases") as progress:
+    with store.begun(origin.request, origin.folder), ProgressBar("phases") as progress:
         sweep([row.job for row in rows], archive, work.places(archive.folder), attempts=1, progress=progress).raise_failure()
     found = [(row, archive.load(row.job)) for row in rows]
     return Phases(config.widths[0], tuple((row, data) for row, data in found if data is not None))

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from cyclopts import Parameter
 
 from specht.cli.run import Origin, Outcome, data_writers, run_command
-from specht.commands.output import OutputFlags, Progress, print_table
+from specht.commands.output import OutputFlags, ProgressBar, print_table
 from specht.errors import InputError
 from specht.lab.probe_config import ProbeConfig, ProbeFlags
 
@@ -49,7 +49,7 @@ def _compute(config: ProbeConfig, origin: Origin) -> Outcome:
     from specht.lab.probe_job import run_probe
     from specht.report.probe import probe_report
 
-    with Progress("probe") as progress:
+    with ProgressBar("probe") as progress:
         run = run_probe(config, progress)
     result = origin.heading | run.summary()
     report = probe_report(result, reproduce=origin.reproduce, made_with=origin.made_with)

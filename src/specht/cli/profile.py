@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from cyclopts import Parameter
 
 from specht.cli.run import Origin, Outcome, data_writers, run_command
-from specht.commands.output import OutputFlags, Progress, print_table
+from specht.commands.output import OutputFlags, ProgressBar, print_table
 from specht.errors import InputError
 from specht.lab.profile_config import ProfileConfig, ProfileFlags
 
@@ -49,7 +49,7 @@ def _compute(config: ProfileConfig, origin: Origin) -> Outcome:
     from specht.lab.profile_job import run_profile
     from specht.report.profile import profile_report
 
-    with Progress("profile") as progress:
+    with ProgressBar("profile") as progress:
         run = run_profile(config, progress)
     result = origin.heading | run.summary()
     report = profile_report(result, reproduce=origin.reproduce, made_with=origin.made_with)

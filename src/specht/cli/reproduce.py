@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 
 from specht.commands.cache import use_compilation_cache
-from specht.commands.output import OutputFlags, Progress, print_json, print_paths, print_table
+from specht.commands.output import OutputFlags, ProgressBar, print_json, print_paths, print_table
 from specht.commands.workers import WorkFlags
 from specht.errors import InputError
 from specht.lab.reproduce_config import ReproduceConfig, ReproduceFlags
@@ -94,7 +94,7 @@ def _run(
     request = store.Request.of("reproduce", config)
     with store.results_folder(request, output.out) as folder:
         jobs = {part.experiment.name: jobs_of(part, config.scale, config.seed) for part in parts}
-        with store.begun(request, folder), Progress("reproduce") as progress:
+        with store.begun(request, folder), ProgressBar("reproduce") as progress:
             done = sweep([job for each in jobs.values() for job in each], archive, places, progress=progress)
         expected = expected_outcomes(config.scale)
         judged = [judge(part, jobs[part.experiment.name], archive, done.failures, expected) for part in parts]

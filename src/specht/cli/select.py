@@ -11,7 +11,7 @@ from typing import Annotated, Any
 from cyclopts import Parameter
 
 from specht.cli.run import Origin, Outcome, data_writers, run_command
-from specht.commands.output import OutputFlags, Progress, print_table
+from specht.commands.output import OutputFlags, ProgressBar, print_table
 from specht.commands.workers import WorkFlags
 from specht.errors import InputError
 from specht.lab.select_config import SelectConfig
@@ -52,7 +52,7 @@ def _compute(config: SelectConfig, work: WorkFlags, origin: Origin) -> Outcome:
     asked = work.workers is not None or work.cluster is not None or work.slurm is not None
     # A process of its own compiles its own programs, so several kinds of codes are worth one each and seeds are not.
     places = work.places(folder) if asked else this_process
-    with store.begun(origin.request, origin.folder), _removed_if_bad(folder), Progress("select") as progress:
+    with store.begun(origin.request, origin.folder), _removed_if_bad(folder), ProgressBar("select") as progress:
         run = run_select(config, Archive(folder), places, progress)
     result = origin.heading | run.summary()
     report = select_report(result, run, reproduce=origin.reproduce, made_with=origin.made_with)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 
 from specht.cli.run import Origin, Outcome, data_writers, run_command
-from specht.commands.output import OutputFlags, Progress, print_json, print_table
+from specht.commands.output import OutputFlags, ProgressBar, print_json, print_table
 from specht.commands.workers import WorkFlags
 from specht.errors import InputError
 from specht.lab.symmetry_config import TOKENIZERS, Opened, SymmetryConfig, SymmetryFlags
@@ -111,7 +111,7 @@ def _compute(opened: Opened, prepared: list[Prepared], work: WorkFlags, origin: 
     config, folder = opened.config, work.store or origin.folder / "jobs"
     with store.begun(origin.request, origin.folder), _removed_if_bad(origin.folder, [] if work.store else [folder]):
         prepared = train_tokenizers(prepared, origin.folder)
-        with Progress("symmetry") as progress:
+        with ProgressBar("symmetry") as progress:
             found = run_symmetry(prepared, config.settings(), config.nulls, Archive(folder), _places(work, folder, prepared), progress)
     ordered = sorted(found, key=lambda corpus: (corpus["defined"], corpus["score"] or 0.0), reverse=True)
     result = origin.heading | {"corpora": ordered}

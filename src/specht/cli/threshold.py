@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from cyclopts import Parameter
 
 from specht.cli.run import Origin, Outcome, data_writers, run_command
-from specht.commands.output import OutputFlags, Progress, print_table
+from specht.commands.output import OutputFlags, ProgressBar, print_table
 from specht.commands.workers import WorkFlags
 from specht.lab.threshold_config import ThresholdConfig, ThresholdFlags
 
@@ -53,7 +53,7 @@ def _compute(config: ThresholdConfig, work: WorkFlags, output: OutputFlags, orig
 
     archive = Archive(work.folder(output.out))
     jobs = jobs_of(config)
-    with store.begun(origin.request, origin.folder), Progress("threshold") as progress:
+    with store.begun(origin.request, origin.folder), ProgressBar("threshold") as progress:
         sweep(jobs, archive, work.places(archive.folder), attempts=1, progress=progress).raise_failure()
     found = {(job.arguments["learner"], job.arguments["length"]): archive.load(job) for job in jobs}
     order = [(learner, length) for learner in config.learners for length in sorted(config.lengths)]

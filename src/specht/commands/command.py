@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 from cyclopts import Parameter
 
 from specht.commands.cache import use_compilation_cache
-from specht.commands.output import OutputFlags, Progress, print_json, print_page, print_paths
+from specht.commands.output import OutputFlags, ProgressBar, print_json, print_page, print_paths
 from specht.lab.config import Config
 from specht.trees import columns, plain
 
@@ -108,7 +108,7 @@ class Command:
         from specht.lab import store
 
         begun = store.begun(request, folder) if self.resumes else contextlib.nullcontext()
-        with begun, Progress(self.name) as progress:
+        with begun, ProgressBar(self.name) as progress:
             data = self.compute(config, progress)
         data.attrs = store.provenance(request)
         return data

@@ -6,11 +6,13 @@ import dataclasses
 import json
 import shutil
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Group, Parameter
+
+from specht.progress import Progress
 
 if TYPE_CHECKING:
     from specht.report.page import Page
@@ -67,14 +69,14 @@ def print_paths(paths: Mapping[str, str]) -> None:
     print("", *(f"{name:6}  {path}" for name, path in paths.items()), sep="\n")
 
 
-class Progress:
+class ProgressBar:
     """A progress bar on standard error, for work of more than two seconds, when someone is looking."""
 
     def __init__(self, description: str) -> None:
         self._description = description
         self._bar: Any = None
 
-    def __enter__(self) -> Callable[[int, int], None] | None:
+    def __enter__(self) -> Progress | None:
         return self._update if sys.stderr.isatty() else None
 
     def __exit__(self, *_: object) -> None:

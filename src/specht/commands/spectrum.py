@@ -149,10 +149,10 @@ class SpectrumCommand(Command):
         architectures, methods = config.architectures(), config.methods()
         source = config.source.build(architectures[0].vocab, config.seed)
 
+        from specht.progress import report, stages
         from specht.sequences.exchangeability import exchangeability_gap  # loads SciPy
         from specht.symmetry.crossover import crossover
         from specht.symmetry.entries import spectrum_entry
-        from specht.symmetry.progress import report, stages
         from specht.symmetry.scaling import scaling
         from specht.symmetry.solve import Method, spectrum  # loads JAX
         from specht.symmetry.spectrum import ROUNDING, Spectrum

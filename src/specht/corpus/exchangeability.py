@@ -20,16 +20,18 @@ blocks with replacement, again without products of a block with itself. Estimate
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
+from specht.checks import whole_number
 from specht.corpus.metrics import site_norm
 from specht.corpus.moments import Plan
 from specht.corpus.resampling import Estimate, Resampling
 from specht.corpus.summaries import score_variables
-from specht.errors import InputError, whole_number
+from specht.errors import InputError
+from specht.progress import Progress
 from specht.results import Result, Variable
 
 DRAWS = 2000
@@ -125,7 +127,7 @@ def symmetry(
     lengths: Sequence[int] = (),
     cuts: Sequence[int] = CUTS,
     seed: int = 0,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Progress | None = None,
 ) -> Symmetry:
     """The scores of a corpus from its statistics.
 

@@ -23,10 +23,11 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
+from specht.checks import whole_number
 from specht.corpus.chunks import Segment
 from specht.corpus.resampling import Estimate, Resampling
 from specht.corpus.stream import record_starts, window_starts
-from specht.errors import InputError, unknown_choice, whole_number
+from specht.errors import InputError, unknown_choice
 
 Windows = Literal["all", "starts"]
 """all: every record is cut into windows from its start on; starts: the first window of each record, nothing else."""

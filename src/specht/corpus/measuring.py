@@ -23,9 +23,9 @@ from specht.corpus.survey import How, Settings, Statistics, Survey, plan_survey,
 from specht.corpus.third import ThirdMoments, ThirdScore, third_score
 from specht.corpus.tokenise import choose, spell
 from specht.errors import InputError, explains_calls
+from specht.progress import Progress
 from specht.results import Result, Variable
 
-Progress = Callable[[int, int], None]
 KINDS: tuple[Kind, ...] = ("raw", "centred", "off-site")
 COMPONENTS = 10
 """Principal components whose subspaces are compared."""

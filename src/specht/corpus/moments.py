@@ -24,12 +24,13 @@ from typing import Any, Literal
 
 import numpy as np
 
+from specht.checks import whole_number
 from specht.corpus.chunks import Segment
 from specht.corpus.lag_counts import count_pairs
 from specht.corpus.metrics import Metric, weights
 from specht.corpus.sketch import CELLS, MeanProducts, Sketch
 from specht.corpus.stream import Blocks
-from specht.errors import InputError, whole_number
+from specht.errors import InputError
 
 Method = Literal["tables", "sketch"]
 _FORMAT = 1

@@ -18,7 +18,8 @@ import functools
 
 import numpy as np
 
-from specht.errors import InputError, finite_number, whole_number
+from specht.checks import finite_number, whole_number
+from specht.errors import InputError
 
 _STEP = 0.25
 """From the blocks as they are to those that were drawn."""

@@ -16,7 +16,8 @@ from functools import cached_property
 
 import numpy as np
 
-from specht.errors import InputError, whole_number
+from specht.checks import whole_number
+from specht.errors import InputError
 
 CELLS = 16384
 """Of a sketch, unless told otherwise: scores of millions of words are within about one per cent."""

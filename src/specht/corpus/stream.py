@@ -7,8 +7,9 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
+from specht.checks import whole_number
 from specht.corpus.chunks import Encoded, Segment
-from specht.errors import InputError, whole_number
+from specht.errors import InputError
 
 SEGMENT = 2**17
 """Tokens of a segment: enough for counting to outweigh what every segment costs, few enough for the caches."""

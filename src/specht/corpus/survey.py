@@ -15,6 +15,7 @@ from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
+from specht.checks import whole_number
 from specht.corpus.chunks import Encoded, Segment
 from specht.corpus.corpora import Corpus
 from specht.corpus.exchangeability import CUTS
@@ -28,7 +29,7 @@ from specht.corpus.sketch import CELLS
 from specht.corpus.stream import Blocks, segments
 from specht.corpus.third import ThirdMoments
 from specht.corpus.vocabulary import TypeCounts, Vocabulary
-from specht.errors import InputError, explains_calls, unknown_choice, whole_number
+from specht.errors import InputError, explains_calls, unknown_choice
 from specht.memory import available_memory
 
 DEFAULT_VOCAB = 500

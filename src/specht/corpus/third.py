@@ -18,10 +18,11 @@ from typing import Any
 
 import numpy as np
 
+from specht.checks import whole_number
 from specht.corpus.chunks import Segment
 from specht.corpus.isotypic import coordinate_weights, table_of_zeros
 from specht.corpus.resampling import Estimate, Resampling
-from specht.errors import InputError, whole_number
+from specht.errors import InputError
 
 
 def gap_pairs(length: int, min_gap: int = 1) -> list[tuple[int, int]]:

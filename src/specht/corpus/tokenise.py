@@ -23,7 +23,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from specht.errors import InputError, unknown_choice, whole_number
+from specht.checks import whole_number
+from specht.errors import InputError, unknown_choice
 
 LINE_END = "<eos>"
 FASTA_ENDINGS = (".fa", ".fasta", ".fna", ".faa", ".ffn")

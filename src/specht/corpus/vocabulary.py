@@ -11,8 +11,9 @@ from typing import Any
 
 import numpy as np
 
+from specht.checks import whole_number
 from specht.corpus.chunks import Chunk, Encoded
-from specht.errors import InputError, whole_number
+from specht.errors import InputError
 
 UNKNOWN = "<unk>"
 """What some texts write for a rare word; it is never in a vocabulary."""

@@ -9,8 +9,8 @@ from specht.explorer.state import CurvePage
 from specht.lab.config import ArchitectureFlags
 from specht.lab.predict_config import NetworkFlags, PredictConfig, ShiftFlags
 from specht.lab.target_config import TargetFlags
+from specht.progress import Progress
 from specht.report.html import Report
-from specht.symmetry.progress import Progress
 
 Check = Literal["gp", "net"]
 DATASETS, CHECK_N = 8, 256

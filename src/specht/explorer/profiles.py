@@ -9,8 +9,8 @@ from specht.explorer.state import TargetPage
 from specht.lab.profile_config import ProfileConfig
 from specht.lab.source_config import SourceFlags
 from specht.lab.target_config import SUPPORTED
+from specht.progress import Progress
 from specht.report.html import Report
-from specht.symmetry.progress import Progress
 
 
 def profile_config(page: TargetPage) -> ProfileConfig:

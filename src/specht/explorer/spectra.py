@@ -15,9 +15,9 @@ from specht.explorer.diagrams import label_curves
 from specht.explorer.state import SpectrumPage
 from specht.groups.partitions import Partition
 from specht.lab.source_config import SourceFlags
+from specht.progress import Progress
 from specht.report.figures import GREY, Plot
 from specht.report.page import Report
-from specht.symmetry.progress import Progress
 from specht.trees import facts
 
 SHORTEST = 4

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from specht.errors import InputError
 from specht.explorer.state import TextPage
+from specht.progress import Progress, report
 from specht.report.html import Report
-from specht.symmetry.progress import Progress, report
 
 PASTED = "pasted text"
 LONGEST = 5_000_000

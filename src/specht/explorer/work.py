@@ -12,7 +12,7 @@ from typing import Any, Literal
 import pydantic
 
 from specht.errors import InputError, StorageError
-from specht.symmetry.progress import Progress
+from specht.progress import Progress
 
 KEPT = 32
 """Results that are kept, so that going back takes no time."""

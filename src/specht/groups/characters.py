@@ -16,7 +16,8 @@ from numbers import Rational
 
 import numpy as np
 
-from specht.errors import InputError, whole_number
+from specht.checks import whole_number
+from specht.errors import InputError
 from specht.groups.partitions import Partition, about, check_shape, count_partitions, partitions
 
 LARGEST_TABLE = 26  # 2436 rows and columns; int64 holds every character, as none exceeds sqrt(n!)

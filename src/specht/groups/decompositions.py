@@ -9,7 +9,8 @@ import functools
 from collections import Counter
 from collections.abc import Sequence
 
-from specht.errors import InputError, whole_number
+from specht.checks import whole_number
+from specht.errors import InputError
 from specht.groups.labels import Decomposition
 from specht.groups.partitions import Partition, about, count_partitions, count_sums, partitions, whole_numbers
 from specht.groups.tableaux import count_semistandard, inner_shapes, outer_parts

@@ -15,7 +15,8 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from specht.errors import InputError, whole_number
+from specht.checks import whole_number
+from specht.errors import InputError
 from specht.groups.characters import character
 from specht.groups.partitions import Partition, about, check_shape, partitions
 from specht.groups.permutations import Permutation, check_permutation, cycle_type, transposition

@@ -15,7 +15,8 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
-from specht.errors import InputError, whole_number
+from specht.checks import whole_number
+from specht.errors import InputError
 
 _LONGEST_COUNT = 10**6
 """Sizes up to which shapes are counted; beyond, there are at least as many."""

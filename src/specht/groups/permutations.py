@@ -8,7 +8,8 @@ from __future__ import annotations
 import operator
 from collections.abc import Sequence
 
-from specht.errors import InputError, whole_number
+from specht.checks import whole_number
+from specht.errors import InputError
 from specht.groups.partitions import Partition
 
 Permutation = tuple[int, ...]

@@ -16,7 +16,8 @@ import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from specht.errors import InputError, whole_number
+from specht.checks import whole_number
+from specht.errors import InputError
 from specht.groups.partitions import Partition, check_shape, whole_numbers
 
 Tableau = tuple[tuple[int, ...], ...]

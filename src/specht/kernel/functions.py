@@ -21,7 +21,8 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from specht.architecture import Architecture
-from specht.errors import InputError, explains_calls, whole_number
+from specht.checks import whole_number
+from specht.errors import InputError, explains_calls
 from specht.kernel.batches import both
 from specht.kernel.closed import closed_kernel
 from specht.kernel.forms import Form, Kind, choose_form, refuse_many_positions

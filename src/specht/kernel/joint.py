@@ -31,13 +31,14 @@ from specht.kernel.heads import GROUPS
 from specht.kernel.layers import Family, Moments, at_readout, finish_block, kernel_of, layer_norm, readout
 from specht.kernel.model import Model
 from specht.kernel.pairs import Sequences
+from specht.progress import Progress
 
 Inputs = tuple[Array, Array | None, Array, Array | None, Array]
 """What attention takes: factors of what queries and keys read, covariances that values read, and which keys each query sees."""
 
 
 def joint_gram(
-    model: Model, x: Sequences, *, seed: int, heads: int, kind: Kind, progress: Callable[[int, int], None] | None = None
+    model: Model, x: Sequences, *, seed: int, heads: int, kind: Kind, progress: Progress | None = None
 ) -> tuple[Float[np.ndarray, "n n"], Float[np.ndarray, "n n"]]:
     """Kernel of all pairs of one batch from `heads` heads a block, and its standard error.
 

@@ -11,7 +11,8 @@ import numpy as np
 from jaxtyping import Float
 
 from specht.architecture import Architecture, Variances
-from specht.errors import InputError, explains_calls, unknown_choice, whole_number
+from specht.checks import whole_number
+from specht.errors import InputError, explains_calls, unknown_choice
 from specht.kernel.batches import both, sequences, take
 from specht.kernel.combination import Composable
 from specht.kernel.evaluation import diagonal_rows, heads_wanted, in_parts, relative_error, tile_plan, tile_program
@@ -33,7 +34,8 @@ from specht.kernel.joint import joint_gram
 from specht.kernel.memory import check_memory
 from specht.kernel.model import model_of
 from specht.kernel.pairs import Sequences
-from specht.kernel.tiles import Progress, gram
+from specht.kernel.tiles import gram
+from specht.progress import Progress
 
 _PILOT_ROWS = 48
 """Sequences of the pilot run that judges how many heads a relative error needs."""

@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 from jaxtyping import Float, Int
 
-from specht.errors import whole_number
+from specht.checks import whole_number
 from specht.kernel.forms import Kind
 
 

@@ -15,11 +15,11 @@ from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 from specht.kernel.batches import take
 from specht.kernel.pairs import Sequences
+from specht.progress import Progress
 
 Tick = Callable[[], None]
 Tile = Callable[[Sequences, Sequences | None, Tick], tuple[jax.Array, ...]]
 """Evaluates one tile, and ticks after each of its steps."""
-Progress = Callable[[int, int], None]
 
 
 @dataclasses.dataclass(frozen=True)

@@ -12,8 +12,8 @@ from specht.errors import InputError
 from specht.kernel.forms import SAMPLED_FORMS, choose_form
 from specht.lab.threads import one_thread
 from specht.learning.adaptive.population import SEQUENCES, adaptive_curve, most_samples
+from specht.progress import Progress
 from specht.results import plain
-from specht.symmetry.progress import Progress
 
 if TYPE_CHECKING:
     from specht.architecture import Architecture

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import time
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,6 +14,7 @@ from specht.lab.forecast_config import ForecastConfig
 from specht.learning.contenders import contenders
 from specht.learning.forecast import Forecast, Settings, forecast_table
 from specht.learning.forecast_summary import CSV_COLUMNS, forecast_lines
+from specht.progress import Progress
 from specht.sequences.table import Table, read_table
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ class ForecastRun:
         return found.to_xarray().assign(variables).assign_attrs(attributes | costs)
 
 
-def run_forecast(config: ForecastConfig, progress: Callable[[int, int], None] | None = None) -> ForecastRun:
+def run_forecast(config: ForecastConfig, progress: Progress | None = None) -> ForecastRun:
     """Read the file and forecast its learning curve."""
     cpu, wall = time.process_time(), time.perf_counter()
     table = read_table(config.data, config.target, config.sequence, config.table_options())

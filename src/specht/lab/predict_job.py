@@ -22,12 +22,12 @@ from specht.learning.curves import Curve, theory_curve
 from specht.learning.losses import LOSSES
 from specht.learning.networks import NetworkCurve
 from specht.learning.regime import Regime, kernel_regime
+from specht.progress import Progress, stages
 from specht.results import plain
 from specht.sequences.exchangeability import Gap, exchangeability_gap
 from specht.sequences.mixtures import order_broken
 from specht.sequences.tasks import TASKS, Task
 from specht.symmetry.entries import spectrum_entry
-from specht.symmetry.progress import Progress, stages
 from specht.symmetry.spectrum import Spectrum
 
 if TYPE_CHECKING:

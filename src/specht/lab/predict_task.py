@@ -10,9 +10,9 @@ from specht.learning.modes import leading_modes
 if TYPE_CHECKING:
     from specht.architecture import Architecture
     from specht.lab.predict_config import PredictConfig
+    from specht.progress import Progress
     from specht.sequences.law import Source
     from specht.sequences.tasks import Task
-    from specht.symmetry.progress import Progress
     from specht.symmetry.spectrum import Spectrum
 
 

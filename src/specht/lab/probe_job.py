@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import xarray
 
 from specht.lab.csv_text import csv_text
 from specht.lab.probe_config import ProbeConfig
+from specht.progress import Progress
 from specht.symmetry.probe import Probe, probe
 
 COLUMNS: tuple[str, ...] = ("layer", "output", "ignores", "invariant_under", "rotation", "reversal")
@@ -49,7 +50,7 @@ class ProbeRun:
         return found.to_xarray().assign_attrs(attributes | counts | costs | {"invariant": int(found.invariant)})
 
 
-def run_probe(config: ProbeConfig, progress: Callable[[int, int], None] | None = None) -> ProbeRun:
+def run_probe(config: ProbeConfig, progress: Progress | None = None) -> ProbeRun:
     """Probe the model that a configuration names."""
     settings = config.settings()
     cpu, wall = time.process_time(), time.perf_counter()

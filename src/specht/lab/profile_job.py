@@ -13,6 +13,7 @@ import xarray
 from specht.errors import InputError
 from specht.lab.csv_text import csv_text
 from specht.lab.profile_config import ProfileConfig
+from specht.progress import Progress
 from specht.sequences.exchangeability import Gap, exchangeability_gap
 from specht.symmetry.profile import Estimate, Profile, profile
 
@@ -67,7 +68,7 @@ class ProfileRun:
         return self.profile.to_xarray().assign_attrs(attributes | counts | costs)
 
 
-def run_profile(config: ProfileConfig, progress: Callable[[int, int], None] | None = None) -> ProfileRun:
+def run_profile(config: ProfileConfig, progress: Progress | None = None) -> ProfileRun:
     """Measure the profile that a configuration asks for."""
     source = config.build_source()
     name, function = config.build_function(source)

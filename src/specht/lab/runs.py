@@ -15,10 +15,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import specht
 from specht.errors import InputError
 from specht.lab.archive import COMPLETE, LOCKS, Archive
 from specht.lab.store import CONFIG_FILE, RESULT_FILE, finished_result, is_at_work, write_atomically
+from specht.lab.version import code_version
 
 WRITTEN = ("config.json", "result.json", "scorecard.json", "report.html", "*.nc", "*.csv", "*.npz", "tokenizer-*.json", "figure-*", ".*")
 """Files that Specht writes into the folder of a run."""
@@ -161,10 +161,10 @@ def _state(folder: Path) -> tuple[str, dict[str, Any]]:
         return "unfinished", {}
     try:
         record = json.loads(path.read_text(encoding="utf-8"))
-        names, version = list(record["files"]), record["result"]["version"]
+        names, code = list(record["files"]), record.get("code")  # files of earlier releases do not say it
     except (OSError, ValueError, KeyError, TypeError):
         return "damaged", {}
-    if version != specht.__version__:
+    if code != code_version():
         return "other version", {}
     result = finished_result(folder, names)
     return ("damaged", {}) if result is None else (COMPLETE, result)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,8 @@ from specht.lab.executors import Places
 from specht.lab.jobs import Job
 from specht.lab.select_config import SelectConfig
 from specht.lab.sweep import sweep
+from specht.progress import Progress
+from specht.stats import standard_error
 
 RECORDS = 60
 SHARE = 0.02
@@ -120,7 +122,7 @@ class SelectRun:
         return joined.assign_attrs(attributes)
 
 
-def run_select(config: SelectConfig, archive: Archive, places: Places, progress: Callable[[int, int], None] | None = None) -> SelectRun:
+def run_select(config: SelectConfig, archive: Archive, places: Places, progress: Progress | None = None) -> SelectRun:
     """Train what a configuration asks for; trainings that an earlier run has finished are taken over."""
     settings = config.settings()
     jobs = {
@@ -164,5 +166,5 @@ def _theory(config: SelectConfig, settings: Sequence[Mapping[str, Any]]) -> dict
 
 def _entry(values: Mapping[str, np.ndarray]) -> dict[str, Any]:
     """Means over seeds by kind of codes, and their standard errors; None with a single seed."""
-    errors = {kind: float(each.std(ddof=1) / np.sqrt(len(each))) if len(each) > 1 else None for kind, each in values.items()}
+    errors = {kind: float(standard_error(each)) if len(each) > 1 else None for kind, each in values.items()}
     return {kind: float(each.mean()) for kind, each in values.items()} | {"stderr": errors}

@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 import xarray
 
-import specht
 from specht.errors import InputError
 from specht.files import made_with, write_atomically
 from specht.lab.config import Config, digest_of_identity
@@ -154,17 +153,17 @@ def is_at_work(folder: Path) -> bool:
 
 def save_result(result: Mapping[str, Any], folder: Path, files: Iterable[str]) -> None:
     """Close a run: what it printed, and the checksums of its files. Written last, so a folder that has it is complete."""
-    record = {"result": dict(result), "files": {name: _checksum(folder / name) for name in files}}
+    record = {"result": dict(result), "files": {name: _checksum(folder / name) for name in files}, "code": code_version()}
     record["checksum"] = _checksum_of(record)
     save_text(json.dumps(record, indent=2, allow_nan=False) + "\n", folder / RESULT_FILE)
 
 
 def finished_result(folder: Path, files: Iterable[str]) -> dict[str, Any] | None:
-    """What a complete run of this version printed, or None where files are missing or not those that it wrote."""
+    """What a complete run of this very code printed, or None where files are missing or not those that it wrote."""
     try:
         record = _record(folder)
         whole = set(files) <= _intact(record, folder)
-        return record["result"] if whole and record["result"]["version"] == specht.__version__ else None
+        return record["result"] if whole and record["code"] == code_version() else None
     except _DAMAGED:
         return None
 

@@ -18,6 +18,7 @@ from specht.lab.executors import Computed, Place, Places, compute, describe
 from specht.lab.jobs import Job
 from specht.lab.locks import Locks
 from specht.lab.version import code_version
+from specht.progress import Progress
 
 ATTEMPTS = 3
 """How often a job is tried."""
@@ -65,7 +66,7 @@ def sweep(
     places: Places,
     *,
     attempts: int = ATTEMPTS,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Progress | None = None,
 ) -> Sweep:
     """Have every job in the archive.
 

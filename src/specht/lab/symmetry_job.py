@@ -12,7 +12,7 @@ import io
 import itertools
 import json
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +34,7 @@ from specht.lab.store import save_text
 from specht.lab.sweep import sweep
 from specht.lab.symmetry_config import BPE_TYPES, TOKENIZERS
 from specht.lab.symmetry_results import describe
+from specht.progress import Progress
 
 _MODULE = "specht.lab.symmetry_job"
 _CENSUS_BYTES = 2**23
@@ -121,7 +122,7 @@ def run_symmetry(
     nulls: bool,
     archive: Archive,
     places: Places,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Progress | None = None,
 ) -> list[dict[str, Any]]:
     """What each corpus is like, in the order in which they are given."""
     jobs = [prepared.census_jobs() for prepared in corpora]
@@ -151,7 +152,7 @@ def _trained(prepared: Prepared, path: Path) -> Prepared:
     return Prepared.of(dataclasses.replace(corpus, reading=reading))
 
 
-def _do(jobs: list[Job], archive: Archive, places: Places, progress: Callable[[int, int], None] | None) -> None:
+def _do(jobs: list[Job], archive: Archive, places: Places, progress: Progress | None) -> None:
     """Have the jobs done; what is wrong with a corpus is said as it is anywhere else."""
     sweep(jobs, archive, places, progress=progress).raise_failure()
 

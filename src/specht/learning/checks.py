@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numbers
 from typing import Any
 
 import numpy as np
@@ -12,13 +11,6 @@ from specht.errors import InputError
 
 _SYMMETRY = 1e-6
 """Relative difference of mirror images beyond which a Gram is taken not to be one: what single precision leaves."""
-
-
-def not_negative(name: str, value: Any) -> float:
-    """A finite number of at least zero, or an `InputError`."""
-    if isinstance(value, bool) or not isinstance(value, numbers.Real) or not 0 <= float(value) < np.inf:
-        raise InputError(f"{name} must be a finite number of at least 0, got {value!r}.")
-    return float(value)
 
 
 def table(name: str, values: Any, *, rows: int | None = None, columns: int | None = None) -> np.ndarray:

@@ -15,7 +15,6 @@ taken apart by sampling, in independent folds: products of different folds are f
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,10 +24,12 @@ from specht.groups.partitions import Partition
 from specht.learning.modes import Modes
 from specht.learning.multiplets import Multiplet, multiplet
 from specht.learning.support import find_support
+from specht.progress import Progress
 from specht.sequences.law import Source
 from specht.sequences.targets import Target
 from specht.sequences.tasks import Task, order_forgotten
 from specht.sequences.tokens import whole_numbers
+from specht.stats import jackknife_error, standard_error
 from specht.symmetry.blocks.block import Block
 from specht.symmetry.points import Points, points
 from specht.symmetry.spectrum import Row, Spectrum
@@ -41,8 +42,6 @@ _CONSTANT = 1e-12
 """Share of a mean square, or of E[k], below which a difference is rounding."""
 _STEP = 2**22
 """Values of eigenfunctions held at a time."""
-
-Progress = Callable[[int, int], None]
 
 
 class Resolved(NamedTuple):
@@ -299,7 +298,7 @@ def _mean_squares(inner: np.ndarray, functions: Multiplet) -> tuple[np.ndarray, 
     whole = inner.sum(axis=0)
     value = (squares(whole) - own.sum(axis=0)) / (folds * (folds - 1))
     others = [(squares(whole - inner[out]) - own.sum(axis=0) + own[out]) / ((folds - 1) * (folds - 2)) for out in range(folds)]
-    return value, np.hypot(np.std(others, axis=0) * np.sqrt(folds - 1), _order_scatter(inner, functions))
+    return value, np.hypot(jackknife_error(others), _order_scatter(inner, functions))
 
 
 def _order_scatter(inner: np.ndarray, functions: Multiplet) -> np.ndarray:
@@ -307,7 +306,7 @@ def _order_scatter(inner: np.ndarray, functions: Multiplet) -> np.ndarray:
     if not functions.is_random:
         return np.zeros(inner.shape[2])
     each = functions.metric[:, None] * len(functions.orders) * (inner.mean(axis=0) ** 2).sum(axis=2)
-    return each.std(axis=0, ddof=1) / np.sqrt(len(functions.orders))
+    return standard_error(each)
 
 
 def _shifted(bare: Content, spectrum: Spectrum, target: Target, test_source: Source, samples: int, seed: int) -> Shifted:

@@ -24,9 +24,10 @@ from typing import Any
 import numpy as np
 
 from specht.errors import InputError
-from specht.learning.content import SAMPLES, Content, Progress, content
+from specht.learning.content import SAMPLES, Content, content
 from specht.learning.losses import LOSSES, TARGET_SQUARED, axes_of, describe_losses, loss_variables
 from specht.learning.renormalised import Learnability, equivalent_kernel, renormalised
+from specht.progress import Progress
 from specht.results import Result, Variable, plain
 from specht.sequences.tasks import Task
 from specht.symmetry.spectrum import Spectrum

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from specht.errors import InputError, finite_number
+from specht.checks import finite_number
+from specht.errors import InputError
 from specht.learning.content import Content, left_over
 
 

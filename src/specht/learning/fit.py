@@ -26,6 +26,7 @@ from scipy import linalg, optimize
 
 from specht.architecture import Architecture, Variances
 from specht.errors import InputError
+from specht.progress import Progress
 
 if TYPE_CHECKING:
     from specht.kernel.counted import CountedBatch
@@ -123,7 +124,7 @@ def fit_architecture(
     mask: np.ndarray,
     labels: np.ndarray,
     *,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Progress | None = None,
 ) -> Fit:
     """The variances and the ridge under which the labels of these sequences are most likely.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 import numpy as np
@@ -16,6 +16,7 @@ from specht.learning.fitting import Optimum
 from specht.learning.gram_source import GramSource, Inputs
 from specht.learning.variance_fit import Fitted, Model, fit_model
 from specht.memory import available_memory
+from specht.progress import Progress
 from specht.results import Result, Variable, plain
 
 if TYPE_CHECKING:
@@ -144,7 +145,7 @@ def fit_gp(
     starts: int,
     seed: int,
     bounds: Mapping[str, tuple[float, float]] | None,
-    progress: Callable[[int, int], None] | None,
+    progress: Progress | None,
 ) -> FittedGP:
     """What `GP.fit` does."""
     inputs = gp.source.inputs(x, mask)

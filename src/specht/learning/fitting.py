@@ -14,6 +14,7 @@ import numpy as np
 from scipy import optimize
 
 from specht.errors import InputError
+from specht.progress import Progress
 
 Objective = Callable[[np.ndarray], tuple[float, np.ndarray]]
 """Logarithms of the parameters (P,) to log likelihood and its gradient (P,)."""
@@ -77,7 +78,7 @@ def maximise(
     high: np.ndarray,
     *,
     labels: int,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Progress | None = None,
 ) -> Optimum:
     """Climb from every start and keep the best.
 

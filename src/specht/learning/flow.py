@@ -23,8 +23,9 @@ from typing import Any
 import numpy as np
 from scipy.linalg import eigh
 
+from specht.checks import not_negative
 from specht.errors import InputError
-from specht.learning.checks import labels, not_negative, square_gram, table
+from specht.learning.checks import labels, square_gram, table
 
 _ROUNDING = 4 * float(np.finfo(np.float64).eps)
 """An eigenvalue below this times the size of the Gram and its largest eigenvalue is zero, whatever its sign."""

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -26,8 +26,10 @@ from specht.learning.fit import Fit, fit_architecture, normalised_gram
 from specht.learning.forecast_summary import forecast_summary, forecast_variables
 from specht.learning.power_law import extrapolate_power_law
 from specht.learning.regression import regress
+from specht.progress import Progress
 from specht.results import Result, Variable
 from specht.sequences.table import Table
+from specht.stats import standard_error
 
 MIN_ROWS = 64
 QUARTERS, PARTITIONS = 4, 5
@@ -37,8 +39,6 @@ PRIOR = 24.0
 DRIFT = 0.1
 """Standard deviation of log(error) that the theory itself is granted, from a quarter of the rows to all of them."""
 BAG = "bag"
-
-Progress = Callable[[int, int], None]
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -73,7 +73,7 @@ class Measured:
 
     @property
     def stderr(self) -> np.ndarray:
-        return self.error.std(axis=1, ddof=1) / math.sqrt(self.error.shape[1])
+        return standard_error(self.error, axis=1)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -122,7 +122,7 @@ class ArchitectureForecast:
 
     @property
     def stderr(self) -> float:
-        return float(self.squares.std(ddof=1)) / math.sqrt(len(self.squares))
+        return float(standard_error(self.squares))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -332,7 +332,7 @@ def order_share(found: list[ArchitectureForecast], confidence: float) -> OrderSh
         return None
     best = max(ordered, key=lambda one: one.fit.log_likelihood)
     difference = bag.squares - best.squares
-    value, stderr = float(difference.mean()), float(difference.std(ddof=1)) / math.sqrt(len(difference))
+    value, stderr = float(difference.mean()), float(standard_error(difference))
     reach = float(special.ndtri((1.0 + confidence) / 2.0)) * stderr
     return OrderShare(best.name, value, value - reach, value + reach)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,6 +10,7 @@ import numpy as np
 from specht.learning.contenders import CONTENDERS
 from specht.learning.extrapolate import CONTINUED, REACH
 from specht.results import Variable
+from specht.stats import standard_error
 
 if TYPE_CHECKING:
     from specht.learning.forecast import ArchitectureForecast, Band, Forecast
@@ -80,7 +80,7 @@ def forecast_lines(forecast: Forecast) -> list[dict[str, Any]]:
         measured = {"measured": one.measured.error} | ({} if one.measured.accuracy is None else {"accuracy": one.measured.accuracy})
         for what, values in measured.items():
             for n, row in zip(one.measured.n_train, values, strict=True):
-                lines.append(_line(one.name, what, n, row.mean(), stderr=_stderr(row)))
+                lines.append(_line(one.name, what, n, row.mean(), stderr=float(standard_error(row))))
         lines.append(_line(one.name, "leave one out", forecast.rows, one.error, stderr=one.stderr))
     return lines
 
@@ -89,7 +89,7 @@ def _architecture(one: ArchitectureForecast) -> dict[str, Any]:
     measured = one.measured
     accuracy = None
     if measured.accuracy is not None:
-        accuracy = {"value": _means(measured.accuracy), "stderr": [_stderr(row) for row in measured.accuracy]}
+        accuracy = {"value": _means(measured.accuracy), "stderr": [float(standard_error(row)) for row in measured.accuracy]}
     return {
         "name": one.name,
         "description": CONTENDERS[one.name][0] if one.name in CONTENDERS else str(one.fit.arch),
@@ -117,10 +117,6 @@ def _band(band: Band) -> dict[str, list[float]]:
 
 def _means(values: np.ndarray) -> list[float]:
     return values.mean(axis=1).tolist()
-
-
-def _stderr(row: np.ndarray) -> float:
-    return float(row.std(ddof=1)) / math.sqrt(len(row))
 
 
 def _line(architecture: str, what: str, n_train: float, value: float, **more: float) -> dict[str, Any]:

@@ -17,18 +17,20 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
-from specht.errors import InputError, explains_calls, unknown_choice, whole_number
-from specht.learning.checks import labels, not_negative
+from specht.checks import not_negative, whole_number
+from specht.errors import InputError, explains_calls, unknown_choice
+from specht.learning.checks import labels
 from specht.learning.gram_source import GramSource, Inputs
 from specht.learning.kernel_recipe import KernelRecipe, recipe_of
 from specht.learning.posterior import ITERATIVE, Posterior
 from specht.learning.solvers import ByFeatures, ByGram, ByOneCall, ByProducts, Solver
 from specht.memory import available_memory
+from specht.progress import Progress
 
 if TYPE_CHECKING:
     from specht.learning.fitted_gp import FittedGP
@@ -134,7 +136,7 @@ class GP:
         starts: int = 4,
         seed: int = 0,
         bounds: Mapping[str, tuple[float, float]] | None = None,
-        progress: Callable[[int, int], None] | None = None,
+        progress: Progress | None = None,
     ) -> FittedGP:
         """The variances and the ridge under which the labels are most likely, by L-BFGS on one compiled function with its gradient.
 

@@ -23,17 +23,18 @@ from typing import Any, get_args
 import numpy as np
 
 from specht.architecture import Architecture
-from specht.errors import InputError, explains_calls, unknown_choice, whole_number
+from specht.checks import not_negative, positive, whole_number
+from specht.errors import InputError, explains_calls, unknown_choice
 from specht.kernel.forms import Form, Kind, choose_form
 from specht.kernel.kernel import Kernel
-from specht.learning.checks import not_negative
 from specht.learning.datasets import Datasets, Samples
 from specht.learning.nested import NestedInference, count_features
 from specht.learning.own_gram import OwnGram, own_gram
 from specht.learning.tally import MeasuredCurve, Tally, mean_square, overlaps
-from specht.sequences.checks import positive
+from specht.progress import Progress
 from specht.sequences.tasks import Task
 from specht.sequences.tokens import check_tokens
+from specht.stats import standard_error
 
 __all__ = [
     "MeanOutputs",
@@ -85,7 +86,7 @@ def learning_curve(
     scale: float | None = None,
     heads: int | None = None,
     columns: int | None = None,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Progress | None = None,
 ) -> MeasuredCurve:
     """Errors of exact inference on a task against the number of samples, averaged over datasets.
 
@@ -137,7 +138,7 @@ def mean_outputs(
     kind: str = "nngp",
     scale: float | None = None,
     heads: int | None = None,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Progress | None = None,
 ) -> MeanOutputs:
     """The posterior mean at given sequences, averaged over the datasets that `learning_curve` with the same seed uses.
 
@@ -236,7 +237,7 @@ def _mean_diagonal(kernel: Kernel | OwnGram, kind: Kind, data: Datasets) -> tupl
     diagonal = kernel.diagonal(data.reference(number), kind=kind)
     if diagonal.max() <= 0.0:
         raise InputError(f"The kernel {name} is zero, so it has no scale and learns nothing: raise its variances.")
-    return float(diagonal.mean()), float(diagonal.std(ddof=1) / np.sqrt(len(diagonal)))
+    return float(diagonal.mean()), float(standard_error(diagonal))
 
 
 def sample_sizes(n_train: Any) -> list[int]:

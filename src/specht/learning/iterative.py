@@ -26,9 +26,11 @@ import numpy as np
 from scipy.linalg import cho_solve, eigh
 from scipy.sparse.linalg import LinearOperator, cg
 
-from specht.errors import InputError, whole_number
-from specht.learning.checks import labels, not_negative, square_gram, table
+from specht.checks import not_negative, whole_number
+from specht.errors import InputError
+from specht.learning.checks import labels, square_gram, table
 from specht.learning.regression import regress_features
+from specht.progress import Progress
 
 Product = Callable[[np.ndarray], np.ndarray]
 """The Gram times vectors (N, K)."""
@@ -132,7 +134,7 @@ def regress_iteratively(
     tolerance: float = 1e-8,
     max_iterations: int = 1000,
     strict: bool = True,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Progress | None = None,
 ) -> IterativeRegression:
     """The posterior mean given N samples, from products of their Gram with vectors.
 

@@ -7,12 +7,12 @@ gives the same numbers to the bit.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from specht.architecture import Architecture, Variances
+from specht.progress import Progress
 
 if TYPE_CHECKING:
     from specht.kernel.kernel import Kernel
@@ -46,7 +46,7 @@ class KernelRecipe:
     def __str__(self) -> str:
         return f"{self.arch} (ntk)" if self.method == "ntk" else str(self.arch)
 
-    def build(self, progress: Callable[[int, int], None] | None = None) -> Any:
+    def build(self, progress: Progress | None = None) -> Any:
         """The kernel, or its method, as a function of tokens."""
         from specht.kernel.kernel import Kernel  # loads JAX
 

@@ -10,11 +10,12 @@ from specht.errors import InputError, unknown_choice
 from specht.learning import gp, networks
 from specht.learning.adaptive.curve import AdaptiveCurve
 from specht.learning.adaptive.population import adaptive_curve
-from specht.learning.content import Content, Progress
+from specht.learning.content import Content
 from specht.learning.curves import Curve, theory_curve
 from specht.learning.eigenvalues import Eigenvalues
 from specht.learning.networks import NetworkCurve
 from specht.learning.tally import MeasuredCurve
+from specht.progress import Progress
 from specht.sequences.law import Source
 from specht.sequences.tasks import Task, order_forgotten
 from specht.symmetry.solve import Method, choose_method, spectrum

@@ -24,7 +24,8 @@ from typing import Any, Literal
 import numpy as np
 
 from specht.architecture import Architecture
-from specht.errors import InputError, finite_number, whole_number
+from specht.checks import finite_number, whole_number
+from specht.errors import InputError
 from specht.learning.datasets import Samples
 from specht.learning.gp import Problem, prepare, sample_sizes
 from specht.learning.losses import describe_losses, loss_variables
@@ -37,9 +38,9 @@ from specht.nn.recipe import Recipe
 from specht.nn.sampling import Sampling, StepSizeWarning, langevin
 from specht.nn.trained import Trained
 from specht.nn.training import train
+from specht.progress import Progress, stages
 from specht.results import Result, Variable, plain
 from specht.sequences.tasks import Task
-from specht.symmetry.progress import Progress, stages
 
 Method = Literal["langevin", "gradient descent"]
 REFERENCE = 512

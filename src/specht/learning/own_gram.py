@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from specht.errors import InputError, whole_number
+from specht.checks import whole_number
+from specht.errors import InputError
 from specht.learning.gram_source import GramSource
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from specht.errors import whole_number
+from specht.checks import whole_number
 from specht.learning.gram_source import GramSource, Inputs
 from specht.learning.solvers import Solver
 from specht.results import Result, Variable

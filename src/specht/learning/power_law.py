@@ -7,6 +7,7 @@ import dataclasses
 import numpy as np
 
 from specht.errors import InputError
+from specht.stats import standard_error
 
 EXPONENTS = np.linspace(0.05, 2.0, 79)
 DRAWS = 400
@@ -62,7 +63,7 @@ def extrapolate_power_law(
     if errors.shape[1] < 2:
         raise InputError("A power law with an interval needs at least two repeats at each size.")
     mean = errors.mean(axis=1)
-    stderr = errors.std(axis=1, ddof=1) / np.sqrt(errors.shape[1])
+    stderr = standard_error(errors, axis=1)
     weights = 1.0 / np.maximum(stderr, 1e-3 * mean) ** 2
     chosen = rng.integers(errors.shape[1], size=(DRAWS, *errors.shape))
     resampled = np.take_along_axis(errors[None], chosen, axis=2).mean(axis=2)

@@ -13,7 +13,7 @@ from typing import Literal
 import numpy as np
 
 from specht.architecture import Architecture
-from specht.errors import finite_number, whole_number
+from specht.checks import finite_number, whole_number
 from specht.learning.gp import Problem, prepare
 from specht.learning.networks import Networks, label_unit, train_to_the_end
 from specht.learning.tally import average, mean_square
@@ -21,6 +21,7 @@ from specht.nn.data import Fixed
 from specht.nn.empirical import tangent_kernel
 from specht.nn.network import Network
 from specht.nn.trained import Trained
+from specht.progress import Progress
 from specht.sequences.tasks import Task
 from specht.symmetry.profile import Profile, profile
 
@@ -115,7 +116,7 @@ def kernel_regime(
     n_test: int = 1000,
     scale: float | None = None,
     networks: Networks = Networks(),  # noqa: B008 -- frozen
-    progress: Callable[[int, int], None] | None = None,
+    progress: Progress | None = None,
 ) -> Regime:
     """Train networks on one dataset of a task and compare them with regression by the infinite tangent kernel.
 

@@ -24,8 +24,9 @@ from typing import Any
 import numpy as np
 from scipy.linalg import cho_solve, get_lapack_funcs, solve_triangular
 
+from specht.checks import not_negative
 from specht.errors import InputError
-from specht.learning.checks import labels, not_negative, square_gram, table, vector
+from specht.learning.checks import labels, square_gram, table, vector
 
 _potrf, _trtri = get_lapack_funcs(("potrf", "trtri"), dtype=np.float64)  # say where they stop, and work in place
 

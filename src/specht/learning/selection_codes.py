@@ -24,9 +24,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from specht.errors import InputError, finite_number, whole_number
+from specht.checks import finite_number, whole_number
+from specht.errors import InputError
 from specht.learning.selection import Dynamics, checked_rate, recorded_steps
 from specht.sequences.codes import dual_code
+from specht.stats import standard_error
 
 _AT_ONCE = 2**24
 """Signs that are drawn at once."""
@@ -116,7 +118,7 @@ def stochastic_dynamics(pool: Pool, dimension: int, *, learning_rate: float, ste
         products = pool.products[: each * groups].reshape(groups, each, -1)
         found = _descend()(products, np.float64(rate), np.float64(d), np.float64(pool.code), at, pool.support)
         score, value, loss = (np.asarray(part) for part in found)  # (groups, records)
-    errors = [part.std(axis=0, ddof=1) / math.sqrt(groups) if groups > 1 else None for part in (score, value, loss)]
+    errors = [standard_error(part) if groups > 1 else None for part in (score, value, loss)]
     return Dynamics(at, score.mean(axis=0), value.mean(axis=0), loss.mean(axis=0), *errors)
 
 
@@ -132,7 +134,7 @@ def pool_loss(pool: Pool, dimension: int, score: float, value: float) -> Loss:
     attention = _attention(pool, score)
     target = np.where(np.arange(attention.shape[1]) < pool.support, 1.0 / pool.support, 0.0)
     losses = dimension / 2 * np.square(value * attention - target).sum(axis=1)
-    return Loss(float(losses.mean()), float(losses.std(ddof=1)) / math.sqrt(len(losses)))
+    return Loss(float(losses.mean()), float(standard_error(losses)))
 
 
 def _attention(pool: Pool, score: float) -> np.ndarray:

@@ -10,6 +10,7 @@ import numpy as np
 from specht.learning.datasets import Samples
 from specht.learning.losses import LOSSES, describe_losses, loss_variables
 from specht.results import Result, Variable, plain
+from specht.stats import standard_error
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -107,7 +108,7 @@ def mean_square(values: np.ndarray) -> np.ndarray:
 
 def average(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Mean over datasets, the first axis, and its standard error."""
-    return values.mean(axis=0), values.std(axis=0, ddof=1) / np.sqrt(len(values))
+    return values.mean(axis=0), standard_error(values)
 
 
 def ratio(above: np.ndarray, below: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -28,7 +28,9 @@ from typing import NamedTuple
 import numpy as np
 from scipy import special
 
-from specht.errors import InputError, finite_number, whole_number
+from specht.checks import finite_number, whole_number
+from specht.errors import InputError
+from specht.progress import Progress
 
 LAPSE = 0.01
 """Share of trials that fails whatever the number of samples."""
@@ -43,8 +45,6 @@ MOST_BATCH = 64
 """Most trials in a batch: every number of successes has a likelihood of its own on the whole grid."""
 _STEP = 1.05
 """Ratio of neighbouring sample sizes that may be tried."""
-
-Progress = Callable[[int, int], None]
 
 
 class Batch(NamedTuple):

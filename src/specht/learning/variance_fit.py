@@ -15,9 +15,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from specht.errors import InputError, finite_number, unknown_choice, whole_number
+from specht.checks import finite_number, whole_number
+from specht.errors import InputError, unknown_choice
 from specht.learning.checks import labels
 from specht.learning.fitting import Optimum, maximise
+from specht.progress import Progress
 
 RIDGE = "ridge"
 SPREAD = 10.0
@@ -88,7 +90,7 @@ def fit_model(
     starts: int = 4,
     seed: int = 0,
     bounds: Mapping[str, tuple[float, float]] | None = None,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Progress | None = None,
 ) -> Fitted:
     """The parameters of a Gram and the ridge that maximise the log marginal likelihood of labels (N,) or (N, K).
 

@@ -20,11 +20,11 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Float64, Int, Key, PRNGKeyArray
 
 from specht.architecture import Architecture
-from specht.errors import explains_calls, whole_number
+from specht.checks import whole_number
+from specht.errors import explains_calls
 from specht.nn.network import Network, Size
+from specht.progress import Progress
 from specht.sequences.tokens import check_batch
-
-Progress = Callable[[int, int], None]
 
 _WORKING_BYTES = 2**29  # what is held for the sequences evaluated together stays below half a gigabyte
 

@@ -22,7 +22,8 @@ from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from specht.activations import activation
 from specht.architecture import Architecture
-from specht.errors import InputError, explains_calls, finite_number, unknown_choice, whole_number
+from specht.checks import finite_number, whole_number
+from specht.errors import InputError, explains_calls, unknown_choice
 from specht.sequences.tokens import check_batch, split_batch
 
 Parametrisation = Literal["ntk", "standard"]

@@ -12,6 +12,7 @@ from jaxtyping import Float32, Float64
 
 from specht.arrays import as_numpy
 from specht.results import Result, Variable
+from specht.stats import standard_error
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -43,7 +44,7 @@ class SampledPosterior(Result):
     @property
     def stderr(self) -> Float64[np.ndarray, "M K"]:
         """Standard error of the mean, from the scatter of independent chains."""
-        return self.chain_means.std(axis=0, ddof=1) / math.sqrt(len(self.samples))
+        return standard_error(self.chain_means)
 
     @property
     def variance(self) -> Float64[np.ndarray, "M K"]:

@@ -10,7 +10,8 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 
-from specht.errors import explains_calls, finite_number, unknown_choice, whole_number
+from specht.checks import finite_number, whole_number
+from specht.errors import explains_calls, unknown_choice
 from specht.nn.losses import Loss
 
 Optimiser = Literal["sgd", "momentum", "adam", "adamw"]

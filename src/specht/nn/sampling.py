@@ -39,15 +39,16 @@ import numpy as np
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float, PyTree
 
-from specht.errors import InputError, explains_calls, finite_number, whole_number
+from specht.checks import finite_number, whole_number
+from specht.errors import InputError, explains_calls
 from specht.nn.data import Fixed, check_model_inputs, in_blocks
 from specht.nn.loop import Forward, call_model
 from specht.nn.losses import check_outputs
 from specht.nn.network import Network
 from specht.nn.posterior import SampledPosterior
+from specht.progress import Progress
 from specht.sequences.tokens import input_array
 
-Progress = Callable[[int, int], None]
 LARGEST_STEP = 0.1
 """Step times curvature above which variances are off by more than five per cent."""
 _POWER_ITERATIONS = 40

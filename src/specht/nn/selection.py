@@ -23,7 +23,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
-from specht.errors import InputError, unknown_choice, whole_number
+from specht.checks import whole_number
+from specht.errors import InputError, unknown_choice
 from specht.nn.data import EVALUATED_TOGETHER, Draw, Fixed
 from specht.sequences.selection import Selection
 

@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from specht.errors import InputError, whole_number
+from specht.checks import whole_number
+from specht.errors import InputError
 from specht.nn.data import Fresh
 from specht.nn.ledger import Keeper
 from specht.nn.recipe import Optimiser, Recipe, Schedule
@@ -30,6 +31,7 @@ from specht.nn.selection import (
 )
 from specht.nn.trained import Trained
 from specht.nn.training import train
+from specht.progress import Progress
 from specht.sequences.selection import Selection
 
 _TOGETHER = 512
@@ -124,7 +126,7 @@ class SelectionRun:
 
 
 def train_selection(
-    training: SelectionTraining, seed: int = 0, *, checkpoint: Keeper | None = None, progress: Callable[[int, int], None] | None = None
+    training: SelectionTraining, seed: int = 0, *, checkpoint: Keeper | None = None, progress: Progress | None = None
 ) -> SelectionRun:
     """Train from one seed, with fresh samples at every step; a learning rate that diverges is refused.
 

@@ -22,7 +22,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from specht.errors import InputError, finite_number, unknown_choice, whole_number
+from specht.checks import finite_number, whole_number
+from specht.errors import InputError, unknown_choice
 
 Start = Literal["small", "uniform"]
 """small: all weights N(0, 0.02²), as minGPT; uniform: matrices U(±1/√fan-in), as PyTorch's linear layers, and embeddings N(0, 0.02²)."""

@@ -12,7 +12,7 @@ import functools
 import hashlib
 import itertools
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
 import equinox as eqx
@@ -20,7 +20,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from specht.errors import InputError, explains_calls, finite_number, whole_number
+from specht.checks import finite_number, whole_number
+from specht.errors import InputError, explains_calls
 from specht.nn.checks import check_memory, listed
 from specht.nn.data import Blocks, Fixed, Fresh, check_model_inputs, in_blocks
 from specht.nn.ledger import Keeper, Ledger
@@ -28,8 +29,8 @@ from specht.nn.loop import NOT_YET, Forward, Measure, Plan, Run, Spans, State, a
 from specht.nn.losses import check_outputs
 from specht.nn.recipe import Recipe
 from specht.nn.trained import Start, Trained, keys_of
+from specht.progress import Progress
 
-Progress = Callable[[int, int], None]
 _SLICE_WORK = 3e10
 """Multiplications in a slice: some tenths of a second, after which progress is shown and a checkpoint may be written."""
 _BLOCK_NUMBERS = 2**22

@@ -16,7 +16,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-Progress = Callable[[int, int], None]
+from specht.progress import Progress
+
 _LENGTH = math.pi / 2
 _ACCEPTANCE = 0.8
 _CHUNK = 10

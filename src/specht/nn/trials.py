@@ -18,7 +18,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.flatten_util import ravel_pytree
 
-from specht.errors import finite_number, whole_number
+from specht.checks import finite_number, whole_number
 from specht.nn.sparse import Model
 from specht.sequences.sparse import needed
 

@@ -23,11 +23,13 @@ import numpy as np
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float
 
-from specht.errors import InputError, explains_calls, finite_number, whole_number
+from specht.checks import finite_number, whole_number
+from specht.errors import InputError, explains_calls
 from specht.nn.data import Fixed, check_model_inputs
 from specht.nn.network import Network
 from specht.nn.posterior import SampledPosterior
-from specht.nn.trajectories import Progress, begin, run
+from specht.nn.trajectories import begin, run
+from specht.progress import Progress
 from specht.sequences.tokens import input_array
 
 

@@ -86,7 +86,7 @@ def power_law(x: Any, values: Any, errors: Any = None) -> Power | None:
     >>> power_law([4, 8, 16], [1.0, 0.5, 0.25]).exponent
     -1.0
     """
-    from specht.symmetry.power_law import fit_exponent
+    from specht.stats import fit_exponent
 
     x, values = np.asarray(x), np.asarray(values, dtype=float)
     errors = np.zeros(len(values)) if errors is None else np.asarray(errors, dtype=float)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numbers
 from typing import Any
 
 import numpy as np
@@ -13,20 +12,6 @@ _SUM_TOLERANCE = 1e-6
 """How far from one a sum of probabilities may be: what single precision leaves. It is then divided out."""
 _SUM_ROUNDING = 1e-14
 """A sum as close to one as this is left alone, so that probabilities stay the same to the bit when they are handed on."""
-
-
-def fraction(name: str, value: Any) -> float:
-    """A number from 0 to 1, or an `InputError`."""
-    if isinstance(value, bool) or not isinstance(value, numbers.Real) or not 0 <= float(value) <= 1:
-        raise InputError(f"{name} must be a number from 0 to 1, got {value!r}.")
-    return float(value)
-
-
-def positive(name: str, value: Any) -> float:
-    """A finite number above zero, or an `InputError`."""
-    if isinstance(value, bool) or not isinstance(value, numbers.Real) or not 0 < float(value) < np.inf:
-        raise InputError(f"{name} must be a positive number, got {value!r}.")
-    return float(value)
 
 
 def probability_vector(name: str, values: Any) -> np.ndarray:

@@ -15,7 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from specht.errors import InputError, whole_number
+from specht.checks import whole_number
+from specht.errors import InputError
 
 _SINGULAR = 1e-9
 """Smallest eigenvalue of a Gram matrix of codes, whose diagonal is one, below which they count as dependent."""

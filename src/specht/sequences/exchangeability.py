@@ -19,15 +19,17 @@ $1/m$, with opposite signs and the same constant when ratios spread smoothly aro
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
 from typing import Literal, get_args
 
 import numpy as np
 
 from specht.architecture import Readout
-from specht.errors import InputError, unknown_choice, whole_number
+from specht.checks import whole_number
+from specht.errors import InputError, unknown_choice
+from specht.progress import Progress
 from specht.sequences.exchangeable import Exchangeable
 from specht.sequences.law import ENUMERATION_LIMIT, Source
+from specht.stats import standard_error
 
 Method = Literal["auto", "exact", "sampled"]
 
@@ -68,7 +70,7 @@ def exchangeability_gap(
     samples: int = 2000,
     permutations: int = 32,
     seed: int = 0,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Progress | None = None,
 ) -> Gap:
     """Total variation between the law of a source and its average over permutations of the context.
 
@@ -118,9 +120,7 @@ def _exact_gap(source: Source, length: int, columns: int) -> float:
     return float(np.abs(p - mean[orbit]).sum() / 2)
 
 
-def _sampled_gap(
-    source: Source, length: int, columns: int, samples: int, permutations: int, seed: int, progress: Callable[[int, int], None] | None
-) -> Gap:
+def _sampled_gap(source: Source, length: int, columns: int, samples: int, permutations: int, seed: int, progress: Progress | None) -> Gap:
     rng = np.random.default_rng(whole_number("seed", seed, 0))
     step = max(1, _BLOCK // (permutations * columns))
     bounds = np.empty((2, samples))
@@ -129,11 +129,11 @@ def _sampled_gap(
         block[:] = _bounds(_ratios(source, rng, block.shape[1], length, columns, permutations))
         if progress is not None:
             progress(start + block.shape[1], samples)
-    (low, high), (low_stderr, high_stderr) = bounds.mean(axis=1), _stderr(bounds)
+    (low, high), (low_stderr, high_stderr) = bounds.mean(axis=1), standard_error(bounds, axis=-1)
     middle = bounds.mean(axis=0)
     return Gap(
         value=float(middle.mean()),
-        stderr=float(_stderr(middle)),
+        stderr=float(standard_error(middle)),
         low=max(0.0, float(low - 2 * low_stderr)),
         high=min(1.0, float(high + 2 * high_stderr)),
         exact=False,
@@ -161,7 +161,3 @@ def _bounds(ratios: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     others = (before + after) / (permutations - 1)
     lower = np.where((ratios <= others) & (others < 1), 1 - ratios, 0.0).mean(axis=1)
     return lower, np.maximum(0.0, 1 - ratios.mean(axis=1))
-
-
-def _stderr(values: np.ndarray) -> np.ndarray:
-    return values.std(axis=-1, ddof=1) / np.sqrt(values.shape[-1])

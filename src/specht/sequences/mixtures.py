@@ -24,8 +24,8 @@ from typing import Any, Literal, TypeVar
 
 import numpy as np
 
-from specht.errors import InputError, unknown_choice, whole_number
-from specht.sequences.checks import fraction, positive
+from specht.checks import fraction, positive, whole_number
+from specht.errors import InputError, unknown_choice
 from specht.sequences.exchangeable import Exchangeable
 from specht.sequences.hmm import HiddenMarkov, MixtureOfHMMs
 

@@ -16,7 +16,8 @@ import math
 
 import numpy as np
 
-from specht.errors import InputError, whole_number
+from specht.checks import whole_number
+from specht.errors import InputError
 
 MOST_SETS = 10**6
 """Sets that are listed one by one."""

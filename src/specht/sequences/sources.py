@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from specht.errors import whole_number
+from specht.checks import whole_number
 from specht.sequences.checks import probability_vector
 from specht.sequences.exchangeability import Gap, exchangeability_gap, require_exchangeable
 from specht.sequences.exchangeable import Exchangeable

@@ -18,7 +18,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import optimize
 
-from specht.errors import InputError, unknown_choice, whole_number
+from specht.checks import whole_number
+from specht.errors import InputError, unknown_choice
 from specht.sequences.targets import Target
 from specht.sequences.tokens import input_array
 

@@ -21,7 +21,8 @@ from typing import Any, Literal, cast
 
 import numpy as np
 
-from specht.errors import InputError, unknown_choice, whole_number
+from specht.checks import whole_number
+from specht.errors import InputError, unknown_choice
 from specht.sequences.table_files import Problem, RawTable, read_raw
 
 Task = Literal["regression", "classification"]

@@ -23,7 +23,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from specht.arrays import as_numpy
-from specht.errors import InputError, explains_calls, unknown_choice, whole_number
+from specht.checks import whole_number
+from specht.errors import InputError, explains_calls, unknown_choice
 from specht.sequences.law import Source
 from specht.sequences.tokens import check_sequences, input_array
 

@@ -21,7 +21,8 @@ from typing import Any, get_args
 import numpy as np
 
 from specht.arrays import as_numpy
-from specht.errors import InputError, unknown_choice, whole_number
+from specht.checks import whole_number
+from specht.errors import InputError, unknown_choice
 from specht.groups.irreps import Action
 from specht.groups.permutations import Permutation, check_permutation, transposition
 from specht.kernel.forms import Kind

@@ -21,6 +21,7 @@ import numpy as np
 
 from specht.arrays import as_numpy
 from specht.errors import InputError
+from specht.progress import Progress
 from specht.symmetry.shuffles import Cube, fourier
 
 Batch = tuple[np.ndarray, Any]
@@ -65,7 +66,7 @@ def sample_cubes(
     length: int,
     samples: int,
     rng: np.random.Generator,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Progress | None = None,
 ) -> Sample:
     """Evaluate a function on the cubes of `samples` sequences.
 

@@ -18,7 +18,8 @@ from typing import Any, NamedTuple, get_args
 import numpy as np
 
 from specht.architecture import Readout
-from specht.errors import InputError, unknown_choice, whole_number
+from specht.checks import whole_number
+from specht.errors import InputError, unknown_choice
 from specht.groups.irreps import isotypic_projectors
 from specht.groups.partitions import Partition
 from specht.kernel.forms import Kind

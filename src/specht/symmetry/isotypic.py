@@ -26,12 +26,14 @@ from typing import Any
 
 import numpy as np
 
-from specht.errors import InputError, whole_number
+from specht.checks import whole_number
+from specht.errors import InputError
 from specht.groups.characters import character, class_size
 from specht.groups.irreps import isotypic_projectors
 from specht.groups.partitions import Partition, partitions
 from specht.groups.permutations import Permutation
 from specht.sequences.tokens import input_array
+from specht.stats import standard_error
 from specht.symmetry.actions import action_on, permute_context
 
 _LONGEST = 12
@@ -133,7 +135,7 @@ def sampled_shares(
     whole = by_level.sum(axis=1)
     shares = by_level.mean(axis=0) / whole.mean()
     off = (by_level - np.outer(whole, shares)) / whole.mean()
-    stderr = off.std(axis=0, ddof=1) / math.sqrt(batches)
+    stderr = standard_error(off)
     return SampledShares(shares, stderr, float(constant.mean() / (whole.mean() + constant.mean())))
 
 

@@ -16,7 +16,9 @@ from specht.groups.other.sets import count_vectors
 from specht.groups.partitions import Partition, about, partitions
 from specht.kernel.forms import MAX_POSITIONS, SAMPLED_FORMS, Kind, choose_form
 from specht.kernel.kernel import Kernel
+from specht.progress import Progress, stages
 from specht.sequences.law import Source
+from specht.stats import jackknife_error
 from specht.symmetry.blocks import values
 from specht.symmetry.blocks.block import Block
 from specht.symmetry.blocks.combinatorics import CountIndex, log_factorial
@@ -26,7 +28,6 @@ from specht.symmetry.blocks.rayleigh import BATCHES, FEWEST, count_orders, mean_
 from specht.symmetry.blocks.ritz import ritz_block
 from specht.symmetry.blocks.two_tokens import OverlapKernel, two_token_blocks
 from specht.symmetry.blocks.young import count_entries, count_terms, young_block
-from specht.symmetry.progress import Progress, stages
 from specht.symmetry.spectrum import Spectrum
 
 MAX_BLOCK = 2500
@@ -142,7 +143,7 @@ def two_tokens(law: CountLaw, kind: Kind, max_level: int, sampling: Sampling, pr
     left_out = [two_token_blocks(law, mean_of(rest), levels, part) for rest, part in zip(rests, adding[1:], strict=True)]
     traces = [_mean(law, counts, without) for _, without in left_out]
     found = _with_errors(blocks, [rest for rest, _ in left_out])
-    return Spectrum(arch, kind, "two tokens", found, _mean(law, counts, diagonal), float(_jackknife(traces)))
+    return Spectrum(arch, kind, "two tokens", found, _mean(law, counts, diagonal), _error_over_heads(traces))
 
 
 def young_refusal(arch: Architecture, kind: Kind, max_level: int, limit: int) -> str | None:
@@ -199,7 +200,7 @@ def young(law: CountLaw, kind: Kind, max_level: int, sampling: Sampling, progres
     traces = [_mean(law, counts, diagonals[rest].mean(axis=0)) for rest in rests]
     everything = blocks(list(range(len(tables))), adding[0])
     found = _with_errors(everything, [blocks(rest, part) for rest, part in zip(rests, adding[1:], strict=True)])
-    return Spectrum(arch, kind, "young", found, _mean(law, counts, diagonals.mean(axis=0)), float(_jackknife(traces)))
+    return Spectrum(arch, kind, "young", found, _mean(law, counts, diagonals.mean(axis=0)), _error_over_heads(traces))
 
 
 def rayleigh(arch: Architecture, source: Source, kind: Kind, max_level: int, sampling: Sampling, progress: Progress | None) -> Spectrum:
@@ -296,13 +297,13 @@ def _with_errors(blocks: list[Block], left_out: list[list[Block]]) -> tuple[Bloc
     """Blocks with the standard errors of their eigenvalues: `left_out` are the blocks without one set of heads each."""
     if not left_out:
         return tuple(blocks)
-    errors = [_jackknife([rest[i].eigenvalues for rest in left_out]) for i in range(len(blocks))]
+    errors = [jackknife_error([rest[i].eigenvalues for rest in left_out]) for i in range(len(blocks))]
     return tuple(dataclasses.replace(block, stderr=error) for block, error in zip(blocks, errors, strict=True))
 
 
-def _jackknife(left_out: list[np.ndarray] | list[float]) -> np.ndarray:
-    """Standard error of a value from what it is without one set of heads each; zero for an exact kernel, which has none."""
-    return np.std(left_out, axis=0) * math.sqrt(len(left_out) - 1) if left_out else np.zeros(())
+def _error_over_heads(left_out: list[float]) -> float:
+    """Standard error of a number from what it is without one set of heads each; zero for an exact kernel, which has none."""
+    return float(jackknife_error(left_out)) if left_out else 0.0
 
 
 def _rests(number: int) -> list[list[int]]:

@@ -20,7 +20,8 @@ from typing import Any, Literal, NamedTuple, get_args
 import numpy as np
 
 from specht.architecture import Architecture
-from specht.errors import InputError, unknown_choice, whole_number
+from specht.checks import whole_number
+from specht.errors import InputError, unknown_choice
 from specht.symmetry.model_outputs import Layers, name_layers, read_layers
 from specht.symmetry.torch_models import is_torch_module, torch_ways
 

@@ -16,20 +16,21 @@ Beside that every layer has the symmetry profile of what the readout sees (`spec
 from __future__ import annotations
 
 import dataclasses
-import math
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from specht.errors import InputError, explains_calls, whole_number
+from specht.checks import whole_number
+from specht.errors import InputError, explains_calls
 from specht.groups.permutations import Permutation, transposition
+from specht.progress import Progress, report, stages
+from specht.stats import standard_error
 from specht.symmetry.actions import random_permutations
 from specht.symmetry.models import open_model
 from specht.symmetry.probe_profiles import layer_profiles
 from specht.symmetry.probe_result import Probe, ProbedLayer, Score, View
 from specht.symmetry.profile import LEAST_SAMPLES
-from specht.symmetry.progress import Progress, report, stages
 from specht.symmetry.similarity import adjacency_score, self_cosines
 from specht.symmetry.stabilisers import Comparison, members, permuted, position_classes
 
@@ -198,8 +199,8 @@ def _first_exchange(labels: Sequence[int] | np.ndarray, length: int) -> tuple[in
 
 
 def _adjacency(states: np.ndarray) -> Score | None:
-    n, positions, width = states.shape
+    _, positions, width = states.shape
     if positions < 3 or width < 2:  # cosines of numbers are signs
         return None
     each = np.array([adjacency_score(cosines) for cosines in self_cosines(states)])
-    return Score(float(each.mean()), float(each.std(ddof=1) / math.sqrt(n)))
+    return Score(float(each.mean()), float(standard_error(each)))

@@ -9,11 +9,11 @@ import math
 import numpy as np
 
 from specht.errors import InputError
+from specht.progress import Progress, stages
 from specht.sequences.sources import uniform
 from specht.symmetry.model_outputs import Layers
 from specht.symmetry.models import Model
 from specht.symmetry.profile import Profile, profile
-from specht.symmetry.progress import Progress, stages
 from specht.symmetry.stabilisers import with_readout
 
 WIDEST = 256

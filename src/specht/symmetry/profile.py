@@ -26,7 +26,9 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from specht.architecture import Readout
-from specht.errors import InputError, explains_calls, unknown_choice, whole_number
+from specht.checks import whole_number
+from specht.errors import InputError, explains_calls, unknown_choice
+from specht.progress import Progress
 from specht.sequences.law import Source
 from specht.sequences.tokens import input_array
 from specht.symmetry.cubes import Batch, Sample, sample_cubes
@@ -61,7 +63,7 @@ def profile(
     confidence: float = 0.95,
     interval: Interval = "likelihood",
     readout: Readout = "last",
-    progress: Callable[[int, int], None] | None = None,
+    progress: Progress | None = None,
 ) -> Profile:
     """The weights of a function by the number of positions that it singles out, with intervals.
 

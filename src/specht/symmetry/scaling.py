@@ -14,7 +14,7 @@ from collections.abc import Sequence
 
 from specht.errors import InputError
 from specht.groups.partitions import Partition
-from specht.symmetry.power_law import Exponent, fit_exponent
+from specht.stats import Exponent, fit_exponent
 from specht.symmetry.spectrum import ROUNDING, Row, Spectrum
 
 SIGNIFICANT = 3.0

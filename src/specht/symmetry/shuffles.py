@@ -30,7 +30,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from specht.errors import InputError, whole_number
+from specht.checks import whole_number
+from specht.errors import InputError
 from specht.groups.partitions import Partition, partitions
 from specht.groups.tableaux import inner_shapes
 

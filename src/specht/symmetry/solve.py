@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Literal, get_args
 
 from specht.architecture import Architecture
-from specht.errors import InputError, explains_calls, unknown_choice, whole_number
+from specht.checks import whole_number
+from specht.errors import InputError, explains_calls, unknown_choice
 from specht.kernel.forms import SAMPLED_FORMS, Kind, choose_form
+from specht.progress import Progress, report
 from specht.sequences.exchangeability import require_exchangeable
 from specht.sequences.law import Source
 from specht.sequences.sources import uniform
@@ -14,7 +16,6 @@ from specht.symmetry import methods
 from specht.symmetry.blocks.law import CountLaw, count_readouts
 from specht.symmetry.blocks.linear import is_linear_model
 from specht.symmetry.methods import Sampling
-from specht.symmetry.progress import Progress, report
 from specht.symmetry.spectrum import Spectrum
 
 Method = Literal["auto", "linear", "two tokens", "young", "rayleigh", "ritz"]

@@ -13,14 +13,14 @@ from __future__ import annotations
 
 import dataclasses
 import math
-import numbers
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from specht.architecture import Architecture
-from specht.errors import InputError, whole_number
+from specht.checks import not_negative, whole_number
+from specht.errors import InputError
 from specht.groups.partitions import Partition
 from specht.groups.permutations import check_permutation
 from specht.kernel.forms import Kind
@@ -123,7 +123,7 @@ class Spectrum(Result):
 
     def truncated(self, max_rows: int | None = None, *, smallest: float = 0.0) -> list[Row]:
         """The largest rows that float64 resolves: at most `max_rows`, and none below `smallest` times E[k]."""
-        least = _not_negative("smallest", smallest) * self.trace
+        least = not_negative("smallest", smallest) * self.trace
         rows = [row for row in self.rows if not row.below_rounding and row.eigenvalue >= least]
         return rows if max_rows is None else rows[: whole_number("max_rows", max_rows, 1)]
 
@@ -132,7 +132,7 @@ class Spectrum(Result):
 
         They agree within `tolerance`, relative, or both lie below rounding, so that no part of the trace is lost or gained.
         """
-        tolerance = _not_negative("tolerance", tolerance)
+        tolerance = not_negative("tolerance", tolerance)
         groups: dict[Partition, list[list[Row]]] = {}
         for row in self.rows:  # largest first
             of_irrep = groups.setdefault(row.irrep, [])
@@ -201,12 +201,6 @@ def _float(number: int) -> float:
         return float(number)
     except OverflowError:
         return math.inf
-
-
-def _not_negative(name: str, value: float) -> float:
-    if isinstance(value, bool) or not isinstance(value, numbers.Real) or not 0.0 <= float(value) < math.inf:
-        raise InputError(f"{name} must be a finite number of at least 0, got {value!r}.")
-    return float(value)
 
 
 def _mean_row(rows: list[Row]) -> Row:

@@ -24,10 +24,10 @@ import numpy as np
 from specht.errors import InputError
 from specht.groups.permutations import Permutation, transposition
 from specht.memory import available_memory
+from specht.progress import Progress, report
 from specht.symmetry.actions import Residual, spread_of
 from specht.symmetry.model_outputs import EPSILON, Values
 from specht.symmetry.models import Frame, Model
-from specht.symmetry.progress import Progress, report
 
 _NOISE = 16.0
 """Roundings of the largest number of a row that may add up in another one."""

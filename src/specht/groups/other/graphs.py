@@ -12,7 +12,8 @@ from collections import Counter
 
 import numpy as np
 
-from specht.errors import InputError, whole_number
+from specht.checks import whole_number
+from specht.errors import InputError
 from specht.groups.characters import LARGEST_TABLE, decompose
 from specht.groups.decompositions import permutation_module
 from specht.groups.labels import Decomposition

@@ -10,7 +10,8 @@ import itertools
 import math
 from collections.abc import Sequence
 
-from specht.errors import InputError, whole_number
+from specht.checks import whole_number
+from specht.errors import InputError
 from specht.groups.decompositions import functions_on_sequences, refuse_many
 from specht.groups.labels import Decomposition
 from specht.groups.partitions import Partition, count_partitions, whole_numbers

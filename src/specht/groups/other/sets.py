@@ -13,7 +13,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from specht.errors import InputError, whole_number
+from specht.checks import whole_number
+from specht.errors import InputError
 from specht.groups.labels import Decomposition
 from specht.groups.partitions import Partition, about, whole_numbers
 

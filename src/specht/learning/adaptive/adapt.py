@@ -23,7 +23,7 @@ from specht.learning.adaptive.problem import MAX_ENTRIES, Problem
 from specht.learning.adaptive.saddle import LocalMinimum, Saddle, saddle
 from specht.learning.adaptive.sampled import Adapted, draws_of
 from specht.learning.adaptive.widths import Widths, widths_of
-from specht.symmetry.progress import Progress
+from specht.progress import Progress
 
 Method = Literal["sample", "fast", "saddle"]
 SHORT: dict[str, Any] = {"chains": 4, "burn_in": 40, "samples": 60, "kept": 60}

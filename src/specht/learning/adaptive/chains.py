@@ -11,12 +11,13 @@ import jax
 import numpy as np
 from jax.flatten_util import ravel_pytree
 
-from specht.errors import InputError, explains_calls, whole_number
+from specht.checks import whole_number
+from specht.errors import InputError, explains_calls
 from specht.kernel.model import Model
 from specht.learning.adaptive.collapsed import Collapsed, Data, Weights
 from specht.learning.adaptive.saddle import LocalMinimum
 from specht.nn.trajectories import State, begin, run
-from specht.symmetry.progress import Progress
+from specht.progress import Progress
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

@@ -9,7 +9,8 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from specht.architecture import Architecture
-from specht.errors import InputError, finite_number
+from specht.checks import finite_number
+from specht.errors import InputError
 from specht.learning.adaptive.minima import in_order
 from specht.learning.losses import TARGET_SQUARED
 from specht.results import Result, Variable, plain

@@ -9,7 +9,8 @@ from typing import Literal, get_args
 import numpy as np
 
 from specht.architecture import Architecture
-from specht.errors import InputError, finite_number, unknown_choice, whole_number
+from specht.checks import finite_number, whole_number
+from specht.errors import InputError, unknown_choice
 from specht.learning.adaptive.curve import AdaptiveCurve
 from specht.learning.adaptive.equivalent import Labels
 from specht.learning.adaptive.linear_block import LinearBlock, why_not_linear, why_too_large
@@ -17,8 +18,8 @@ from specht.learning.adaptive.minima import Energy, Landscape, Minimum, follow
 from specht.learning.adaptive.orbits import Orbits, find_orbits
 from specht.learning.adaptive.projection import project
 from specht.learning.adaptive.sampled_spectrum import MOST_SHARE, SampledKernel
+from specht.progress import Progress, stages
 from specht.sequences.tasks import Task
-from specht.symmetry.progress import Progress, stages
 
 Method = Literal["auto", "exact", "sampled"]
 SEQUENCES = 512

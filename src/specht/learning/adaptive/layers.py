@@ -16,8 +16,9 @@ from typing import Any
 import numpy as np
 from scipy.optimize import brentq
 
-from specht.errors import InputError, finite_number, whole_number
-from specht.learning.checks import labels, not_negative, square_gram
+from specht.checks import finite_number, not_negative, whole_number
+from specht.errors import InputError
+from specht.learning.checks import labels, square_gram
 
 
 def gain_without_ridge(gram: Any, y: Any, width: int) -> float:

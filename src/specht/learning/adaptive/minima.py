@@ -24,7 +24,7 @@ from scipy.optimize import minimize
 
 from specht.learning.adaptive.equivalent import Labels, Losses
 from specht.learning.adaptive.orbits import Orbits
-from specht.symmetry.progress import Progress, report
+from specht.progress import Progress, report
 
 RAISED = (3.0, 10.0)
 """Factors by which read positions are raised where a search starts."""

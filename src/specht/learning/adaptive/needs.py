@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 
 from specht.architecture import Architecture
-from specht.errors import InputError, finite_number
+from specht.checks import finite_number
+from specht.errors import InputError
 from specht.learning.adaptive.curve import AdaptiveCurve, Kind, Transition
 from specht.learning.adaptive.expected import SEQUENCES, Expected, expect
 from specht.learning.adaptive.population import positive_numbers

@@ -14,7 +14,6 @@ scatters by one or more, a few networks carry all the weight and the expansion i
 from __future__ import annotations
 
 import dataclasses
-import math
 from typing import Any
 
 import jax
@@ -22,14 +21,16 @@ import numpy as np
 
 from specht.architecture import Architecture
 from specht.arrays import as_numpy
-from specht.errors import InputError, explains_calls, finite_number, whole_number
+from specht.checks import finite_number, whole_number
+from specht.errors import InputError, explains_calls
 from specht.kernel.kernel import Kernel
 from specht.learning.checks import labels
 from specht.nn.empirical import feature_kernel
 from specht.nn.network import Network, Size
+from specht.progress import Progress
 from specht.results import Result, Variable
 from specht.sequences.tokens import check_batch
-from specht.symmetry.progress import Progress
+from specht.stats import standard_error
 
 LARGEST_SPREAD = 1.0
 """Scatter of the logarithms of weights above which the expansion is not trusted."""
@@ -146,7 +147,7 @@ def first_order(
             progress(done, networks)
     weights, linear, quadratic = (np.array(part) for part in zip(*terms, strict=True))
     each = linear + quadratic + (weights - weights.mean())[:, None, None] * linear
-    stderr = each.std(axis=0, ddof=1) / math.sqrt(networks)
+    stderr = standard_error(each)
     return FirstOrder(arch, size, cross @ expansion.weights, each.mean(axis=0), stderr, float(weights.std(ddof=1)), networks)
 
 

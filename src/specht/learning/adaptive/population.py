@@ -22,13 +22,14 @@ from collections.abc import Sequence
 import numpy as np
 
 from specht.architecture import Architecture
-from specht.errors import InputError, explains_calls, whole_number
+from specht.checks import whole_number
+from specht.errors import InputError, explains_calls
 from specht.learning.adaptive.curve import AdaptiveCurve
 from specht.learning.adaptive.expected import SEQUENCES, Method, choose_method, expect
 from specht.learning.adaptive.orbits import find_orbits
 from specht.learning.adaptive.sampled_spectrum import MOST_SHARE, require_closed_form
+from specht.progress import Progress
 from specht.sequences.tasks import Task
-from specht.symmetry.progress import Progress
 
 
 @explains_calls

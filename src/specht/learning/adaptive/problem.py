@@ -10,7 +10,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from specht.architecture import Architecture
-from specht.errors import InputError, finite_number
+from specht.checks import finite_number
+from specht.errors import InputError
 from specht.kernel.batches import sequences
 from specht.kernel.embedded import why_not_embedded
 from specht.kernel.kernel import Kernel

@@ -39,8 +39,8 @@ from specht.learning.adaptive.widths import Widths
 from specht.learning.evidence import log_evidence
 from specht.learning.gaussian_process import GP
 from specht.learning.posterior import Posterior, Prediction
+from specht.progress import Progress
 from specht.results import Variable
-from specht.symmetry.progress import Progress
 
 _RAISED = (3.0, 10.0)
 """Factors by which single positions are raised at the start."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import math
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -23,6 +22,7 @@ from specht.learning.adaptive.result import AdaptiveResult
 from specht.learning.adaptive.widths import Widths
 from specht.nn.posterior import diagnosed, square_of_mean
 from specht.results import Variable
+from specht.stats import standard_error
 
 HEADS = 256
 """Heads that are drawn once where there are infinitely many and no closed form."""
@@ -74,7 +74,7 @@ class Adapted(AdaptiveResult):
         means, variances = self._by_chain(x_new, mask)
         mean = means.mean(axis=(0, 1))
         variance = variances.mean(axis=(0, 1)) + means.var(axis=(0, 1))  # within each sample, and from sample to sample
-        stderr = means.mean(axis=1).std(axis=0, ddof=1) / math.sqrt(len(means))
+        stderr = standard_error(means.mean(axis=1))
         parts = (part[:, 0] if self.problem.single else part for part in (mean, variance, stderr))
         return SampledPrediction(*parts)
 
@@ -96,7 +96,7 @@ class Adapted(AdaptiveResult):
         parts: list[np.ndarray] = []
         for values in (tokens, positions):
             by_chain = values.reshape(chains, kept, -1).mean(axis=1)
-            parts += [by_chain.mean(axis=0), by_chain.std(axis=0, ddof=1) / math.sqrt(chains)]
+            parts += [by_chain.mean(axis=0), standard_error(by_chain)]
         return Order(*parts)
 
     def r_hat(self) -> float:

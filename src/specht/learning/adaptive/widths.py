@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from specht.errors import InputError, explains_calls, whole_number
+from specht.checks import whole_number
+from specht.errors import InputError, explains_calls
 
 
 @explains_calls

@@ -12,7 +12,8 @@ from typing import Any, Literal
 
 from scipy import optimize
 
-from specht.errors import InputError, finite_number, unknown_choice, whole_number
+from specht.checks import finite_number, whole_number
+from specht.errors import InputError, unknown_choice
 from specht.learning.bounds.norms import DenseNorms, HeadNorms, LayerNorms
 
 SOFTMAX = 2.0

@@ -6,7 +6,7 @@ import dataclasses
 import math
 from collections.abc import Callable
 
-from specht.errors import finite_number
+from specht.checks import finite_number
 
 DUDLEY = 12.0
 """The constant c of lemma A.4, which the paper leaves open: that of Dudley's entropy integral."""

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from specht.errors import finite_number
+from specht.checks import finite_number
 
 
 def norm_21(matrix: Any) -> float:

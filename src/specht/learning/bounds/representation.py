@@ -17,7 +17,8 @@ from typing import Any
 
 import numpy as np
 
-from specht.errors import InputError, finite_number, whole_number
+from specht.checks import finite_number, whole_number
+from specht.errors import InputError
 from specht.sequences.codes import dual_code
 
 

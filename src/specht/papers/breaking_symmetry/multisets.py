@@ -18,7 +18,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from specht.errors import InputError, whole_number
+from specht.checks import whole_number
+from specht.errors import InputError
 from specht.sequences.tokens import every_sequence
 
 BASE = 10

@@ -26,10 +26,11 @@ from specht.errors import InputError
 from specht.groups.partitions import Partition
 from specht.kernel.forms import Kind
 from specht.kernel.kernel import Kernel
+from specht.progress import Progress, report, stages
 from specht.sequences.exchangeable import Exchangeable
 from specht.sequences.law import Source, cumulative, pick
+from specht.stats import standard_error
 from specht.symmetry.blocks.block import Block, require_finite
-from specht.symmetry.progress import Progress, report, stages
 
 BATCHES = 16
 """Independent batches, each with its own heads: their scatter is the standard error."""
@@ -73,7 +74,7 @@ def rayleigh_block(
         quotients[batch] = weights[batch] * (products.sum() - np.trace(products)) / (sequences * (sequences - 1))
         report(part, 1, 1)
     function = _Determinants(columns, math.sqrt(weights.mean()))
-    stderr = np.array([quotients.std(ddof=1) / math.sqrt(BATCHES)])
+    stderr = np.array([standard_error(quotients)])
     return Block(shape, np.array([quotients.mean()]), function, stderr, is_bound=True)
 
 
@@ -97,7 +98,7 @@ def mean_diagonal(
         means[batch] = Kernel(arch, heads=heads, seed=seed * BATCHES + batch).diagonal(x, kind=kind).mean()
         report(progress, batch + 1, BATCHES)
     require_finite(means)
-    return float(means.mean()), float(means.std(ddof=1) / math.sqrt(BATCHES))
+    return float(means.mean()), float(standard_error(means))
 
 
 def count_orders(shape: Partition) -> int:

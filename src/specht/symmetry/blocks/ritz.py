@@ -32,11 +32,12 @@ from specht.groups.partitions import Partition
 from specht.groups.tableaux import count_semistandard
 from specht.kernel.forms import Kind
 from specht.kernel.kernel import Kernel
+from specht.progress import Progress, report, stages
 from specht.sequences.law import Source
+from specht.stats import standard_error
 from specht.symmetry.blocks.block import Block, diagonalise, require_finite
 from specht.symmetry.blocks.rayleigh import BATCHES, FEWEST, signed_orders, tall_columns
 from specht.symmetry.points import Points, points
-from specht.symmetry.progress import Progress, report, stages
 
 DEGREE = 2
 """Largest degree of trial functions in the tokens: their level, and that of the polynomial in counts."""
@@ -92,10 +93,10 @@ def ritz_block(
     fitted = _fit(np.array(matrices), sampled)
     eigenvalues, vectors = diagonalise(fitted.mean(axis=0))
     rotated = np.einsum("ic,bij,jc->bc", vectors, fitted, vectors, optimize=True)  # first-order perturbation of each
-    stderr = rotated.std(axis=0, ddof=1) / math.sqrt(BATCHES)
+    stderr = standard_error(rotated)
     kept = int(np.argmin(np.append(eigenvalues > SIGNIFICANT * stderr, False)))  # up to the first that does not stand out
     rest = rotated[:, kept:].mean(axis=1) if kept < len(eigenvalues) else np.zeros(BATCHES)
-    mean_rest, stderr_rest = float(rest.mean()), float(rest.std(ddof=1)) / math.sqrt(BATCHES)
+    mean_rest, stderr_rest = float(rest.mean()), float(standard_error(rest))
     if mean_rest > SIGNIFICANT * stderr_rest:
         eigenvalues[kept:], stderr[kept:] = min(mean_rest, eigenvalues[:kept].min(initial=math.inf)), stderr_rest
         kept = len(eigenvalues)

@@ -18,12 +18,12 @@ from collections.abc import Callable, Iterable
 import numpy as np
 
 from specht.groups.partitions import Partition
+from specht.progress import Progress, report
 from specht.symmetry.blocks.basis import basis
 from specht.symmetry.blocks.block import Block, diagonalise
 from specht.symmetry.blocks.combinatorics import log_factorial
 from specht.symmetry.blocks.law import CountLaw
 from specht.symmetry.blocks.young import eigenfunctions
-from specht.symmetry.progress import Progress, report
 
 OverlapKernel = Callable[[int], np.ndarray]
 """From the number of ones of y to k(w, i, w', t), shape (W, L + 1, W, ones + 1); entries that no pair has may hold anything finite."""

@@ -15,10 +15,10 @@ import numpy as np
 from specht.kernel.forms import Kind, choose_form
 from specht.kernel.kernel import Kernel
 from specht.kernel.tables import PairCounts, kernel_of_counts
+from specht.progress import Progress, report, stages
 from specht.sequences.tokens import every_sequence
 from specht.symmetry.blocks.combinatorics import CountIndex
 from specht.symmetry.blocks.two_tokens import OverlapKernel
-from specht.symmetry.progress import Progress, report, stages
 
 ARRANGEMENTS = 8
 """Random orders of the positions over which representatives of a table are averaged."""

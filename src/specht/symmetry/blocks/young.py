@@ -21,11 +21,11 @@ import numpy as np
 
 from specht.groups.other.sets import count_vectors
 from specht.groups.partitions import Partition
+from specht.progress import Progress, report
 from specht.symmetry.blocks.basis import Basis, Columns, basis, columns_of, evaluate
 from specht.symmetry.blocks.block import Block, Eigenfunctions, diagonalise
 from specht.symmetry.blocks.combinatorics import CountIndex, log_factorial
 from specht.symmetry.blocks.law import CountLaw
-from specht.symmetry.progress import Progress, report
 
 _RARE = 1e-24
 """Eigenfunctions are set to zero on sequences that are rarer than this, all alike taken together: float64 does not resolve them there."""
