@@ -14,7 +14,7 @@ import itertools
 import numpy as np
 
 import specht
-from specht.learning import gp
+from specht.learning import exact as gp
 from specht.learning.complexity import samples_to_learn
 from specht.learning.content import content
 from specht.learning.curves import theory_curve

@@ -21,9 +21,9 @@ from pathlib import Path
 
 import numpy as np
 
-from specht.corpus.corpora import open_corpus
-from specht.corpus.lag_counts import LagCounts
 from specht.corpus.measuring import score
+from specht.corpus.read.corpora import open_corpus
+from specht.corpus.stats.lag_counts import LagCounts
 from specht.corpus.survey import Settings, plan_survey, take_census
 
 DATA = Path(os.environ.get("SPECHT_DATA", Path(__file__).parents[2] / "shared" / "data"))

@@ -24,12 +24,12 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
+from specht.forecasts.contenders import contenders
+from specht.forecasts.forecast import Settings, draw_splits, forecast_gram, measured_sizes, standardised
+from specht.forecasts.power_law import interval_score
 from specht.kernel.kernel import Kernel
-from specht.learning.contenders import contenders
-from specht.learning.fit import fit_architecture
-from specht.learning.forecast import Settings, draw_splits, forecast_gram, measured_sizes, standardised
-from specht.learning.power_law import interval_score
-from specht.learning.regression import regress
+from specht.learning.gp.fit import fit_architecture
+from specht.learning.gp.regression import regress
 
 REPEATS, ROWS, TEST_ROWS, HORIZON, CONFIDENCE = 40, 300, 2000, 4, 0.9
 FIRST_SEED = 1000

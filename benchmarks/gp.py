@@ -24,13 +24,13 @@ import numpy as np
 import scipy.linalg
 
 import specht
-from specht.learning.contenders import contenders
-from specht.learning.evidence import log_evidence
-from specht.learning.fit import fit_architecture, fit_ridge, normalised_gram
-from specht.learning.forecast import standardised
-from specht.learning.gram_source import GramSource
-from specht.learning.matrix_free import Preconditioner, TiledGram, log_determinant, posterior_variance
-from specht.learning.regression import regress
+from specht.forecasts.contenders import contenders
+from specht.forecasts.forecast import standardised
+from specht.learning.gp.evidence import log_evidence
+from specht.learning.gp.fit import fit_architecture, fit_ridge, normalised_gram
+from specht.learning.gp.gram_source import GramSource
+from specht.learning.gp.matrix_free import Preconditioner, TiledGram, log_determinant, posterior_variance
+from specht.learning.gp.regression import regress
 
 RATIOS = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
 GAINS = (0.3, 1.0, 3.0, 10.0)

@@ -15,8 +15,8 @@ import numpy as np
 from scipy.linalg import get_lapack_funcs
 
 import specht
-from specht.learning.iterative import nystrom_features, product_of_tiles, regress_iteratively
-from specht.learning.regression import regress, regress_features
+from specht.learning.gp.iterative import nystrom_features, product_of_tiles, regress_iteratively
+from specht.learning.gp.regression import regress, regress_features
 from specht.learning.renormalised import renormalised, samples_at
 
 CURVE_SECONDS = 0.1

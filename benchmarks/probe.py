@@ -15,7 +15,7 @@ import jax
 import numpy as np
 
 import specht
-from specht.symmetry.models import open_model
+from specht.probes.models import open_model
 
 VOCAB = 4
 MOST = 2.0

@@ -27,13 +27,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from specht.learning.selection import one_hot_dynamics, phases
-from specht.learning.selection_codes import draw_pool, stochastic_dynamics
 from specht.nn.data import Fresh
-from specht.nn.selection import SelectionModel, drawing, selection_forward
-from specht.nn.selection_training import SelectionTraining
 from specht.nn.training import train
-from specht.sequences.selection import Selection
+from specht.studies.selection.codes_theory import draw_pool, stochastic_dynamics
+from specht.studies.selection.model import SelectionModel, drawing, selection_forward
+from specht.studies.selection.task import Selection
+from specht.studies.selection.theory import one_hot_dynamics, phases
+from specht.studies.selection.training import SelectionTraining
 
 try:
     import torch

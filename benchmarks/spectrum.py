@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 import specht
-from specht.symmetry.dense import dense_operator
+from specht.spectra.dense import dense_operator
 
 DENSE_STATES = 4100
 """Sequences that are diagonalised at most."""

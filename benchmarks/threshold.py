@@ -23,10 +23,10 @@ from typing import Any
 import numpy as np
 from scipy import special
 
-from specht.learning.learners import NetworkLearner, Task, network_learner
-from specht.learning.threshold import Batch, Belief, Search, find_threshold
-from specht.nn.sparse import BitTransformer
-from specht.sequences.sparse import sparse_function
+from specht.studies.sparse.learners import NetworkLearner, Task, network_learner
+from specht.studies.sparse.model import BitTransformer
+from specht.studies.sparse.task import sparse_function
+from specht.studies.sparse.threshold import Batch, Belief, Search, find_threshold
 
 try:
     import torch

@@ -1,8 +1,8 @@
 """Stochastic positions and length: codes drawn anew in every step carry over to sequences twice as long, fixed codes do not."""
 
 # %% The task: of T random vectors average the two that a query names. One layer of attention, one training with each kind of codes.
-from specht.nn.selection_training import SelectionTraining, train_selection
-from specht.sequences import Selection
+from specht.studies.selection import Selection
+from specht.studies.selection.training import SelectionTraining, train_selection
 
 task = Selection(length=16, support=2, dimension=4)
 losses = {}

@@ -9,7 +9,7 @@ import numpy as np
 
 import specht
 from specht.groups import Partition, multilinear
-from specht.symmetry import dense_operator, multiplets
+from specht.spectra import dense_operator, multiplets
 
 arch = specht.Architecture(vocab=2, length=6, activation="erf")
 operator = dense_operator(specht.Kernel(arch), specht.sources.uniform(2))

@@ -103,7 +103,7 @@ def test_other_files_are_told_apart(saved, tmp_path):
 @pytest.mark.parametrize(
     ("home", "reason"),
     [
-        ("specht.symmetry.profile_result:Profil", "this version has no specht.symmetry.profile_result:Profil"),
+        ("specht.profiles.result:Profil", "this version has no specht.profiles.result:Profil"),
         ("os:PathLike", "'os:PathLike' is no class of this package"),
         ("specht.__main__:Main", "'specht.__main__:Main' is no class of this package"),
         ("specht.architecture:Architecture", "specht.architecture:Architecture is no result"),
@@ -126,8 +126,8 @@ def test_fields_of_another_version_are_told(made):
 
 def test_classes_that_moved_are_found(made, monkeypatch):
     text, arrays = records.encode(made["profile"].above)
-    monkeypatch.setitem(records.MOVED, "specht.old_room:Estimate", "specht.symmetry.profile_result:Estimate")
-    again = records.decode(text.replace("specht.symmetry.profile_result:", "specht.old_room:"), arrays)
+    monkeypatch.setitem(records.MOVED, "specht.old_room:Estimate", "specht.profiles.result:Estimate")
+    again = records.decode(text.replace("specht.profiles.result:", "specht.old_room:"), arrays)
     assert_same(again, made["profile"].above)
 
 

@@ -26,26 +26,26 @@ if TYPE_CHECKING:
     from specht.kernel.functions import nngp as nngp
     from specht.kernel.functions import ntk as ntk
     from specht.kernel.kernel import Kernel as Kernel
-    from specht.learning import gp as gp
+    from specht.learning import exact as gp  # noqa: F401 -- a public name
     from specht.learning.adaptive.adapt import adapt as adapt
     from specht.learning.complexity import sample_complexity as sample_complexity
     from specht.learning.eigenvalues import Eigenvalues as Eigenvalues
-    from specht.learning.evidence import log_evidence as log_evidence
-    from specht.learning.gaussian_process import GP as GP
+    from specht.learning.gp.evidence import log_evidence as log_evidence
+    from specht.learning.gp.gaussian_process import GP as GP
     from specht.learning.learning_curves import learning_curve as learning_curve
     from specht.presets import PRESETS as PRESETS
     from specht.presets import preset as preset
+    from specht.probes.probe import Probe as Probe
+    from specht.probes.probe import probe as probe
+    from specht.profiles.profile import Profile as Profile
+    from specht.profiles.profile import profile as profile
     from specht.results import load as load
     from specht.sequences import sources as sources
     from specht.sequences import targets as targets
     from specht.sequences.targets import Target as Target
     from specht.sequences.tasks import Task as Task
-    from specht.symmetry.probe import Probe as Probe
-    from specht.symmetry.probe import probe as probe
-    from specht.symmetry.profile import Profile as Profile
-    from specht.symmetry.profile import profile as profile
-    from specht.symmetry.solve import spectrum as spectrum
-    from specht.symmetry.spectrum import Spectrum as Spectrum
+    from specht.spectra.solve import spectrum as spectrum
+    from specht.spectra.spectrum import Spectrum as Spectrum
 
 __version__ = "0.1.0"
 
@@ -61,21 +61,21 @@ __all__, __getattr__, __dir__ = lazy_names(
         "specht.learning.adaptive.adapt": ["adapt"],
         "specht.learning.complexity": ["sample_complexity"],
         "specht.learning.eigenvalues": ["Eigenvalues"],
-        "specht.learning.evidence": ["log_evidence"],
-        "specht.learning.gaussian_process": ["GP"],
+        "specht.learning.gp.evidence": ["log_evidence"],
+        "specht.learning.gp.gaussian_process": ["GP"],
         "specht.learning.learning_curves": ["learning_curve"],
         "specht.presets": ["PRESETS", "preset"],
         "specht.results": ["load"],
         "specht.sequences.targets": ["Target"],
         "specht.sequences.tasks": ["Task"],
-        "specht.symmetry.probe": ["Probe", "probe"],
-        "specht.symmetry.profile": ["Profile", "profile"],
-        "specht.symmetry.solve": ["spectrum"],
-        "specht.symmetry.spectrum": ["Spectrum"],
+        "specht.probes.probe": ["Probe", "probe"],
+        "specht.profiles.profile": ["Profile", "profile"],
+        "specht.spectra.solve": ["spectrum"],
+        "specht.spectra.spectrum": ["Spectrum"],
     },
     modules={
         "corpus": "specht.corpus",
-        "gp": "specht.learning.gp",
+        "gp": "specht.learning.exact",
         "nn": "specht.nn",
         "sources": "specht.sequences.sources",
         "targets": "specht.sequences.targets",

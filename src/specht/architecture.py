@@ -29,6 +29,8 @@ Attention = Literal["linear", "softmax"]
 Scaling = Literal["sqrt", "tied", "untied"]
 Norm = Literal["none", "pre", "post"]
 Readout = Literal["last", "mean", "cls"]
+Kind = Literal["nngp", "ntk"]
+"""Which kernel: the covariance, for Bayesian inference, or the tangent kernel, for gradient flow."""
 
 _CHOICES: dict[str, tuple[str, ...]] = {
     "positions": get_args(Positions),

@@ -45,7 +45,7 @@ def test_digest_is_stable():
 
 
 def test_methods_are_those_of_the_library():
-    from specht.symmetry.solve import Method
+    from specht.spectra.solve import Method
 
     flags = get_args(SpectrumConfig.model_fields["method"].annotation)
     assert [flag.replace("-", " ") for flag in flags] == list(get_args(Method))

@@ -22,7 +22,7 @@ import xarray
 import specht
 from specht.commands.app import main
 from specht.corpus.measuring import count_all, findings
-from specht.corpus.parts import default_parts
+from specht.corpus.read.parts import default_parts
 from specht.corpus.survey import Settings, plan_survey, take_census
 from specht.lab.archive import Archive
 from specht.lab.executors import Places, dask_cluster, local_processes, this_process
@@ -116,7 +116,7 @@ def test_standard_input_and_gzip_and_folders_are_the_same_text(run_json, tmp_pat
 def test_the_default_is_the_standard_library(run_json, modules, monkeypatch):
     """All of it, and the part that begins with its first modules."""
     if modules is not None:
-        monkeypatch.setattr("specht.corpus.named.default_parts", lambda: default_parts()[:modules])
+        monkeypatch.setattr("specht.corpus.read.named.default_parts", lambda: default_parts()[:modules])
     (corpus,) = run_json("symmetry", "--no-nulls", "--length", "16", "--lengths", "8", "--vocab", "100")["corpora"]
     assert (corpus["name"], corpus["tokens"]) == ("stdlib", "code")
     assert corpus["n_tokens"] > (300_000 if modules is None else 10_000)
@@ -204,7 +204,7 @@ def test_tokens_before_a_corpus_win_over_bpe(run_json, tmp_path):
 
 def test_another_tokenizer_under_the_same_name_is_another_result(run_json, tmp_path):
     pytest.importorskip("tokenizers")
-    from specht.corpus.tokenise import train_bpe
+    from specht.corpus.read.tokenise import train_bpe
 
     (tmp_path / "text.txt").write_text("\n".join(chain(40, seed) for seed in range(300)))
     flags = ["symmetry", "text.txt", "--tokens", "bpe", "--tokenizer", "tok.json", "--store", "kept", *SMALL]

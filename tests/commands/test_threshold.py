@@ -11,7 +11,7 @@ import xarray
 
 import specht
 from specht.commands.app import main
-from specht.learning.learners import LEARNERS
+from specht.studies.sparse.learners import LEARNERS
 
 SMALL = ["threshold", "and", "--support", "2", "--lengths", "5", "8", "12", "--learners", "perceptron-ntk", "--accuracy", "0.97"]
 SMALL += ["--width", "2", "--workers", "0"]
@@ -63,7 +63,7 @@ def test_json_is_the_contract_and_files_hold_it(run_json):
 def test_searches_that_are_done_are_not_made_again(run_json, monkeypatch):
     first = run_json(*SMALL)
     assert run_json(*SMALL) == first
-    monkeypatch.setattr("specht.learning.threshold.find_threshold", lambda *_: pytest.fail("searched again"))
+    monkeypatch.setattr("specht.studies.sparse.threshold.find_threshold", lambda *_: pytest.fail("searched again"))
     fewer = run_json(*[word for word in SMALL if word != "12"])
     assert fewer["points"] == first["points"][:2]
     assert fewer["fits"]["perceptron-ntk"]["verdict"] is None

@@ -7,9 +7,9 @@ import itertools
 
 import numpy as np
 
-from specht.corpus.metrics import weights
-from specht.corpus.moments import Plan
-from specht.corpus.stream import Blocks
+from specht.corpus.read.stream import Blocks
+from specht.corpus.stats.metrics import weights
+from specht.corpus.stats.moments import Plan
 
 
 @dataclasses.dataclass

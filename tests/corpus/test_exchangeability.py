@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 from known_pairs import Given, by_position, covariances, plan_for, population, shares
 
-from specht.corpus.chunks import Segment
-from specht.corpus.exchangeability import CUTS, symmetry
-from specht.corpus.exchangeability import _Sums as Sums
-from specht.corpus.metrics import site_norm, weights
-from specht.corpus.resampling import Resampling
+from specht.corpus.read.chunks import Segment
+from specht.corpus.stats.exchangeability import CUTS, symmetry
+from specht.corpus.stats.exchangeability import _Sums as Sums
+from specht.corpus.stats.metrics import site_norm, weights
+from specht.corpus.stats.resampling import Resampling
 from specht.errors import InputError
 
 METRICS = ("chi2-floor", "chi2", "plain")

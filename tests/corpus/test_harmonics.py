@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from specht.corpus import harmonics as module
-from specht.corpus.harmonics import block_moments, harmonics, kolmogorov_distance
+from specht.corpus.stats import harmonics as module
+from specht.corpus.stats.harmonics import block_moments, harmonics, kolmogorov_distance
 from specht.errors import InputError
 
 LENGTH, SYMBOLS = 8, 5

@@ -8,12 +8,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from specht.corpus.chunks import Segment
-from specht.corpus.corpora import open_corpus
-from specht.corpus.influence import WINDOWS, WindowSample, influence
-from specht.corpus.influence import _contributions as contributions
-from specht.corpus.influence import _invariant as invariant
 from specht.corpus.measuring import explain, measure
+from specht.corpus.read.chunks import Segment
+from specht.corpus.read.corpora import open_corpus
+from specht.corpus.stats.influence import WINDOWS, WindowSample, influence
+from specht.corpus.stats.influence import _contributions as contributions
+from specht.corpus.stats.influence import _invariant as invariant
 from specht.corpus.survey import Settings
 
 

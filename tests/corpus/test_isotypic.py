@@ -7,8 +7,8 @@ import itertools
 import numpy as np
 import pytest
 
-from specht.corpus.chunks import Segment
-from specht.corpus.isotypic import PARTS, Resampling, WindowTensor, isotypic_energies, isotypic_grams
+from specht.corpus.read.chunks import Segment
+from specht.corpus.stats.isotypic import PARTS, Resampling, WindowTensor, isotypic_energies, isotypic_grams
 from specht.errors import InputError
 from specht.groups.irreps import isotypic_projector
 from specht.groups.partitions import Partition, partitions

@@ -8,11 +8,11 @@ import math
 import numpy as np
 import pytest
 
-from specht.corpus.chunks import Encoded, Segment
-from specht.corpus.moments import Plan, Sketches, Tables, decode, load, merge
-from specht.corpus.moments import _marginals as marginals
-from specht.corpus.sketch import MeanProducts, Sketch
-from specht.corpus.stream import Blocks, segments
+from specht.corpus.read.chunks import Encoded, Segment
+from specht.corpus.read.stream import Blocks, segments
+from specht.corpus.stats.moments import Plan, Sketches, Tables, decode, load, merge
+from specht.corpus.stats.moments import _marginals as marginals
+from specht.corpus.stats.sketch import MeanProducts, Sketch
 from specht.errors import InputError
 
 METHODS = {"tables": Tables, "sketch": Sketches}

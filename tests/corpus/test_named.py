@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from specht.corpus import named
-from specht.corpus.named import NAMED, locate, named_parts
-from specht.corpus.text import Reading, read
+from specht.corpus.read import named
+from specht.corpus.read.named import NAMED, locate, named_parts
+from specht.corpus.read.text import Reading, read
 from specht.errors import InputError, StorageError
 
 DATA = Path(os.environ.get("SPECHT_DATA", Path(__file__).parents[2] / "../shared/data"))

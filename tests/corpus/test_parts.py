@@ -17,8 +17,8 @@ import pytest
 from hypothesis import given
 from texts import saved, stream
 
-from specht.corpus import parts as parts_module
-from specht.corpus.text import Part, Reading, find_parts, fingerprint, spool
+from specht.corpus.read import parts as parts_module
+from specht.corpus.read.text import Part, Reading, find_parts, fingerprint, spool
 from specht.errors import InputError
 
 

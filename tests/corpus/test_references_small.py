@@ -16,10 +16,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from specht.corpus.chunks import Segment
-from specht.corpus.harmonics import harmonics
-from specht.corpus.isotypic import PARTS, WindowTensor, isotypic_energies
-from specht.corpus.third import ThirdMoments, third_score
+from specht.corpus.read.chunks import Segment
+from specht.corpus.stats.harmonics import harmonics
+from specht.corpus.stats.isotypic import PARTS, WindowTensor, isotypic_energies
+from specht.corpus.stats.third import ThirdMoments, third_score
 
 
 def data_file(name: str) -> Path:

@@ -9,9 +9,9 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from specht.corpus.corpora import open_corpus
 from specht.corpus.measuring import measure
-from specht.corpus.named import NAMED
+from specht.corpus.read.corpora import open_corpus
+from specht.corpus.read.named import NAMED
 from specht.corpus.survey import Settings
 
 

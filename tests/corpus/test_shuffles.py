@@ -10,12 +10,12 @@ import math
 import numpy as np
 import pytest
 
-from specht.corpus import shuffles
-from specht.corpus.chunks import Encoded
-from specht.corpus.corpora import has_articles, open_corpus
 from specht.corpus.measuring import null_score, nulls_of
-from specht.corpus.named import NAMED
-from specht.corpus.shuffles import drawn, shuffled, split_counts
+from specht.corpus.read.chunks import Encoded
+from specht.corpus.read.corpora import has_articles, open_corpus
+from specht.corpus.read.named import NAMED
+from specht.corpus.stats import shuffles
+from specht.corpus.stats.shuffles import drawn, shuffled, split_counts
 from specht.corpus.survey import Settings, plan_survey, take_census
 from specht.errors import InputError
 

@@ -12,15 +12,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from specht.corpus import exact
-from specht.corpus.chunks import Segment
-from specht.corpus.corpora import Corpus, open_corpus
-from specht.corpus.exact import LagByLag
-from specht.corpus.exchangeability import symmetry
 from specht.corpus.measuring import count_all, explain, findings, measure, null_score, score, scores
-from specht.corpus.moments import Tables
+from specht.corpus.read.chunks import Segment
+from specht.corpus.read.corpora import Corpus, open_corpus
+from specht.corpus.read.vocabulary import Vocabulary
+from specht.corpus.stats import exact
+from specht.corpus.stats.exact import LagByLag
+from specht.corpus.stats.exchangeability import symmetry
+from specht.corpus.stats.moments import Tables
 from specht.corpus.survey import EXTRAS, Settings, Statistics, Survey, merge_censuses, merge_statistics, plan_survey, take_census
-from specht.corpus.vocabulary import Vocabulary
 from specht.errors import InputError
 
 

@@ -13,9 +13,9 @@ import pytest
 from hypothesis import example, given
 from texts import saved, stream
 
-from specht.corpus import text as text_module
-from specht.corpus import tokenise
-from specht.corpus.text import Part, Reading
+from specht.corpus.read import text as text_module
+from specht.corpus.read import tokenise
+from specht.corpus.read.text import Part, Reading
 
 NASTY = "aB'’.!= \t\n\n\r>éΣ汉𝔸İ\x0b\u2028\u3000_1"
 

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from texts import saved, stream
 
-from specht.corpus import parts as parts_module
-from specht.corpus.text import Part, Reading, find_parts
+from specht.corpus.read import parts as parts_module
+from specht.corpus.read.text import Part, Reading, find_parts
 from specht.errors import InputError
 
 

@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 from texts import saved, stream
 
-from specht.corpus import text as text_module
-from specht.corpus import tokenise
-from specht.corpus.text import Reading, default_parts, find_parts, read
+from specht.corpus.read import text as text_module
+from specht.corpus.read import tokenise
+from specht.corpus.read.text import Reading, default_parts, find_parts, read
 
 DATA = Path(os.environ.get("SPECHT_DATA", Path(__file__).parents[2] / "../shared/data"))
 
@@ -113,7 +113,7 @@ def test_wikitext_is_cut_and_its_first_characters_are_of_173_types():
 
 def test_reading_loads_no_large_libraries():
     check = (
-        "import sys, specht.corpus.text, specht.corpus.vocabulary, specht.corpus.named\n"
+        "import sys, specht.corpus.read.text, specht.corpus.read.vocabulary, specht.corpus.read.named\n"
         "print({name.split('.')[0] for name in sys.modules} & {'jax', 'xarray', 'plotly', 'pydantic', 'tqdm', 'pooch', 'tokenizers'})"
     )
     assert subprocess.run([sys.executable, "-c", check], capture_output=True, text=True, check=True).stdout == "set()\n"

@@ -8,8 +8,8 @@ import math
 import numpy as np
 import pytest
 
-from specht.corpus.chunks import Segment
-from specht.corpus.third import ThirdMoments, gap_pairs, third_score
+from specht.corpus.read.chunks import Segment
+from specht.corpus.stats.third import ThirdMoments, gap_pairs, third_score
 from specht.errors import InputError
 
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from specht.corpus import tokenise
+from specht.corpus.read import tokenise
 from specht.errors import InputError
 
 TEXT = st.text(st.sampled_from("aBzéİΣς汉𝔸_09'’.,!=- \t\n\x0b\u2028\u3000"), max_size=60)

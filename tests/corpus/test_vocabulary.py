@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from specht.corpus.chunks import Chunk
-from specht.corpus.vocabulary import TypeCounts, Vocabulary
+from specht.corpus.read.chunks import Chunk
+from specht.corpus.read.vocabulary import TypeCounts, Vocabulary
 from specht.errors import InputError
 
 WORDS = st.lists(st.sampled_from(["a", "b", "é", "汉", "<unk>", "<eos>", "", "𝔸"]), min_size=1, max_size=30)

@@ -8,10 +8,9 @@ import math
 import numpy as np
 import pytest
 
+from specht.groups.cyclic import functions_on_rings, harmonic_projector
 from specht.groups.decompositions import functions_on_sequences
-from specht.groups.irreps import isotypic_projectors
-from specht.groups.other.cyclic import functions_on_rings, harmonic_projector
-from specht.groups.other.graphs import (
+from specht.groups.graphs import (
     ARC_RELATIONS,
     EDGE_RELATIONS,
     functions_on_edge_sets,
@@ -19,8 +18,9 @@ from specht.groups.other.graphs import (
     node_pairs,
     pair_relations,
 )
-from specht.groups.other.products import functions_on_segments
-from specht.groups.other.sets import count_vectors, functions_of_counts, sequences_with
+from specht.groups.irreps import isotypic_projectors
+from specht.groups.products import functions_on_segments
+from specht.groups.sets import count_vectors, functions_of_counts, sequences_with
 
 
 def multiplets(kernel: np.ndarray) -> dict[int, int]:

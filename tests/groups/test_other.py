@@ -10,12 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from specht.errors import InputError
+from specht.groups.cyclic import Harmonic, functions_on_rings, harmonic_projector, harmonics
+from specht.groups.graphs import functions_on_edge_sets, functions_on_pairs, node_pairs
 from specht.groups.labels import Irrep
-from specht.groups.other.cyclic import Harmonic, functions_on_rings, harmonic_projector, harmonics
-from specht.groups.other.graphs import functions_on_edge_sets, functions_on_pairs, node_pairs
-from specht.groups.other.products import ProductIrrep, functions_on_segments
-from specht.groups.other.sets import count_vectors, functions_of_counts, sequences_with
 from specht.groups.partitions import Partition, partitions
+from specht.groups.products import ProductIrrep, functions_on_segments
+from specht.groups.sets import count_vectors, functions_of_counts, sequences_with
 
 shapes = st.lists(st.integers(1, 9), max_size=5).map(lambda parts: Partition(tuple(sorted(parts, reverse=True))))
 products = st.lists(shapes, min_size=1, max_size=4).map(lambda factors: ProductIrrep(tuple(factors)))

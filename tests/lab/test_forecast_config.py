@@ -8,8 +8,8 @@ import pydantic
 import pytest
 
 from specht.errors import InputError
+from specht.forecasts.table import TableOptions
 from specht.lab.forecast_config import ForecastConfig
-from specht.sequences.table import TableOptions
 
 
 @pytest.fixture

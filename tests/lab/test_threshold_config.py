@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from specht.lab.threshold_config import ThresholdConfig
 from specht.lab.threshold_job import jobs_of
-from specht.learning.learners import LEARNERS
+from specht.studies.sparse.learners import LEARNERS
 
 SAME = {
     "defaults that are said": [{"function": "and"}, {"function": "and", "support": 3, "share": 0.8, "lengths": (25, 50, 100)}],

@@ -11,7 +11,7 @@ from small_cases import architecture, mixture
 
 import specht
 from specht.errors import InputError
-from specht.learning import gp
+from specht.learning import exact as gp
 from specht.learning.complexity import place, sample_complexity, samples_for_error, samples_from_profile, samples_to_learn
 from specht.learning.content import content
 from specht.learning.curves import theory_curve

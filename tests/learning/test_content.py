@@ -20,8 +20,8 @@ from specht.sequences import targets
 from specht.sequences.sources import default_mixture, reweighted, uniform
 from specht.sequences.targets import Target
 from specht.sequences.tasks import Task
-from specht.symmetry import points as points_module
-from specht.symmetry.points import count_classes, points
+from specht.spectra import points as points_module
+from specht.spectra.points import count_classes, points
 
 CASES = {"two tokens": (2, 5, "erf"), "three tokens": (3, 4, "erf"), "linear": (3, 5, "linear"), "mean": (2, 5, "relu")}
 

@@ -8,7 +8,7 @@ from small_cases import architecture, mixture
 
 import specht
 from specht.errors import InputError
-from specht.learning import gp
+from specht.learning import exact as gp
 from specht.learning.content import content
 from specht.learning.curves import theory_curve
 from specht.learning.modes import leading_modes

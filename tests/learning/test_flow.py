@@ -11,7 +11,7 @@ from scipy.integrate import solve_ivp
 import specht
 from specht.errors import InputError
 from specht.learning.flow import gradient_flow
-from specht.learning.regression import regress
+from specht.learning.gp.regression import regress
 
 RNG = np.random.default_rng(0)
 SLOPES, NEW = RNG.normal(size=(12, 20)) / 4, RNG.normal(size=(5, 20)) / 4  # gradients of twelve samples and five new sequences

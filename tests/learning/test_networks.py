@@ -11,7 +11,7 @@ from toy_results import assert_comes_back, assert_shows_itself
 
 import specht
 from specht.errors import InputError
-from specht.learning import gp
+from specht.learning import exact as gp
 from specht.learning.networks import Networks, label_unit, learning_curve, train_to_the_end
 from specht.learning.regime import Regime, _verdict, kernel_regime
 from specht.nn.data import Fixed

@@ -11,7 +11,7 @@ from judging import assert_says_yes_and_no
 from specht.papers import common
 from specht.papers.breaking_symmetry import initial, invariance, kernels, levels
 from specht.papers.claims import Result
-from specht.symmetry.similarity import uniform_cosines
+from specht.probes.similarity import uniform_cosines
 
 
 def made(what, variables, **arguments):

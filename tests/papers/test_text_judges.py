@@ -9,8 +9,8 @@ import pytest
 from judging import assert_says_yes_and_no
 
 from specht.corpus.measuring import KINDS
-from specht.corpus.named import NAMED
-from specht.corpus.shuffles import NULLS
+from specht.corpus.read.named import NAMED
+from specht.corpus.stats.shuffles import NULLS
 from specht.errors import InputError
 from specht.lab.archive import Archive, encode
 from specht.lab.jobs import Job
@@ -166,7 +166,7 @@ class TestMissingData:
 
     def test_a_job_without_its_corpus_says_where_it_comes_from(self, monkeypatch):
         monkeypatch.delenv("SPECHT_DATA", raising=False)
-        monkeypatch.setattr("specht.corpus.named._library", lambda: None)
+        monkeypatch.setattr("specht.corpus.read.named._library", lambda: None)
         for experiment in EXPERIMENTS:
             for job in experiment.jobs("full"):
                 if job.arguments["corpus"] != "stdlib":
@@ -223,8 +223,8 @@ class TestJobs:
 
     def test_blocks_are_those_of_the_corpus_room(self):
         """Cosines, distances and overlaps by the room's own functions, where `<unk>` makes no difference."""
-        from specht.corpus.harmonics import harmonics
-        from specht.corpus.lag_counts import LagCounts
+        from specht.corpus.stats.harmonics import harmonics
+        from specht.corpus.stats.lag_counts import LagCounts
 
         given = {"vocab": 12, "length": 8}
         content = texts.content_of("stdlib")

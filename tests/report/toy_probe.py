@@ -8,7 +8,7 @@ import numpy as np
 
 from specht.lab.probe_config import ProbeConfig
 from specht.lab.probe_job import ProbeRun
-from specht.symmetry.probe import probe
+from specht.probes.probe import probe
 
 
 def moments(x):

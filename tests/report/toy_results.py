@@ -15,10 +15,10 @@ import plotly.graph_objects as go
 import specht
 from specht.corpus.measuring import measure
 from specht.corpus.survey import EXTRAS
-from specht.learning.contenders import contenders
-from specht.learning.forecast import Settings, forecast_table
+from specht.forecasts.contenders import contenders
+from specht.forecasts.forecast import Settings, forecast_table
+from specht.forecasts.table import read_table
 from specht.report.figures import Plot
-from specht.sequences.table import read_table
 from specht.sequences.tasks import shifted
 
 SOURCE = specht.sources.default_mixture(vocab=3)

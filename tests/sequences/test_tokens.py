@@ -12,12 +12,12 @@ from arrays_people_have import FORMS, BatchEncoding, Tensor
 
 import specht
 from specht.arrays import as_numpy
-from specht.corpus.corpora import open_corpus
+from specht.corpus.read.corpora import open_corpus
 from specht.errors import InputError
 from specht.learning.content import content
-from specht.sequences.sparse import sparse_function
+from specht.sequences import permute_context
 from specht.sequences.tokens import check_batch, check_mask, check_sequences, check_tokens
-from specht.symmetry import permute_context
+from specht.studies.sparse.task import sparse_function
 
 ARCH = specht.Architecture(vocab=3, length=2, activation="relu")
 TOKENS = np.array([[0, 1, 2], [1, 1, 0], [2, 0, 1]])

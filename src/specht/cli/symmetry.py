@@ -68,7 +68,7 @@ def symmetry(
 
 
 def _list(as_json: bool) -> None:
-    from specht.corpus.named import NAMED, whereabouts
+    from specht.corpus.read.named import NAMED, whereabouts
 
     corpora = [
         {"name": name, "where": whereabouts(name), "title": entry.title, "licence": entry.licence, "url": entry.url}

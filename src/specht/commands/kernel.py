@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 from cyclopts import Group, Parameter
 from pydantic import Field, model_validator
 
-from specht.architecture import Architecture
+from specht.architecture import Architecture, Kind
 from specht.commands.command import Command, Writer, command_line
 from specht.commands.output import OutputFlags, print_json, print_table
 from specht.errors import InputError
-from specht.kernel.forms import FORMS, SAMPLED_FORMS, Form, Kind, choose_form
+from specht.kernel.forms import FORMS, SAMPLED_FORMS, Form, choose_form
 from specht.lab.config import ArchitectureFlags, Config
 from specht.report.architecture import KERNEL_NAMES, kernel_steps
 from specht.report.page import Page, Step, Table

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, cast
 from cyclopts import Group, Parameter
 from pydantic import Field, model_validator
 
-from specht.architecture import Architecture
+from specht.architecture import Architecture, Kind
 from specht.commands.command import Command, command_line
 from specht.errors import InputError
-from specht.kernel.forms import SAMPLED_FORMS, Kind, choose_form
+from specht.kernel.forms import SAMPLED_FORMS, choose_form
 from specht.lab.config import ArchitectureFlags, Config
 from specht.lab.source_config import SourceFlags
 from specht.report.page import Page, Table, listed, with_error
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     import xarray
 
     from specht.report.figures import Plot
-    from specht.symmetry.scaling import Family
+    from specht.spectra.scaling import Family
 
 DEFAULT_LENGTHS = (4, 8, 16, 32, 64)
 ANSWER_LEVEL = 2
@@ -86,7 +86,7 @@ class SpectrumConfig(Config):
 
     def methods(self) -> list[str]:
         """The method at each length, in the words of `specht.spectrum`."""
-        from specht.symmetry.solve import choose_method  # loads JAX, which help does not need
+        from specht.spectra.solve import choose_method  # loads JAX, which help does not need
 
         if self.method != "auto":
             return [self.method.replace("-", " ")] * len(self.architectures())
@@ -151,11 +151,11 @@ class SpectrumCommand(Command):
 
         from specht.progress import report, stages
         from specht.sequences.exchangeability import exchangeability_gap  # loads SciPy
-        from specht.symmetry.crossover import crossover
-        from specht.symmetry.entries import spectrum_entry
-        from specht.symmetry.scaling import scaling
-        from specht.symmetry.solve import Method, spectrum  # loads JAX
-        from specht.symmetry.spectrum import ROUNDING, Spectrum
+        from specht.spectra.crossover import crossover
+        from specht.spectra.entries import spectrum_entry
+        from specht.spectra.scaling import scaling
+        from specht.spectra.solve import Method, spectrum  # loads JAX
+        from specht.spectra.spectrum import ROUNDING, Spectrum
 
         cpu, wall = time.process_time(), time.perf_counter()
         spectra: list[Spectrum] = []

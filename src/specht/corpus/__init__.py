@@ -12,19 +12,19 @@ from typing import TYPE_CHECKING
 from specht.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from specht.corpus.corpora import Corpus as Corpus
-    from specht.corpus.corpora import open_corpus as open_corpus
-    from specht.corpus.exchangeability import Score as Score
     from specht.corpus.measuring import Measured as Measured
     from specht.corpus.measuring import measure as measure
     from specht.corpus.measuring import score as score
+    from specht.corpus.read.corpora import Corpus as Corpus
+    from specht.corpus.read.corpora import open_corpus as open_corpus
+    from specht.corpus.stats.exchangeability import Score as Score
     from specht.corpus.survey import Settings as Settings
 
 __all__, __getattr__, __dir__ = lazy_names(
     __name__,
     {
-        "specht.corpus.corpora": ["Corpus", "open_corpus"],
-        "specht.corpus.exchangeability": ["Score"],
+        "specht.corpus.read.corpora": ["Corpus", "open_corpus"],
+        "specht.corpus.stats.exchangeability": ["Score"],
         "specht.corpus.measuring": ["Measured", "measure", "score"],
         "specht.corpus.survey": ["Settings"],
     },

@@ -9,19 +9,19 @@ from typing import Any
 
 import numpy as np
 
-from specht.corpus.corpora import Corpus, has_articles, open_corpus
-from specht.corpus.exact import LagByLag
-from specht.corpus.exchangeability import Score, Symmetry, symmetry
-from specht.corpus.harmonics import Harmonics, Kind, harmonics
-from specht.corpus.influence import MOST_SYMBOLS, Influence, WindowSample, influence
-from specht.corpus.isotypic import IsotypicEnergies, WindowTensor, isotypic_energies
-from specht.corpus.lag_counts import LagCounts
-from specht.corpus.metrics import Metric, weights
-from specht.corpus.shuffles import NULLS, Null
+from specht.corpus.read.corpora import Corpus, has_articles, open_corpus
+from specht.corpus.read.tokenise import choose, spell
+from specht.corpus.stats.exact import LagByLag
+from specht.corpus.stats.exchangeability import Score, Symmetry, symmetry
+from specht.corpus.stats.harmonics import Harmonics, Kind, harmonics
+from specht.corpus.stats.influence import MOST_SYMBOLS, Influence, WindowSample, influence
+from specht.corpus.stats.isotypic import IsotypicEnergies, WindowTensor, isotypic_energies
+from specht.corpus.stats.lag_counts import LagCounts
+from specht.corpus.stats.metrics import Metric, weights
+from specht.corpus.stats.shuffles import NULLS, Null
+from specht.corpus.stats.third import ThirdMoments, ThirdScore, third_score
 from specht.corpus.summaries import measured_summary, measured_variables
 from specht.corpus.survey import How, Settings, Statistics, Survey, plan_survey, take_census
-from specht.corpus.third import ThirdMoments, ThirdScore, third_score
-from specht.corpus.tokenise import choose, spell
 from specht.errors import InputError, explains_calls
 from specht.progress import Progress
 from specht.results import Result, Variable
@@ -174,12 +174,12 @@ def score(
     """The exchangeability score of a corpus: how much of the correlations between positions ignores order.
 
     Arguments:
-        source: a path, a folder, a pattern, a name of `specht.corpus.named`, an array of token ids (n,) or (records, n), or None for the
-            source of Python's standard library.
+        source: a path, a folder, a pattern, a name of `specht.corpus.read.named`, an array of token ids (n,) or (records, n), or None for
+            the source of Python's standard library.
         length: tokens of a window.
         vocab: types that are told apart; 500, or all there are, unless given.
-        metric: how types are weighed, see `specht.corpus.metrics`.
-        tokens, records, encoding, tokenizer: how files are read, see `specht.corpus.text`.
+        metric: how types are weighed, see `specht.corpus.stats.metrics`.
+        tokens, records, encoding, tokenizer: how files are read, see `specht.corpus.read.text`.
         how: "sketch", exact "tables" of all pairs at once, "exact" tables lag by lag, or what suits the vocabulary.
         blocks: of the corpus, for intervals.
         seed: of the sketch and of the intervals.

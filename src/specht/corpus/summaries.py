@@ -6,14 +6,14 @@ import dataclasses
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from specht.corpus.harmonics import Harmonics
-from specht.corpus.isotypic import IsotypicEnergies
-from specht.corpus.third import ThirdScore
+from specht.corpus.stats.harmonics import Harmonics
+from specht.corpus.stats.isotypic import IsotypicEnergies
+from specht.corpus.stats.third import ThirdScore
 from specht.results import Variable
 
 if TYPE_CHECKING:
-    from specht.corpus.exchangeability import Score
     from specht.corpus.measuring import Measured
+    from specht.corpus.stats.exchangeability import Score
 
 _MEANINGS = {
     "score": "share of the correlations between positions that ignores order",

@@ -16,19 +16,19 @@ from typing import Any, Literal, NamedTuple, get_args
 import numpy as np
 
 from specht.checks import whole_number
-from specht.corpus.chunks import Encoded, Segment
-from specht.corpus.corpora import Corpus
-from specht.corpus.exchangeability import CUTS
-from specht.corpus.influence import MOST_SYMBOLS, WindowSample
-from specht.corpus.isotypic import WindowTensor
-from specht.corpus.lag_counts import LagCounts
-from specht.corpus.metrics import Metric
-from specht.corpus.moments import Plan, decode
-from specht.corpus.shuffles import Null, drawn, shuffled, split_counts
-from specht.corpus.sketch import CELLS
-from specht.corpus.stream import Blocks, segments
-from specht.corpus.third import ThirdMoments
-from specht.corpus.vocabulary import TypeCounts, Vocabulary
+from specht.corpus.read.chunks import Encoded, Segment
+from specht.corpus.read.corpora import Corpus
+from specht.corpus.read.stream import Blocks, segments
+from specht.corpus.read.vocabulary import TypeCounts, Vocabulary
+from specht.corpus.stats.exchangeability import CUTS
+from specht.corpus.stats.influence import MOST_SYMBOLS, WindowSample
+from specht.corpus.stats.isotypic import WindowTensor
+from specht.corpus.stats.lag_counts import LagCounts
+from specht.corpus.stats.metrics import Metric
+from specht.corpus.stats.moments import Plan, decode
+from specht.corpus.stats.shuffles import Null, drawn, shuffled, split_counts
+from specht.corpus.stats.sketch import CELLS
+from specht.corpus.stats.third import ThirdMoments
 from specht.errors import InputError, explains_calls, unknown_choice
 from specht.memory import available_memory
 

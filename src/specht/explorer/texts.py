@@ -25,7 +25,7 @@ class Asked:
 
 def corpora() -> list[str]:
     """What can be chosen: pasted text, and the corpora with names that lie on this machine."""
-    from specht.corpus.named import NAMED, whereabouts
+    from specht.corpus.read.named import NAMED, whereabouts
 
     return [PASTED, *(name for name in NAMED if whereabouts(name) == "here")]
 

@@ -9,8 +9,8 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array
 
+from specht.architecture import Kind
 from specht.kernel.attention import linear_attention, tied_attention
-from specht.kernel.forms import Kind
 from specht.kernel.layers import Moments, at_readout, embedding, finish_block, kernel_of, layer_norm, readout
 from specht.kernel.model import Model
 from specht.kernel.pairs import ClassPairs, Sequences, class_pairs, class_pairs_with_itself, position_pairs

@@ -11,9 +11,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from specht.architecture import Kind
 from specht.kernel.batches import take
 from specht.kernel.closed import closed_kernel
-from specht.kernel.forms import Form, Kind
+from specht.kernel.forms import Form
 from specht.kernel.heads import CHUNK, GROUPS, HEADS_STEP, whole_groups
 from specht.kernel.model import Model
 from specht.kernel.one_block import sampled_kernel, tied_kernel, weighted_kernel

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Literal
 
-from specht.architecture import Architecture
+from specht.architecture import Architecture, Kind
 from specht.errors import InputError, NoLimitError
 
-Kind = Literal["nngp", "ntk"]
 Form = Literal["classes", "weighted", "positions", "tied", "heads", "joint"]
 
 FORMS: dict[Form, str] = {

@@ -20,12 +20,12 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from specht.architecture import Architecture
+from specht.architecture import Architecture, Kind
 from specht.checks import whole_number
 from specht.errors import InputError, explains_calls
 from specht.kernel.batches import both
 from specht.kernel.closed import closed_kernel
-from specht.kernel.forms import Form, Kind, choose_form, refuse_many_positions
+from specht.kernel.forms import Form, choose_form, refuse_many_positions
 from specht.kernel.heads import HEADS_STEP, whole_groups
 from specht.kernel.joint import joint_kernel
 from specht.kernel.model import Model, model_of

@@ -23,10 +23,10 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float
 
+from specht.architecture import Kind
 from specht.kernel.attention import apply_weights, masked_softmax, visible_keys, with_positions
 from specht.kernel.closed import embed
 from specht.kernel.echelon import BLOCK, echelon_factor
-from specht.kernel.forms import Kind
 from specht.kernel.heads import GROUPS
 from specht.kernel.layers import Family, Moments, at_readout, finish_block, kernel_of, layer_norm, readout
 from specht.kernel.model import Model

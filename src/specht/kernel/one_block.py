@@ -14,8 +14,8 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Int
 
+from specht.architecture import Kind
 from specht.kernel.dual import root
-from specht.kernel.forms import Kind
 from specht.kernel.heads import CHUNK, GROUPS, Reading, head_features, reading, tied_features
 from specht.kernel.layers import Family, Moments, finish_block, kernel_of, readout
 from specht.kernel.model import Model

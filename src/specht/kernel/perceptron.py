@@ -12,8 +12,8 @@ from __future__ import annotations
 import numpy as np
 from jaxtyping import Float, Int
 
+from specht.architecture import Kind
 from specht.checks import whole_number
-from specht.kernel.forms import Kind
 
 
 def perceptron_gram(

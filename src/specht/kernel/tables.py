@@ -17,10 +17,10 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
-from specht.architecture import Architecture
+from specht.architecture import Architecture, Kind
 from specht.errors import InputError
 from specht.kernel.closed import propagate
-from specht.kernel.forms import Kind, choose_form
+from specht.kernel.forms import choose_form
 from specht.kernel.layers import embedding
 from specht.kernel.model import Model, model_of
 from specht.kernel.pairs import ClassPairs

@@ -11,9 +11,9 @@ from cyclopts import Parameter
 from pydantic import Field, model_validator
 
 from specht.errors import InputError, unknown_choice
+from specht.forecasts.contenders import CONTENDERS, DEFAULT_CONTENDERS
+from specht.forecasts.table import TableOptions
 from specht.lab.config import Config
-from specht.learning.contenders import CONTENDERS, DEFAULT_CONTENDERS
-from specht.sequences.table import TableOptions
 
 Many = Parameter(consume_multiple=True, negative="")
 

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from specht.forecasts.contenders import contenders
+from specht.forecasts.forecast import Forecast, Settings, forecast_table
+from specht.forecasts.summary import CSV_COLUMNS, forecast_lines
+from specht.forecasts.table import Table, read_table
 from specht.kernel.memory import check_memory
 from specht.lab.csv_text import csv_text
 from specht.lab.forecast_config import ForecastConfig
-from specht.learning.contenders import contenders
-from specht.learning.forecast import Forecast, Settings, forecast_table
-from specht.learning.forecast_summary import CSV_COLUMNS, forecast_lines
 from specht.progress import Progress
-from specht.sequences.table import Table, read_table
 
 if TYPE_CHECKING:
     import xarray  # takes longer to load than a small table to read

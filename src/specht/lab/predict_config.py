@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 from cyclopts import Group, Parameter
 from pydantic import Field, field_validator, model_validator
 
-from specht.architecture import Architecture
+from specht.architecture import Architecture, Kind
 from specht.errors import InputError, unknown_choice
-from specht.kernel.forms import Kind
 from specht.lab.config import ArchitectureFlags, Config
 from specht.lab.source_config import SourceFlags
 from specht.lab.target_config import MODES, TargetFlags

@@ -15,7 +15,8 @@ from specht.lab.finite_width import FiniteWidth, at_finite_width, refuse_archite
 from specht.lab.phase_job import Phases
 from specht.lab.predict_config import PredictConfig
 from specht.lab.predict_task import spectrum_of, task_of
-from specht.learning import gp, networks
+from specht.learning import exact as gp
+from specht.learning import networks
 from specht.learning.complexity import SampleComplexity, sample_complexity, samples_for_error, samples_to_learn
 from specht.learning.content import content
 from specht.learning.curves import Curve, theory_curve
@@ -27,8 +28,8 @@ from specht.results import plain
 from specht.sequences.exchangeability import Gap, exchangeability_gap
 from specht.sequences.mixtures import order_broken
 from specht.sequences.tasks import TASKS, Task
-from specht.symmetry.entries import spectrum_entry
-from specht.symmetry.spectrum import Spectrum
+from specht.spectra.entries import spectrum_entry
+from specht.spectra.spectrum import Spectrum
 
 if TYPE_CHECKING:
     from specht.architecture import Architecture

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from specht.progress import Progress
     from specht.sequences.law import Source
     from specht.sequences.tasks import Task
-    from specht.symmetry.spectrum import Spectrum
+    from specht.spectra.spectrum import Spectrum
 
 
 def spectrum_of(config: PredictConfig, arch: Architecture, source: Source, progress: Progress | None = None) -> Spectrum:

@@ -11,8 +11,8 @@ import xarray
 
 from specht.lab.csv_text import csv_text
 from specht.lab.probe_config import ProbeConfig
+from specht.probes.probe import Probe, probe
 from specht.progress import Progress
-from specht.symmetry.probe import Probe, probe
 
 COLUMNS: tuple[str, ...] = ("layer", "output", "ignores", "invariant_under", "rotation", "reversal")
 COLUMNS += ("change", "spread", "residual", "inside")

@@ -13,9 +13,9 @@ import xarray
 from specht.errors import InputError
 from specht.lab.csv_text import csv_text
 from specht.lab.profile_config import ProfileConfig
+from specht.profiles.profile import Estimate, Profile, profile
 from specht.progress import Progress
 from specht.sequences.exchangeability import Gap, exchangeability_gap
-from specht.symmetry.profile import Estimate, Profile, profile
 
 COLUMNS: tuple[str, ...] = ("level", "weight", "low", "high", "share", "share_low", "share_high")
 

@@ -9,7 +9,7 @@ from pydantic import Field, model_validator
 
 from specht.errors import InputError
 from specht.lab.config import Config
-from specht.sequences.selection import Selection
+from specht.studies.selection.task import Selection
 
 Many = Parameter(consume_multiple=True, negative="")
 _RATES = {"sgd": 1.0, "adam": 0.01}
@@ -89,7 +89,7 @@ class SelectConfig(Config):
         """That of random codes, checked; None if there are none."""
         if not self.has_random_codes:
             return None
-        from specht.learning.selection_codes import check_code, code_needed  # loads NumPy's linear algebra, which help does not need
+        from specht.studies.selection.codes_theory import check_code, code_needed  # loads NumPy's linear algebra, which help does not need
 
         longest, most = max(self.length, *self.lengths, 0), max(self.support, *self.test_supports, 0)
         if self.code is None:

@@ -29,8 +29,8 @@ MEASURES = {"keys_cosine": "keys cosine", "values_cosine": "values cosine", "off
 
 def train_one(setting: dict[str, Any], seed: int) -> xarray.Dataset:
     """One training: losses along set and step, cosines along step, and both matrices at the start and at the end."""
-    from specht.nn.selection_training import SelectionTraining, train_selection
-    from specht.sequences.selection import Selection
+    from specht.studies.selection.task import Selection
+    from specht.studies.selection.training import SelectionTraining, train_selection
 
     given = dict(setting)
     task = Selection(*(given.pop(name) for name in ("length", "support", "dimension")))
@@ -67,7 +67,7 @@ class SelectRun:
         return {kind: np.stack([each["loss"].sel(set=name).values for each in found]) for kind, found in known.items()}
 
     def summary(self) -> dict[str, Any]:
-        from specht.learning.selection import width_needed
+        from specht.studies.selection.theory import width_needed
 
         config = self.config
         task, sizes = config.task, (config.length, config.support, config.dimension)
@@ -145,8 +145,8 @@ def _loaded(archive: Archive, job: Job) -> xarray.Dataset:
 
 def _theory(config: SelectConfig, settings: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
     """The exact dynamics of gradient descent at a constant rate, for the first kind of codes that has any."""
-    from specht.learning.selection import one_hot_dynamics
-    from specht.learning.selection_codes import draw_pool, stochastic_dynamics
+    from specht.studies.selection.codes_theory import draw_pool, stochastic_dynamics
+    from specht.studies.selection.theory import one_hot_dynamics
 
     if config.optimiser != "sgd" or config.shape != "constant":
         return None

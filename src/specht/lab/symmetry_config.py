@@ -14,7 +14,7 @@ from specht.errors import InputError
 from specht.lab.config import Config
 
 if TYPE_CHECKING:
-    from specht.corpus.corpora import Corpus
+    from specht.corpus.read.corpora import Corpus
     from specht.corpus.survey import Settings
 
 _READING = Group("Reading", sort_key=1)
@@ -73,7 +73,7 @@ class SymmetryConfig(SymmetryFlags):
 
     def open(self, spool_folder: Path) -> list[tuple[Corpus, bool]]:
         """All corpora, found and fit to be read, and whether a tokenizer is to be trained on each: such a one is opened as words."""
-        from specht.corpus.corpora import STANDARD_INPUT, open_corpus, split_name, spool_standard_input
+        from specht.corpus.read.corpora import STANDARD_INPUT, open_corpus, split_name, spool_standard_input
 
         if len(set(self.corpora)) < len(self.corpora):
             raise InputError(f"A corpus is named twice in {' '.join(self.corpora)}: name each once.")

@@ -19,13 +19,13 @@ from typing import Any
 import numpy as np
 import xarray
 
-from specht.corpus.corpora import Corpus
 from specht.corpus.measuring import count_all, findings, null_score, nulls_of, scores
-from specht.corpus.shuffles import Null
+from specht.corpus.read.corpora import Corpus
+from specht.corpus.read.text import Part, fingerprint
+from specht.corpus.read.tokenise import train_bpe
+from specht.corpus.read.vocabulary import TypeCounts
+from specht.corpus.stats.shuffles import Null
 from specht.corpus.survey import Census, Settings, Statistics, Survey, merge_censuses, merge_statistics, plan_survey, take_census
-from specht.corpus.text import Part, fingerprint
-from specht.corpus.tokenise import train_bpe
-from specht.corpus.vocabulary import TypeCounts
 from specht.errors import InputError
 from specht.lab.archive import Archive
 from specht.lab.executors import Places

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import xarray
 
-from specht.corpus.exchangeability import Score
-from specht.corpus.influence import Influence
 from specht.corpus.measuring import Measured, explain
+from specht.corpus.read.tokenise import choose
+from specht.corpus.stats.exchangeability import Score
+from specht.corpus.stats.influence import Influence
 from specht.corpus.survey import Survey
-from specht.corpus.tokenise import choose
 from specht.lab.csv_text import csv_text
 
 COLUMNS: tuple[str, ...] = (

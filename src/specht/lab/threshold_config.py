@@ -9,10 +9,10 @@ from pydantic import Field, model_validator
 
 from specht.errors import InputError
 from specht.lab.config import Config
-from specht.learning.learners import NETWORKS, check_learner
+from specht.studies.sparse.learners import NETWORKS, check_learner
 
 if TYPE_CHECKING:
-    from specht.sequences.sparse import SparseFunction
+    from specht.studies.sparse.task import SparseFunction
 
 TRAINING = ("restarts", "steps", "learning_rate")
 """Flags that say how networks are trained."""
@@ -85,7 +85,7 @@ class ThresholdConfig(ThresholdFlags):
         return [self.function, *super().flags()[:-2]]  # the function is the last field, and has no flag
 
     def build_function(self) -> SparseFunction:
-        from specht.sequences.sparse import sparse_function  # loads SciPy, which help does not need
+        from specht.studies.sparse.task import sparse_function  # loads SciPy, which help does not need
 
         return sparse_function(self.function, 3 if self.support is None else self.support, self.at_least)
 
@@ -101,7 +101,7 @@ class ThresholdConfig(ThresholdFlags):
         return where | {name: getattr(self, name) for name in ("accuracy", "validation", "seed")}
 
     def identity(self) -> dict[str, Any]:
-        from specht.learning.threshold import Search
+        from specht.studies.sparse.threshold import Search
 
         self._refuse_flags_of_another_function()
         function = self.build_function()

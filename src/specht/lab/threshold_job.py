@@ -26,9 +26,9 @@ def measure_threshold(
     table: str, length: int, learner: str, search: dict[str, Any], training: dict[str, Any], accuracy: float, validation: int, seed: int
 ) -> xarray.Dataset:
     """One threshold: where it lies, and every batch of trials that says so."""
-    from specht.learning import learners
-    from specht.learning.threshold import Search, find_threshold
-    from specht.sequences.sparse import sparse_function
+    from specht.studies.sparse import learners
+    from specht.studies.sparse.task import sparse_function
+    from specht.studies.sparse.threshold import Search, find_threshold
 
     task = learners.Task(sparse_function(table), length, accuracy, validation, seed)
     who = learners.learner(learner, task, **_settings(learner, **training))
@@ -54,11 +54,11 @@ def measure_threshold(
 
 
 def _settings(learner: str, steps: int = 125, restarts: int = 3, learning_rate: float = 1e-3) -> dict[str, Any]:
-    from specht.learning.learners import NETWORKS
+    from specht.studies.sparse.learners import NETWORKS
 
     if learner not in NETWORKS:
         return {}
-    from specht.nn.trials import Schooling  # loads JAX
+    from specht.studies.sparse.trials import Schooling  # loads JAX
 
     return {"schooling": Schooling(steps=steps, every=min(25, steps), learning_rate=learning_rate), "restarts": restarts}
 
@@ -123,7 +123,7 @@ class ThresholdRun:
         return {learner: self._fit([p for p in self.points() if p["learner"] == learner]) for learner in self.config.learners}
 
     def _fit(self, points: Sequence[dict[str, Any]]) -> dict[str, Any]:
-        from specht.learning.growth import fit_growth
+        from specht.studies.sparse.growth import fit_growth
 
         found = [point for point in points if point["state"] == "found"]
         try:
@@ -146,10 +146,10 @@ class ThresholdRun:
 
     def bounds(self) -> list[dict[str, Any]]:
         """For each T the samples from which corollary 4.5 says anything about a head of lemma B.3 that averages the s bits."""
-        from specht.learning.bounds.covering import head_capacity
-        from specht.learning.bounds.generalisation import samples_until
-        from specht.learning.bounds.norms import HeadNorms
-        from specht.learning.bounds.representation import trained_positions_head
+        from specht.studies.sparse.bounds.covering import head_capacity
+        from specht.studies.sparse.bounds.generalisation import samples_until
+        from specht.studies.sparse.bounds.norms import HeadNorms
+        from specht.studies.sparse.bounds.representation import trained_positions_head
 
         support = self.config.build_function().support
         found = []
@@ -165,8 +165,8 @@ class ThresholdRun:
 
     def profile(self) -> dict[str, Any]:
         """The symmetry profile of the function on its own bits."""
+        from specht.profiles.profile import profile
         from specht.sequences.sources import iid
-        from specht.symmetry.profile import profile
 
         function = self.config.build_function()
         length = max(min(PROFILED, *self.config.lengths), function.support)

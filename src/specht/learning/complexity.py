@@ -21,17 +21,16 @@ from typing import Any, Literal, overload
 import numpy as np
 from scipy.optimize import brentq
 
-from specht.architecture import Architecture
+from specht.architecture import Architecture, Kind
 from specht.errors import InputError, explains_calls
 from specht.groups.partitions import Partition
-from specht.kernel.forms import Kind
 from specht.learning.adaptive.needs import ComplexityByWidth, complexity_by_width
 from specht.learning.content import Content, resolve
 from specht.learning.curves import theory_curve
 from specht.learning.renormalised import learnability, samples_at
 from specht.results import Result, Variable
 from specht.sequences.tasks import Task
-from specht.symmetry.spectrum import Spectrum
+from specht.spectra.spectrum import Spectrum
 
 Placement = Literal["leading", "kernel", "even"]
 _MOST = 1e15

@@ -29,10 +29,10 @@ from specht.sequences.law import Source
 from specht.sequences.targets import Target
 from specht.sequences.tasks import Task, order_forgotten
 from specht.sequences.tokens import whole_numbers
+from specht.spectra.block import Block
+from specht.spectra.points import Points, points
+from specht.spectra.spectrum import Row, Spectrum
 from specht.stats import jackknife_error, standard_error
-from specht.symmetry.blocks.block import Block
-from specht.symmetry.points import Points, points
-from specht.symmetry.spectrum import Row, Spectrum
 
 FOLDS = 16
 """Independent parts of a sample."""

@@ -30,7 +30,7 @@ from specht.learning.renormalised import Learnability, equivalent_kernel, renorm
 from specht.progress import Progress
 from specht.results import Result, Variable, plain
 from specht.sequences.tasks import Task
-from specht.symmetry.spectrum import Spectrum
+from specht.spectra.spectrum import Spectrum
 
 _SHOWN = 1e-6
 """Share of a target that a level must hold to count."""

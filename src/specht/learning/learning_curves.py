@@ -7,7 +7,8 @@ from typing import Any, Literal, cast, get_args, overload
 
 from specht.architecture import Architecture
 from specht.errors import InputError, unknown_choice
-from specht.learning import gp, networks
+from specht.learning import exact as gp
+from specht.learning import networks
 from specht.learning.adaptive.curve import AdaptiveCurve
 from specht.learning.adaptive.population import adaptive_curve
 from specht.learning.content import Content
@@ -18,8 +19,8 @@ from specht.learning.tally import MeasuredCurve
 from specht.progress import Progress
 from specht.sequences.law import Source
 from specht.sequences.tasks import Task, order_forgotten
-from specht.symmetry.solve import Method, choose_method, spectrum
-from specht.symmetry.spectrum import Spectrum
+from specht.spectra.solve import Method, choose_method, spectrum
+from specht.spectra.spectrum import Spectrum
 
 By = Literal["theory", "gp", "networks"]
 Model = Architecture | Spectrum | Eigenvalues | Callable[..., Any]
@@ -77,7 +78,7 @@ def learning_curve(model: Model, task: Any = None, n_train: Any = None, *, by: B
         task: what is learnt, from which sequences; with by="theory" also its content (`specht.learning.content`).
         n_train: numbers of samples.
         by: "theory", before training, in milliseconds (`specht.learning.curves`); "gp", exact Bayesian inference on sampled datasets
-            (`specht.learning.gp`); "networks", networks of finite width, sampled or trained (`specht.learning.networks`).
+            (`specht.learning.exact`); "networks", networks of finite width, sampled or trained (`specht.learning.networks`).
         ridge: label variance that is assumed, in units of E[k(x, x)]; 1 unless given.
         noise: variance of noise on each label, besides what the task has itself; 0 unless given.
         seed: of everything random.

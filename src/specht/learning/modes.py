@@ -10,7 +10,7 @@ import numpy as np
 from specht.errors import InputError
 from specht.groups.partitions import Partition
 from specht.sequences.targets import Target
-from specht.symmetry.spectrum import Row, Spectrum
+from specht.spectra.spectrum import Row, Spectrum
 
 
 @dataclasses.dataclass(frozen=True)

@@ -12,11 +12,12 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from specht.architecture import Kind
 from specht.errors import InputError
-from specht.kernel.forms import MAX_POSITIONS, Kind, choose_form, why_no_features
+from specht.kernel.forms import MAX_POSITIONS, choose_form, why_no_features
 from specht.kernel.kernel import Kernel
-from specht.learning.own_gram import OwnGram
-from specht.learning.regression import regress, regress_features
+from specht.learning.gp.own_gram import OwnGram
+from specht.learning.gp.regression import regress, regress_features
 
 _BLOCK = 2**23
 """Entries of a block of kernel values or features between new sequences and samples: 64 megabytes."""

@@ -27,7 +27,7 @@ from specht.architecture import Architecture
 from specht.checks import finite_number, whole_number
 from specht.errors import InputError
 from specht.learning.datasets import Samples
-from specht.learning.gp import Problem, prepare, sample_sizes
+from specht.learning.exact import Problem, prepare, sample_sizes
 from specht.learning.losses import describe_losses, loss_variables
 from specht.learning.tally import MeasuredCurve, Tally, mean_square, ratio
 from specht.nn.data import Fixed

@@ -14,16 +14,16 @@ import numpy as np
 
 from specht.architecture import Architecture
 from specht.checks import finite_number, whole_number
-from specht.learning.gp import Problem, prepare
+from specht.learning.exact import Problem, prepare
 from specht.learning.networks import Networks, label_unit, train_to_the_end
 from specht.learning.tally import average, mean_square
 from specht.nn.data import Fixed
 from specht.nn.empirical import tangent_kernel
 from specht.nn.network import Network
 from specht.nn.trained import Trained
+from specht.profiles.profile import Profile, profile
 from specht.progress import Progress
 from specht.sequences.tasks import Task
-from specht.symmetry.profile import Profile, profile
 
 Verdict = Literal["kernel", "features", "unclear", "diverged"]
 LOSS_TOLERANCE = 0.1

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from specht.corpus.exchangeability import DRAWS
+from specht.corpus.stats.exchangeability import DRAWS
 from specht.report.html import Step
 from specht.report.maths import literal
 from specht.report.symmetry_details import null_models

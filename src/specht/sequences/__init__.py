@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING
 from specht.lazy import lazy_names
 
 if TYPE_CHECKING:
+    from specht.sequences.actions import Residual as Residual
+    from specht.sequences.actions import equivariance_residual as equivariance_residual
+    from specht.sequences.actions import gram_residual as gram_residual
+    from specht.sequences.actions import invariance_residual as invariance_residual
+    from specht.sequences.actions import permute_context as permute_context
     from specht.sequences.law import Source as Source
-    from specht.sequences.selection import Selection as Selection
-    from specht.sequences.sparse import SparseFunction as SparseFunction
-    from specht.sequences.sparse import sparse_function as sparse_function
-    from specht.sequences.table import Table as Table
-    from specht.sequences.table import TableOptions as TableOptions
-    from specht.sequences.table import read_table as read_table
     from specht.sequences.tasks import order_forgotten as order_forgotten
     from specht.sequences.tasks import shifted as shifted
     from specht.sequences.tasks import task as task
@@ -23,10 +22,8 @@ if TYPE_CHECKING:
 __all__, __getattr__, __dir__ = lazy_names(
     __name__,
     {
+        "specht.sequences.actions": ["Residual", "equivariance_residual", "gram_residual", "invariance_residual", "permute_context"],
         "specht.sequences.law": ["Source"],
-        "specht.sequences.selection": ["Selection"],
-        "specht.sequences.sparse": ["SparseFunction", "sparse_function"],
-        "specht.sequences.table": ["Table", "TableOptions", "read_table"],
         "specht.sequences.tasks": ["order_forgotten", "shifted", "task"],
         "specht.sequences.tokens": ["check_batch", "check_tokens"],
     },

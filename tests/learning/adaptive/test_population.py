@@ -23,7 +23,7 @@ from specht.learning.adaptive.minima import follow
 from specht.learning.adaptive.orbits import find_orbits
 from specht.learning.adaptive.population import adaptive_curve, most_samples
 from specht.learning.curves import theory_curve
-from specht.learning.evidence import log_evidence
+from specht.learning.gp.evidence import log_evidence
 from specht.sequences import targets
 from specht.sequences.sources import default_mixture, generic_mixture, uniform
 from specht.sequences.tasks import Task

@@ -18,7 +18,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from specht.learning.evidence import log_evidence
+from specht.learning.gp.evidence import log_evidence
 
 
 def log_evidence_of(gram: Any, mixing: Any, y: Any, ridge: Any) -> jax.Array:

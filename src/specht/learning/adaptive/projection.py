@@ -26,7 +26,7 @@ from specht.learning.content import SAMPLES
 from specht.sequences.exchangeable import Exchangeable
 from specht.sequences.law import Source
 from specht.sequences.targets import Target
-from specht.symmetry.points import Points, count_classes, points
+from specht.spectra.points import Points, count_classes, points
 
 _SETTINGS = 2**12
 """Settings of read tokens that are listed at most."""

@@ -36,9 +36,9 @@ from specht.learning.adaptive.order import Order, singled_out
 from specht.learning.adaptive.problem import Problem
 from specht.learning.adaptive.result import AdaptiveResult
 from specht.learning.adaptive.widths import Widths
-from specht.learning.evidence import log_evidence
-from specht.learning.gaussian_process import GP
-from specht.learning.posterior import Posterior, Prediction
+from specht.learning.gp.evidence import log_evidence
+from specht.learning.gp.gaussian_process import GP
+from specht.learning.gp.posterior import Posterior, Prediction
 from specht.progress import Progress
 from specht.results import Variable
 

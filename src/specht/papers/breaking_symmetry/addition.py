@@ -167,7 +167,7 @@ def _centred(outputs: np.ndarray) -> np.ndarray:
 
 def _similarities(states: dict[str, list[np.ndarray]]) -> dict[str, Any]:
     """Scores of consecutive layers and of each layer, at the start and at the end."""
-    from specht.symmetry.similarity import adjacency_score, self_cosines, slice_score
+    from specht.probes.similarity import adjacency_score, self_cosines, slice_score
 
     found: dict[str, Any] = {}
     for time, layers in states.items():
@@ -179,8 +179,8 @@ def _similarities(states: dict[str, list[np.ndarray]]) -> dict[str, Any]:
 
 def _profile(f: Callable[[np.ndarray], np.ndarray], digits: int, samples: int, seed: int) -> dict[str, Any]:
     """Shares by level of the variance of a function of the digits of both numbers."""
+    from specht.profiles.profile import profile
     from specht.sequences.sources import uniform
-    from specht.symmetry.profile import profile
 
     length = 2 * digits
 

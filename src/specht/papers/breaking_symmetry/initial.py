@@ -34,7 +34,7 @@ def measure_similarity(
 
     import specht
     from specht.nn.network import Network
-    from specht.symmetry import similarity
+    from specht.probes import similarity
 
     fields: Any = {"positions": "none", "norm": "pre", "readout": "last"}
     arch = specht.Architecture(
@@ -108,14 +108,14 @@ def _regime(result: Result) -> str:
 
 def expected(result: Result) -> np.ndarray:
     """The closed form for what the first attention hands on."""
-    from specht.symmetry.similarity import uniform_cosines
+    from specht.probes.similarity import uniform_cosines
 
     return uniform_cosines(result.arguments["positions"])
 
 
 def expected_with_residual(result: Result) -> np.ndarray:
     """The closed form for the sum of stream and attention, given how large the stream is."""
-    from specht.symmetry.similarity import uniform_cosines
+    from specht.probes.similarity import uniform_cosines
 
     return uniform_cosines(result.arguments["positions"], residual=float(result.data["ratio"]))
 

@@ -41,7 +41,7 @@ def measure_invariance(
 
     import specht
     from specht.nn.network import Network
-    from specht.symmetry.actions import invariance_residual, random_permutations
+    from specht.sequences.actions import invariance_residual, random_permutations
 
     fields: Any = {"positions": positions, "norm": norm}
     arch = specht.Architecture(

@@ -39,8 +39,8 @@ def measure_kernel(attention: str, positions: str, causal: bool, depth: int, len
     are the largest of each level over E[k], where it is; zero elsewhere.
     """
     import specht
-    from specht.symmetry.actions import gram_residual
-    from specht.symmetry.isotypic import isotypic_shares
+    from specht.sequences.actions import gram_residual
+    from specht.spectra.isotypic import isotypic_shares
 
     x = all_sequences(length)
     kernel = specht.Kernel(architecture(attention, positions, causal, depth, length), heads=heads, seed=seed)
@@ -72,7 +72,7 @@ def measure_kernel(attention: str, positions: str, causal: bool, depth: int, len
 def _eigenvalues(gram: np.ndarray, x: np.ndarray, length: int) -> np.ndarray:
     """The largest eigenvalue of each level over the mean of k(x, x)."""
     from specht.groups.irreps import isotypic_projectors
-    from specht.symmetry.actions import action_on
+    from specht.sequences.actions import action_on
 
     levels: dict[int, float] = {}
     for irrep, projector in isotypic_projectors(length, action_on(x, length)).items():

@@ -34,7 +34,7 @@ def all_sequences(length: int) -> np.ndarray:
 def split(values: np.ndarray, x: np.ndarray, length: int) -> np.ndarray:
     """The part of functions at each level, (levels, *values.shape); the first axis of `values` goes over sequences."""
     from specht.groups.irreps import isotypic_projectors
-    from specht.symmetry.actions import action_on
+    from specht.sequences.actions import action_on
 
     parts: dict[int, np.ndarray] = {}
     for irrep, projector in isotypic_projectors(length, action_on(x, length)).items():

@@ -1,6 +1,6 @@
 """Vertical slices: whether a position resembles itself from layer to layer, and what training and residual sums have to do with it.
 
-The score compares position i in one layer with the same and with other positions in the next (`specht.symmetry.similarity.slice_score`). A
+The score compares position i in one layer with the same and with other positions in the next (`specht.probes.similarity.slice_score`). A
 residual sum hands the state of a position on to the same position of the next layer, so that the score is large before any training: what
 training adds to it is what may speak for the hypothesis of the paper, whose two abstracts differ on it.
 """

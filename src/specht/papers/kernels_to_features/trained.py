@@ -84,7 +84,7 @@ def thresholds(results: Results, learner: str) -> dict[int, dict[int, tuple[floa
 
 def growth(points: dict[int, tuple[float, float]]) -> Any:
     """The laws of growth through the thresholds of one seed; None for fewer than four."""
-    from specht.learning.growth import fit_growth
+    from specht.studies.sparse.growth import fit_growth
 
     if len(points) < LEAST_LENGTHS:
         return None
@@ -93,7 +93,7 @@ def growth(points: dict[int, tuple[float, float]]) -> Any:
 
 def pooled_growth(results: Results, learner: str) -> Any:
     """The laws of growth through the thresholds of all seeds."""
-    from specht.learning.growth import fit_growth
+    from specht.studies.sparse.growth import fit_growth
 
     every = [(T, *point) for seed in thresholds(results, learner).values() for T, point in seed.items()]
     return fit_growth(*zip(*every, strict=True)) if len({T for T, *_ in every}) >= LEAST_LENGTHS else None

@@ -31,9 +31,9 @@ _KEPT = 200
 )
 def measure_parity(length: int, steps: int, batch: int, learning_rate: float, seed: int) -> xarray.Dataset:
     """The loss of one run on fresh batches, when it left the plateau, and when it was learnt; -1 where it was not."""
-    from specht.nn.sparse import BitTransformer
-    from specht.nn.trials import Schooling, run_stream
-    from specht.sequences.sparse import sparse_function
+    from specht.studies.sparse.model import BitTransformer
+    from specht.studies.sparse.task import sparse_function
+    from specht.studies.sparse.trials import Schooling, run_stream
 
     function = sparse_function("parity", SUPPORT)
     model = BitTransformer(length, dropout=0.0, start="uniform")

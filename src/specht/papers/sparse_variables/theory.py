@@ -29,8 +29,8 @@ ROUNDING = 1e-9
 @measure()
 def measure_capacity() -> xarray.Dataset:
     """Capacities at unit norms against T: one head, four heads, a stack of two layers, and a fully connected network."""
-    from specht.learning.bounds.covering import dense_capacity, explicit_head_cover, head_capacity, stack_capacity
-    from specht.learning.bounds.norms import DenseNorms, HeadNorms, LayerNorms
+    from specht.studies.sparse.bounds.covering import dense_capacity, explicit_head_cover, head_capacity, stack_capacity
+    from specht.studies.sparse.bounds.norms import DenseNorms, HeadNorms, LayerNorms
 
     head, layer, dense = HeadNorms(1, 1, 1), LayerNorms(1, 1, 1, 1, 1, 1), DenseNorms(1, 1)
     size: Any = {"samples": SAMPLES, "width": WIDTH}
@@ -59,8 +59,8 @@ def _heads(length: int, dimensions: list[int]) -> Grid:
 )
 def measure_head(length: int, dimension: int, key: str, samples: int, seed: int) -> xarray.Dataset:
     """The largest error of a head that takes the mean over three positions, over random bits, by the kind of its key."""
-    from specht.learning.bounds import representation
     from specht.sequences.codes import random_codes
+    from specht.studies.sparse.bounds import representation
 
     rng = np.random.default_rng(seed)
     chosen = rng.choice(length, SUPPORT, replace=False)
@@ -78,7 +78,7 @@ def measure_head(length: int, dimension: int, key: str, samples: int, seed: int)
 @measure(smoke=grid(length=[2, 5, 16, 64, 300, 1024]))
 def measure_shattering(length: int) -> xarray.Dataset:
     """How many of the sign patterns of ⌊log₂ T⌋ sequences heads realise, and the smallest distance of their outputs from 1/2."""
-    from specht.learning.bounds import representation
+    from specht.studies.sparse.bounds import representation
 
     x = representation.shattered_inputs(length)
     outputs = np.array([representation.head_output(x, *representation.shattering_head(place, length)) for place in range(length)])
@@ -153,7 +153,7 @@ def largest_error(data: xarray.Dataset, key: str, *, exact: bool = False, more: 
 
 def largest_norm(data: xarray.Dataset) -> float:
     """The largest norm of a matrix of heads with orthogonal or trained positions, over that of lemmas B.2 and B.3, which grow as log T."""
-    from specht.learning.bounds.representation import norm_bounds
+    from specht.studies.sparse.bounds.representation import norm_bounds
 
     ratios = []
     for key, lemma in (("sum", "B.2"), ("trained", "B.3")):

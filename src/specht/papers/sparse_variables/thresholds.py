@@ -12,7 +12,6 @@ import plotly.graph_objects as go
 import xarray
 
 from specht.lab.threshold_job import describe_threshold, measure_threshold
-from specht.learning.growth import SEPARATED, Growth, fit_growth
 from specht.papers import common
 from specht.papers.claims import Verdict
 from specht.papers.criteria import Finding, at_least, at_most, larger, prefers
@@ -23,6 +22,7 @@ from specht.report.html import Table
 from specht.report.tables import points_of
 from specht.report.threshold_figures import add_thresholds, style_counts
 from specht.report.threshold_tables import name_of, plain
+from specht.studies.sparse.growth import SEPARATED, Growth, fit_growth
 
 TRANSFORMER = "transformer"
 OTHERS = ("perceptron", "perceptron-ntk", "perceptron-nngp", "transformer-ntk", "transformer-nngp")

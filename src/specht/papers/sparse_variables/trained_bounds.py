@@ -31,11 +31,11 @@ LEARNERS = ("transformer", "perceptron")
 )
 def measure_gap(learner: str, length: int, m: int, runs: int, steps: int, seed: int) -> xarray.Dataset:
     """Networks trained to the end on m samples: the factor of norms in their bound, the samples it needs, and the gap that is measured."""
-    from specht.learning import learners
-    from specht.learning.bounds.networks import perceptron_bound, transformer_bound
-    from specht.nn.sparse import BitTransformer
-    from specht.nn.trials import Schooling
-    from specht.sequences.sparse import sparse_function
+    from specht.studies.sparse import learners
+    from specht.studies.sparse.bounds.networks import perceptron_bound, transformer_bound
+    from specht.studies.sparse.model import BitTransformer
+    from specht.studies.sparse.task import sparse_function
+    from specht.studies.sparse.trials import Schooling
 
     task = learners.Task(sparse_function("and", SUPPORT), length, seed=seed)
     who = learners.network_learner(learner, task, schooling=Schooling(steps=steps, every=steps // 5))

@@ -43,7 +43,7 @@ def measure_dynamics(
 
     What w and v are worth at other lengths in the end is measured over pools of those lengths.
     """
-    from specht.learning.selection_codes import draw_pool, pool_loss, stochastic_dynamics
+    from specht.studies.selection.codes_theory import draw_pool, pool_loss, stochastic_dynamics
 
     def pool(T: int) -> Any:
         return draw_pool(np.random.default_rng([seed, 5, T]), T, sources.SUPPORT, code, draws, query)
@@ -68,9 +68,9 @@ def _noise(scale: Scale) -> Grid:
 @measure(_noise)
 def measure_noise(length: int, code: int, steps: int, rate: float, draws: int, runs: int, seed: int) -> xarray.Dataset:
     """w, v and loss at the end of several trainings, and by the reduced dynamics over a large pool."""
-    from specht.learning.selection_codes import draw_pool, stochastic_dynamics
-    from specht.nn.selection_training import SelectionTraining, train_selection
-    from specht.sequences.selection import Selection
+    from specht.studies.selection.codes_theory import draw_pool, stochastic_dynamics
+    from specht.studies.selection.task import Selection
+    from specht.studies.selection.training import SelectionTraining, train_selection
 
     task = Selection(length, sources.SUPPORT, sources.DIMENSION)
     setting = SelectionTraining(task=task, code=code, learning_rate=rate, steps=steps, n_test=_N_TEST, records=1)

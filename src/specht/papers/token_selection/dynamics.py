@@ -34,8 +34,8 @@ def measure_full(length: int, support: int, dimension: int, rate: float, steps: 
     import jax
     import jax.numpy as jnp
 
-    from specht.learning.selection import one_hot_dynamics
-    from specht.sequences.selection import Selection
+    from specht.studies.selection.task import Selection
+    from specht.studies.selection.theory import one_hot_dynamics
 
     task = Selection(length, support, dimension)
     members = np.zeros((task.sets, length))
@@ -72,7 +72,7 @@ def measure_full(length: int, support: int, dimension: int, rate: float, steps: 
 )
 def measure_recursion(length: int, rate: float, durations: float) -> xarray.Dataset:
     """The recursion for so many times T^2/(eta d) steps: the slope of 1/L at the end, and the time to a tenth of the loss."""
-    from specht.learning.selection import asymptote, one_hot_dynamics, phases, time_of_loss
+    from specht.studies.selection.theory import asymptote, one_hot_dynamics, phases, time_of_loss
 
     q, d = sources.SUPPORT, sources.DIMENSION
     steps = int(durations * length**2 / (rate * d))

@@ -27,12 +27,12 @@ _N_TEST = 20_000
 )
 def measure_perceptron(width: int, steps: int, batch: int, seed: int) -> xarray.Dataset:
     """Mean squared error of a trained network whose first layer has so many units; it sees the sequence and the indicator of the set."""
-    from specht.learning.selection import width_bound
     from specht.nn.data import Fresh
     from specht.nn.perceptron import Perceptron
     from specht.nn.recipe import Recipe
     from specht.nn.training import train
-    from specht.sequences.selection import Selection
+    from specht.studies.selection.task import Selection
+    from specht.studies.selection.theory import width_bound
 
     task = Selection(LENGTH, SUPPORT, DIMENSION)
 
@@ -106,7 +106,7 @@ def error_of_wide_networks(data: xarray.Dataset) -> list[Finding]:
 
 @measure_perceptron.figure()
 def errors_and_bound(data: xarray.Dataset) -> Plot:
-    from specht.learning.selection import width_bound
+    from specht.studies.selection.theory import width_bound
 
     rows = _by_width(data)
     widths = np.linspace(0, max(row[0] for row in rows), 100)

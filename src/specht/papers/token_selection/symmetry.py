@@ -32,7 +32,7 @@ def _cases(*cases: tuple[int, int]) -> Grid:
 )
 def measure_target(length: int, support: int, samples: int, seed: int) -> xarray.Dataset:
     """The profile of the task itself: positions of the sequence move, the set does not."""
-    from specht.sequences.selection import Selection
+    from specht.studies.selection.task import Selection
 
     task = Selection(length, support, sources.DIMENSION)
     return _record(_profile(task, task.target, samples, seed), length, support)
@@ -45,8 +45,8 @@ def measure_target(length: int, support: int, samples: int, seed: int) -> xarray
 )
 def measure_model(codes: str, length: int, code: int, steps: int, samples: int, seed: int) -> xarray.Dataset:
     """The profiles of a model before and after training, with one draw of codes."""
-    from specht.nn.selection_training import SelectionTraining, train_selection
-    from specht.sequences.selection import Selection
+    from specht.studies.selection.task import Selection
+    from specht.studies.selection.training import SelectionTraining, train_selection
 
     task = Selection(length, sources.SUPPORT, sources.DIMENSION)
     setting = SelectionTraining(
@@ -62,7 +62,7 @@ def measure_model(codes: str, length: int, code: int, steps: int, samples: int, 
 
 def _profile(task: Any, function: Callable[..., Any], samples: int, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Shares of the mean square at levels 0, 1 and 2 and above, with their intervals."""
-    from specht.symmetry.profile import profile
+    from specht.profiles.profile import profile
 
     measured = profile(function, lambda rng, n: task.draw(rng, n), task.length, seed, samples=samples, max_level=2)
     above = [part / measured.total for part in measured.above]

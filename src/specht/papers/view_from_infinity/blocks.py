@@ -29,8 +29,8 @@ def measure_blocks(vocab: int, length: int, activation: str, seed: int) -> xarra
     """
     import specht
     from specht.groups.irreps import isotypic_projectors
-    from specht.symmetry.actions import action_on
-    from specht.symmetry.dense import dense_operator
+    from specht.sequences.actions import action_on
+    from specht.spectra.dense import dense_operator
 
     fields: Any = {"activation": activation}
     arch = specht.Architecture(vocab=vocab, length=length, **fields)
@@ -67,7 +67,7 @@ def measure_blocks(vocab: int, length: int, activation: str, seed: int) -> xarra
 def measure_bound(vocab: int, length: int, attention: str, activation: str, seed: int, heads: int = 1024) -> xarray.Dataset:
     """The largest eigenvalue of every irrep times its dimension over E[k], which the trace bounds by one."""
     import specht
-    from specht.symmetry.scaling import top_points
+    from specht.spectra.scaling import top_points
 
     fields: Any = {"attention": attention, "activation": activation}
     arch = specht.Architecture(vocab=vocab, length=length, **fields)

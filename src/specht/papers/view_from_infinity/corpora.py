@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import plotly.graph_objects as go
 
-from specht.corpus.named import NAMED
+from specht.corpus.read.named import NAMED
 from specht.lab.jobs import Job
 from specht.papers import common
 from specht.papers.claims import Claim, Experiment, Results, Scale, Verdict, holds_if

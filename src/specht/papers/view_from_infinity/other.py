@@ -88,8 +88,8 @@ def _action(words: np.ndarray, vocab: int, start: int, length: int) -> Any:
 
 def _projectors(group: str, words: np.ndarray, vocab: int, lengths: Sequence[int]) -> list[tuple[int, np.ndarray]]:
     """Dimension of each irrep of the group and the projector on all its copies."""
+    from specht.groups.cyclic import functions_on_rings, harmonic_projector
     from specht.groups.irreps import isotypic_projectors
-    from specht.groups.other.cyclic import functions_on_rings, harmonic_projector
 
     total = sum(lengths)
     if group == "rotations":

@@ -56,7 +56,7 @@ def measure_clusters(length: int, heads: int, seeds: list[int]) -> xarray.Datase
     `spread` is its largest minus its smallest eigenvalue over their mean, for several draws of the heads.
     """
     import specht
-    from specht.symmetry.dense import multiplet_splittings
+    from specht.spectra.dense import multiplet_splittings
 
     arch: Any = specht.Architecture(vocab=2, length=length, attention="softmax", s_w=0.5, s_p=0.5)
     spreads = []

@@ -33,7 +33,7 @@ def measure_splitting(length: int, epsilon: float, seed: int) -> xarray.Dataset:
     ten thousand of the top eigenvalue.
     """
     import specht
-    from specht.symmetry.dense import multiplet_splittings
+    from specht.spectra.dense import multiplet_splittings
 
     source = specht.sources.graded_mixture(epsilon, VOCAB, seed=seed)
     rows = multiplet_splittings(specht.Kernel(_architecture(length)), source)
@@ -54,7 +54,7 @@ def measure_without_positions(length: int, seed: int) -> xarray.Dataset:
 def measure_readout(length: int, seed: int) -> xarray.Dataset:
     """The splitting of multiplets of S_(L+1), which moves the readout token too, and of S_L, which does not."""
     import specht
-    from specht.symmetry.dense import multiplet_splittings
+    from specht.spectra.dense import multiplet_splittings
 
     kernel, source = specht.Kernel(_architecture(length)), specht.sources.default_mixture(VOCAB, seed=seed)
     splittings = []

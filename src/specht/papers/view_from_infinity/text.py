@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from specht.corpus.shuffles import NULLS
+from specht.corpus.stats.shuffles import NULLS
 from specht.lab.jobs import Job
 from specht.papers import common
 from specht.papers.claims import Claim, Experiment, Result, Results, Scale, Verdict, holds_if, lacking

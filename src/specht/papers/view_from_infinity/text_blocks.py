@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 import xarray
 
-from specht.corpus.corpora import Corpus
-from specht.corpus.harmonics import block_moments, harmonics, kolmogorov_distance
-from specht.corpus.lag_counts import count_pairs
 from specht.corpus.measuring import COMPONENTS, KINDS
-from specht.corpus.shuffles import Null
+from specht.corpus.read.corpora import Corpus
+from specht.corpus.read.vocabulary import TypeCounts, Vocabulary
+from specht.corpus.stats.harmonics import block_moments, harmonics, kolmogorov_distance
+from specht.corpus.stats.lag_counts import count_pairs
+from specht.corpus.stats.shuffles import Null
 from specht.corpus.survey import Settings, Survey, plan_survey, take_census
-from specht.corpus.vocabulary import TypeCounts, Vocabulary
 from specht.papers import common
 from specht.papers.view_from_infinity.texts import known_types, missing, opened
 

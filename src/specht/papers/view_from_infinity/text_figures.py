@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import plotly.graph_objects as go
 
-from specht.corpus.harmonics import Kind, Likeness
 from specht.corpus.measuring import KINDS
+from specht.corpus.stats.harmonics import Kind, Likeness
 from specht.papers import common
 from specht.papers.claims import Result, Results
 from specht.papers.view_from_infinity.texts import TEXT, finished_names, missing_table

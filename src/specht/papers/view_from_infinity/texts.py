@@ -12,12 +12,12 @@ from collections.abc import Callable, Iterable, Iterator
 import plotly.graph_objects as go
 import xarray
 
-from specht.corpus.corpora import Corpus
 from specht.corpus.measuring import count_all, scores
-from specht.corpus.named import DATA, NAMED, locate, named_parts
-from specht.corpus.parts import Part, fingerprint
+from specht.corpus.read.corpora import Corpus
+from specht.corpus.read.named import DATA, NAMED, locate, named_parts
+from specht.corpus.read.parts import Part, fingerprint
+from specht.corpus.read.vocabulary import UNKNOWN, TypeCounts
 from specht.corpus.survey import Settings, plan_survey, take_census
-from specht.corpus.vocabulary import UNKNOWN, TypeCounts
 from specht.errors import InputError
 from specht.lab.jobs import Job
 from specht.papers import common

@@ -10,12 +10,12 @@ import numpy as np
 import plotly.graph_objects as go
 import xarray
 
-from specht.corpus.exchangeability import symmetry
-from specht.corpus.metrics import weights
-from specht.corpus.moments import Plan, Tables
-from specht.corpus.shuffles import Null
+from specht.corpus.stats.exchangeability import symmetry
+from specht.corpus.stats.metrics import weights
+from specht.corpus.stats.moments import Plan, Tables
+from specht.corpus.stats.shuffles import Null
+from specht.corpus.stats.third import ThirdMoments, third_score
 from specht.corpus.survey import Settings, plan_survey, take_census
-from specht.corpus.third import ThirdMoments, third_score
 from specht.lab.jobs import Job
 from specht.papers import common
 from specht.papers.claims import Claim, Experiment, Result, Results, Scale, Verdict, holds_if

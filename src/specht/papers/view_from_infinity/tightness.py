@@ -28,8 +28,8 @@ SPREAD_OUT: tuple[dict[str, Any], ...] = ({"vocab": 2, "s_w": 0.5, "s_p": 0.5}, 
 def measure_linear(vocab: int, s_w: float, s_p: float, factors: list[float]) -> xarray.Dataset:
     """Local exponents of [L-1,1] over E[k] in the linear model at multiples of its crossover length, and those predicted."""
     import specht
-    from specht.symmetry.crossover import crossover
-    from specht.symmetry.scaling import scaling as families
+    from specht.spectra.crossover import crossover
+    from specht.spectra.scaling import scaling as families
 
     arch = specht.Architecture(vocab=vocab, length=8, s_w=s_w, s_p=s_p)
     turn = crossover(arch)

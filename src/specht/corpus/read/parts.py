@@ -1,0 +1,225 @@
+"""Where a corpus is: files, folders and patterns, cut into parts that can be read by themselves."""
+
+from __future__ import annotations
+
+import dataclasses
+import glob
+import gzip
+import hashlib
+import os
+import sysconfig
+import tempfile
+import zlib
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import BinaryIO
+
+from specht.corpus.read.tokenise import is_fasta
+from specht.errors import InputError, StorageError
+
+PART_BYTES = 8 * 2**20
+"""Plain files above this size are cut."""
+_NEARBY = 2**16
+"""How far behind the size of a part an empty line is looked for before any line end will do."""
+_BLOCK = 2**20
+
+
+@dataclasses.dataclass(frozen=True)
+class Part:
+    """The bytes of a file from `start` to before `stop`, or to its end."""
+
+    path: str
+    start: int = 0
+    stop: int | None = None
+
+
+def find_parts(source: str | Path, encoding: str = "utf-8") -> list[Part]:
+    """The parts of a file, of all files below a folder in sorted order, or of the files that a pattern matches.
+
+    In folders hidden and empty files are passed over. Files of more than `PART_BYTES` are cut behind line ends, if the encoding writes
+    these as one byte; compressed files and arrays stay whole, and FASTA files are cut where an entry begins.
+    """
+    files, whole = _files(source)
+    _check_readable(source, files)
+    filled = [file for file in files if file.stat().st_size]
+    if not filled:
+        raise InputError(
+            f"{source} is empty: give a file with text." if whole else f"All files of {source} are empty: give files with text."
+        )
+    return [part for file in filled for part in _cut(file, _line_ends_are_bytes(encoding))]
+
+
+def default_parts() -> list[Part]:
+    """The source of the running Python's standard library: its top-level modules."""
+    folder = Path(sysconfig.get_paths()["stdlib"])
+    files = sorted(file for file in folder.glob("*.py") if file.is_file() and file.stat().st_size)
+    if not files:
+        raise InputError(f"{folder} has no source of Python's standard library: give a corpus of your own.")
+    return [Part(str(file)) for file in files]
+
+
+def _files(source: str | Path) -> tuple[list[Path], bool]:
+    """Regular files in order, and whether the source is one itself."""
+    path = Path(source)
+    try:
+        if path.is_dir():
+            files = [file for file in _below(path) if file.is_file()]
+            if not files:
+                raise InputError(f"The folder {path} has no files: give a folder with text files below it.")
+            return files, False
+        if path.is_file():
+            return [path], True
+        if path.exists():
+            raise InputError(f"{path} is neither a file nor a folder: save its content as a file.")
+    except OSError as error:
+        raise InputError(f"{source} cannot be read ({error.strerror or error}): check the path of the corpus.") from None
+    if glob.has_magic(str(source)):
+        files = sorted(Path(name) for name in glob.glob(str(source), recursive=True) if os.path.isfile(name))
+        if not files:
+            raise InputError(f"No file matches {source}: check the pattern, and quote it so that the shell leaves it alone.")
+        return files, False
+    raise InputError(f"{source} does not exist: check the path of the corpus.")
+
+
+def _below(folder: Path) -> list[Path]:
+    found: list[Path] = []
+
+    def refuse(error: OSError) -> None:
+        raise error
+
+    for place, folders, names in os.walk(folder, onerror=refuse):
+        folders[:] = [name for name in folders if not name.startswith(".")]
+        found += [Path(place) / name for name in names if not name.startswith(".")]
+    return sorted(found)
+
+
+def _check_readable(source: str | Path, files: list[Path]) -> None:
+    closed = [file for file in files if not os.access(file, os.R_OK)]
+    if not closed:
+        return
+    if len(files) == 1:
+        raise InputError(f"{closed[0]} cannot be read (permission denied): change its permissions.")
+    count = "None" if len(closed) == len(files) else f"{len(closed)}"
+    verb = "can" if len(closed) == len(files) else "cannot"
+    raise InputError(f"{count} of the {len(files)} files of {source} {verb} be read (the first is {closed[0]}): change their permissions.")
+
+
+def _line_ends_are_bytes(encoding: str) -> bool:
+    try:
+        return "a\n".encode(encoding) == b"a\n"
+    except (LookupError, UnicodeError):
+        # Reading says what is wrong with the name.
+        return False
+
+
+def _cut(file: Path, cuttable: bool) -> list[Part]:
+    size = file.stat().st_size
+    if size <= PART_BYTES or not cuttable or file.suffix.lower() in (".gz", ".npy"):
+        return [Part(str(file))]
+    try:
+        with file.open("rb") as stream:
+            # Zero bytes mean other encodings of text, or no text: there a line end cannot be told by its byte.
+            cuts = [0] if b"\0" in stream.read(_NEARBY) else list(_cuts(stream, size, is_fasta(file)))
+    except OSError as error:
+        raise InputError(f"{file} cannot be read ({error.strerror or error}): check the file.") from None
+    return [Part(str(file), start, stop) for start, stop in zip(cuts, [*cuts[1:], None], strict=True)]
+
+
+def _cuts(stream: BinaryIO, size: int, entries: bool) -> Iterator[int]:
+    """Where parts begin: every time behind the first good place after `PART_BYTES`."""
+    start: int | None = 0
+    while start is not None:
+        yield start
+        start = _next_cut(stream, start + PART_BYTES, entries)
+        if start is not None and start >= size:
+            return
+
+
+def _next_cut(stream: BinaryIO, place: int, entries: bool) -> int | None:
+    if entries:
+        found = _find(stream, b"\n>", place)
+        return None if found is None else found + 1
+    stream.seek(place)
+    window = stream.read(_NEARBY)
+    # Behind an empty line paragraphs, articles and functions stay whole.
+    for empty in (b"\n\n", b"\n \n", b"\n\r\n"):
+        if (found := window.find(empty)) >= 0:
+            return place + found + len(empty)
+    found = _find(stream, b"\n", place)
+    return None if found is None else found + 1
+
+
+def _find(stream: BinaryIO, wanted: bytes, place: int) -> int | None:
+    """Position of the first occurrence from `place` on."""
+    stream.seek(place)
+    carry = b""
+    while block := stream.read(_BLOCK):
+        text = carry + block
+        if (found := text.find(wanted)) >= 0:
+            return place - len(carry) + found
+        place += len(block)
+        carry = text[len(text) - len(wanted) + 1 :]
+    return None
+
+
+def blocks(part: Part, size: int) -> Iterator[bytes]:
+    """The bytes of a part, decompressed, at most `size` at a time."""
+    try:
+        if part.path.lower().endswith(".gz"):
+            with gzip.open(part.path) as stream:
+                while block := stream.read(size):
+                    yield block
+            return
+        with open(part.path, "rb") as stream:
+            stream.seek(part.start)
+            left = size if part.stop is None else part.stop - part.start
+            while block := stream.read(min(size, left)):
+                yield block
+                left = size if part.stop is None else left - len(block)
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+        raise InputError(
+            f"{part.path} is not a whole gzip file ({str(error).rstrip('.')}): compress it again, or give it unpacked."
+        ) from None
+    except OSError as error:
+        raise InputError(f"{part.path} cannot be read ({error.strerror or error}): check the path of the corpus.") from None
+
+
+def spool(stream: BinaryIO, folder: str | Path) -> Path:
+    """Copies a stream, standard input say, into a file that is named by its content, so that it can be read more than once."""
+    digest, beginning = hashlib.sha256(), b""
+    try:
+        Path(folder).mkdir(parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile(dir=folder, prefix=".spool-", delete=False) as file:
+            written = Path(file.name)
+            try:
+                while block := stream.read(_BLOCK):
+                    beginning = beginning or block[:8]
+                    digest.update(block)
+                    file.write(block)
+            except BaseException:
+                written.unlink()
+                raise
+        if not beginning:
+            written.unlink()
+            raise InputError("The standard input is empty: pipe text into it.")
+        # What the name of a file would say otherwise.
+        ending = ".npy" if beginning.startswith(b"\x93NUMPY") else ".txt.gz" if beginning.startswith(b"\x1f\x8b") else ".txt"
+        return written.rename(Path(folder) / f"input-{digest.hexdigest()}{ending}")
+    except OSError as error:
+        raise StorageError(
+            f"The standard input cannot be kept in {folder} ({error.strerror or error}): make room, or save it yourself."
+        ) from None
+
+
+def fingerprint(parts: Iterable[Part]) -> str:
+    """SHA-256 of a file's content; of several files, that of their checksums one after the other."""
+    digests = [_digest(path) for path in dict.fromkeys(part.path for part in parts)]
+    return digests[0] if len(digests) == 1 else hashlib.sha256("".join(digests).encode()).hexdigest()
+
+
+def _digest(path: str) -> str:
+    try:
+        with open(path, "rb") as stream:
+            return hashlib.file_digest(stream, "sha256").hexdigest()
+    except OSError as error:
+        raise InputError(f"{path} cannot be read ({error.strerror or error}): check the path of the corpus.") from None

@@ -1,0 +1,113 @@
+"""From pieces of a stream to segments: tokens of one block each, with those behind them that pairs reach into."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Iterator
+
+import numpy as np
+
+from specht.checks import whole_number
+from specht.corpus.read.chunks import Encoded, Segment
+from specht.errors import InputError
+
+SEGMENT = 2**17
+"""Tokens of a segment: enough for counting to outweigh what every segment costs, few enough for the caches."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Blocks:
+    """A corpus of `total` tokens as `number` contiguous blocks of the same size.
+
+    Estimates of different blocks are nearly independent, which is what removes bias and gives intervals.
+
+    >>> Blocks(10, 4).bounds
+    (0, 2, 5, 7, 10)
+    """
+
+    total: int
+    number: int = 16
+
+    def __post_init__(self) -> None:
+        whole_number("number of blocks", self.number, 2)
+        if self.total < self.number:
+            raise InputError(f"{self.total} tokens cannot be split into {self.number} blocks: take a larger corpus, or fewer blocks.")
+
+    @property
+    def bounds(self) -> tuple[int, ...]:
+        """Where blocks begin, and where the last one ends."""
+        return tuple(block * self.total // self.number for block in range(self.number + 1))
+
+
+def segments(pieces: Iterable[Encoded], blocks: Blocks, reach: int, *, offset: int = 0, size: int = SEGMENT) -> Iterator[Segment]:
+    """The segments of one stream, in order. How the stream was cut into pieces makes no difference.
+
+    Arguments:
+        reach: how many tokens behind its own a segment holds, where there are so many.
+        offset: place of the first token in the corpus, which decides about the blocks.
+        size: a segment owns at most so many tokens.
+    """
+    bounds = np.asarray(blocks.bounds)
+    buffer, records, place = np.empty(0, dtype=np.intp), np.empty(0, dtype=np.intp), offset
+    for piece in _joined(pieces, size):
+        records = np.concatenate([records, piece.records + len(buffer)])
+        buffer = np.concatenate([buffer, piece.ids])
+        while len(buffer) >= size + reach:
+            segment = _first(buffer, records, place, bounds, reach, size)
+            yield segment
+            buffer, records, place = buffer[segment.owned :], _behind(records, segment.owned), place + segment.owned
+    while len(buffer):
+        segment = _first(buffer, records, place, bounds, reach, size)
+        yield segment
+        buffer, records, place = buffer[segment.owned :], _behind(records, segment.owned), place + segment.owned
+
+
+def _joined(pieces: Iterable[Encoded], size: int) -> Iterator[Encoded]:
+    """The same stream in pieces of at least so many tokens: many short ones would be copied again and again."""
+    ids: list[np.ndarray] = []
+    records: list[np.ndarray] = []
+    total = 0
+    for piece in pieces:
+        ids.append(piece.ids)
+        records.append(np.asarray(piece.records, dtype=np.intp) + total)
+        total += len(piece)
+        if total >= size:
+            yield Encoded(np.concatenate(ids), np.concatenate(records))
+            ids, records, total = [], [], 0
+    if total:
+        yield Encoded(np.concatenate(ids), np.concatenate(records))
+
+
+def _first(buffer: np.ndarray, records: np.ndarray, place: int, bounds: np.ndarray, reach: int, size: int) -> Segment:
+    """The segment at the start of a buffer."""
+    block = min(int(np.searchsorted(bounds, place, side="right")) - 1, len(bounds) - 2)
+    room = int(bounds[block + 1]) - place
+    owned = min(size, len(buffer), room if room > 0 else len(buffer))
+    ids = buffer[: owned + reach]
+    inner = records[(records > 0) & (records < len(ids))]
+    return Segment(ids, owned, block, _left(inner, len(ids), owned, reach) if len(inner) else None)
+
+
+def _left(records: np.ndarray, length: int, owned: int, reach: int) -> np.ndarray:
+    """How many tokens follow each owned one in its record, as far as anybody asks."""
+    ends = np.append(records, length)
+    places = np.arange(owned)
+    return np.minimum(ends[np.searchsorted(ends, places, side="right")] - places - 1, reach)
+
+
+def _behind(records: np.ndarray, owned: int) -> np.ndarray:
+    return records[records >= owned] - owned
+
+
+def window_starts(segment: Segment, length: int) -> np.ndarray:
+    """Where disjoint windows begin: at the start of the segment and of each record in it, and from there on in steps of `length`."""
+    records = record_starts(segment)
+    number = (np.append(records[1:], segment.owned) - records) // length
+    before = np.cumsum(number) - number
+    return np.repeat(records, number) + length * (np.arange(number.sum()) - np.repeat(before, number))
+
+
+def record_starts(segment: Segment) -> np.ndarray:
+    """The first token of a segment and those that begin a record."""
+    closed = np.empty(0, dtype=np.intp) if segment.left is None else np.flatnonzero(segment.left == 0) + 1
+    return np.concatenate([[0], closed[closed < segment.owned]]).astype(np.intp)

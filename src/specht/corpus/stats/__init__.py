@@ -1,0 +1,1 @@
+"""Statistics of windows of tokens: moments, scores, null models, harmonics."""

@@ -1,0 +1,321 @@
+r"""Additive statistics of pairs of tokens, by distance and by block: what a score needs to know of a corpus, whatever its size.
+
+For each block $g$ and lag $t$ the sum over pairs of tokens that far apart in one record is kept,
+$$ N^g(t) = \sum_s (x_s - p)(x_{s+t} - p)^T , $$
+with $x$ one-hot, $p$ the token frequencies of the whole corpus, and $s$ in the block. For small vocabularies it is kept as exact counts
+(`Tables`), for others as a `Sketch` of the matrix and of its transpose (`Sketches`).
+
+Statistics of parts of a corpus add up: they can be counted anywhere, saved, loaded, and merged in any order with the same result.
+"""
+
+from __future__ import annotations
+
+import abc
+import dataclasses
+import hashlib
+import io
+import json
+import os
+import zipfile
+from collections.abc import Iterable, Iterator
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from specht.checks import whole_number
+from specht.corpus.read.chunks import Segment
+from specht.corpus.read.stream import Blocks
+from specht.corpus.stats.lag_counts import count_pairs
+from specht.corpus.stats.metrics import Metric, weights
+from specht.corpus.stats.sketch import CELLS, MeanProducts, Sketch
+from specht.errors import InputError
+
+Method = Literal["tables", "sketch"]
+_FORMAT = 1
+
+
+@dataclasses.dataclass(frozen=True)
+class Plan:
+    """What statistics must have in common to be added up."""
+
+    probabilities: np.ndarray
+    """Frequencies p of the V types and, last, of the rest, over the whole corpus."""
+    blocks: Blocks
+    length: int = 64
+    """The longest window L: lags are 1 to L - 1."""
+    metric: Metric = "chi2-floor"
+    method: Method = "sketch"
+    cells: int = CELLS
+    """Of a sketch."""
+    seed: int = 0
+    """Of the sketch."""
+
+    def __post_init__(self) -> None:
+        whole_number("length", self.length, 2)
+
+    @property
+    def lags(self) -> int:
+        return self.length - 1
+
+    @property
+    def symbols(self) -> int:
+        return len(self.probabilities)
+
+    @cached_property
+    def weights(self) -> np.ndarray:
+        """Of the metric."""
+        return weights(self.metric, self.probabilities)
+
+    @cached_property
+    def sketch(self) -> Sketch:
+        return Sketch.draw(self.probabilities, self.weights, self.cells, self.seed)
+
+    @cached_property
+    def digest(self) -> str:
+        """Tells plans apart."""
+        blocks = (self.blocks.total, self.blocks.number)
+        text = json.dumps([_FORMAT, blocks, self.length, self.metric, self.method, self.cells, self.seed])
+        return hashlib.sha256(text.encode() + np.ascontiguousarray(self.probabilities, dtype=np.float64).tobytes()).hexdigest()
+
+    def counter(self, order: int = 0) -> Moments:
+        """Statistics of nothing yet; `order` is the place of what will be counted among its likes."""
+        return (Tables if self.method == "tables" else Sketches)(self, order)
+
+    def check_windows(self, moments: Moments) -> None:
+        """Refuse a corpus without a single window of the longest length."""
+        pairs = moments.pairs.sum(axis=0)
+        if not pairs[-1]:
+            self.check_records(int(np.count_nonzero(pairs)) + 1)
+
+    def check_records(self, longest: int) -> None:
+        """Refuse records the longest of which is shorter than a window."""
+        if longest < self.length:
+            raise InputError(
+                f"A window of {self.length} tokens is longer than any record, the longest of which has {longest}: take a smaller --length."
+            )
+
+
+class Moments(abc.ABC):
+    """Sums over pairs, by block and lag. What blocks have not been seen takes no memory."""
+
+    dtype: type
+
+    def __init__(self, plan: Plan, order: int = 0, lags: range | None = None) -> None:
+        """Arguments:
+        order: place of what is counted among its likes, in which they are added up.
+        lags: those that are counted, all of them unless given.
+        """
+        self.plan = plan
+        self.lags = range(1, plan.length) if lags is None else lags
+        self.sums: dict[int, np.ndarray] = {}
+        """By block, with lags along the first axis."""
+        self.pairs = np.zeros((plan.blocks.number, len(self.lags)), dtype=np.int64)
+        """Number of pairs, by block and lag."""
+        self.order = order
+
+    def update(self, segment: Segment) -> None:
+        """Count the pairs of a segment."""
+        if segment.block not in self.sums:
+            self.sums[segment.block] = np.zeros(self._shape(), dtype=self.dtype)
+        self._count(segment, self.sums[segment.block], self.pairs[segment.block])
+
+    def copy(self) -> Moments:
+        """The same statistics again."""
+        twin = type(self)(self.plan, self.order, self.lags)
+        twin.pairs += self.pairs
+        twin.sums.update({block: sums.copy() for block, sums in self.sums.items()})
+        return twin
+
+    def add(self, other: Moments, below: int | None = None) -> None:
+        """Add the statistics of another part, which are used up by it; those of all parts are to be added in their order.
+
+        Arguments:
+            below: add the blocks before this one only, as soon as nothing more can be counted in them.
+        """
+        for block in [block for block in other.sums if below is None or block < below]:
+            self.pairs[block] += other.pairs[block]
+            other.pairs[block] = 0
+            sums = other.sums.pop(block)
+            if block in self.sums:
+                self.sums[block] += sums
+            else:
+                self.sums[block] = sums
+
+    @abc.abstractmethod
+    def centred(self, lag: int) -> tuple[np.ndarray, np.ndarray]:
+        r"""The symmetric and the antisymmetric part of the estimates $K^g(t)$ of all blocks, two arrays (blocks, coordinates) in which
+        scalar products are those of the metric.
+
+        Each is a mean over the pairs of its block, and zero for a block without any.
+        """
+
+    @abc.abstractmethod
+    def _shape(self) -> tuple[int, ...]: ...
+
+    @abc.abstractmethod
+    def _count(self, segment: Segment, sums: np.ndarray, pairs: np.ndarray) -> None: ...
+
+    def pairs_at(self, lag: int) -> np.ndarray:
+        """Number of pairs in each block, which is what its estimate is worth."""
+        return self.pairs[:, self.lags.index(lag)]
+
+    def save(self, path: str | Path) -> None:
+        """Write the statistics to a file, the whole of it or nothing; `load` reads it."""
+        target = Path(path)
+        temporary = target.with_name(f".{target.name}-{os.getpid()}")
+        try:
+            temporary.write_bytes(self.encode())
+            temporary.replace(target)
+        except OSError as error:
+            temporary.unlink(missing_ok=True)
+            raise InputError(f"{target} cannot be written ({error.strerror or error}): make room, or take another path.") from None
+
+    def encode(self) -> bytes:
+        """The content of a file."""
+        head = json.dumps({"plan": self.plan.digest, "order": self.order, "blocks": sorted(self.sums)})
+        content = io.BytesIO()
+        arrays: dict[str, Any] = {f"block_{block}": sums for block, sums in self.sums.items()}
+        np.savez(content, allow_pickle=False, head=np.frombuffer(head.encode(), dtype=np.uint8), pairs=self.pairs, **arrays)
+        return content.getvalue()
+
+
+def load(path: str | Path, plan: Plan) -> Moments:
+    """Statistics from a file that `save` wrote."""
+    try:
+        return decode(Path(path).read_bytes(), plan)
+    except InputError:
+        raise
+    except OSError as error:
+        raise InputError(f"{path} cannot be read ({error.strerror or error}): check the path of the statistics.") from None
+    except (ValueError, KeyError, EOFError, TypeError, RuntimeError, zipfile.BadZipFile):  # what damaged archives have been seen to cause
+        raise InputError(f"{path} does not hold statistics of token pairs: count them again.") from None
+
+
+def decode(content: bytes, plan: Plan) -> Moments:
+    """Statistics from the content of a file."""
+    with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
+        head = json.loads(arrays["head"].tobytes().decode())
+        if head["plan"] != plan.digest:
+            raise InputError("Statistics were counted with another vocabulary, other blocks, lags or metric: count all parts alike.")
+        moments = plan.counter(head["order"])
+        moments.pairs[:] = arrays["pairs"]
+        moments.sums.update({block: arrays[f"block_{block}"] for block in head["blocks"]})
+    return moments
+
+
+def merge(parts: Iterable[Moments]) -> Moments:
+    """The statistics of several parts of a corpus together; the order in which they come does not matter, not even for rounding."""
+    ordered = sorted(parts, key=lambda part: part.order)
+    if not ordered:
+        raise InputError("There are no statistics to merge: count at least one part.")
+    plan = ordered[0].plan
+    if any(part.plan.digest != plan.digest for part in ordered):
+        raise InputError("Statistics with different vocabularies, blocks, lags or metrics cannot be merged: count all parts alike.")
+    whole = plan.counter(ordered[0].order)
+    for part in ordered:
+        whole.add(part.copy())
+    return whole
+
+
+class Tables(Moments):
+    """Exact counts of pairs: `sums[block][t - 1, i, j]`."""
+
+    dtype = np.int32
+
+    def _shape(self) -> tuple[int, ...]:
+        return (len(self.lags), self.plan.symbols, self.plan.symbols)
+
+    def _count(self, segment: Segment, sums: np.ndarray, pairs: np.ndarray) -> None:
+        rows = segment.ids * self.plan.symbols
+        for place, lag in enumerate(self.lags):
+            found = count_pairs(segment, rows, lag, self.plan.symbols)
+            sums[place] += found
+            pairs[place] += found.sum()
+
+    def centred(self, lag: int) -> tuple[np.ndarray, np.ndarray]:
+        p, number = self.plan.probabilities, self.plan.blocks.number
+        above, below, scale = self._triangle
+        place, pairs = self.lags.index(lag), np.maximum(self.pairs_at(lag), 1)
+        symmetric, antisymmetric = np.zeros((2, number, len(scale)))
+        for block, sums in self.sums.items():  # one by one: a large vocabulary takes megabytes a table
+            found = sums[place] / pairs[block]
+            firsts, seconds = found.sum(axis=1), found.sum(axis=0)
+            found -= np.outer(p, seconds)
+            found -= np.outer(firsts - firsts.sum() * p, p)
+            upper, lower = found.ravel()[above], found.ravel()[below]
+            np.multiply(upper + lower, scale, out=symmetric[block])
+            np.multiply(upper - lower, scale, out=antisymmetric[block])
+        return symmetric, antisymmetric
+
+    @cached_property
+    def _triangle(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Places of the entries (i, j) and (j, i) with i <= j, and what makes products of these all that there is to know.
+
+        An entry off the diagonal stands for two, each half a sum or half a difference; one on it for itself, a sum of two halves.
+        """
+        symbols, s = self.plan.symbols, self.plan.weights
+        rows, columns = np.triu_indices(symbols)
+        factor = np.where(rows == columns, 0.5, np.sqrt(0.5))
+        return rows * symbols + columns, columns * symbols + rows, factor * s[rows] * s[columns]
+
+
+class Sketches(Moments):
+    """Sketches of the centred sums and of their transposes: `sums[block][t - 1, side, cell]`.
+
+    Means are subtracted while counting, in double precision; what is left is small, and single precision holds it.
+    """
+
+    dtype = np.float32
+
+    def _shape(self) -> tuple[int, ...]:
+        return (len(self.lags), 2, self.plan.cells)
+
+    def _count(self, segment: Segment, sums: np.ndarray, pairs: np.ndarray) -> None:
+        sketch, ids = self.plan.sketch, segment.ids
+        # `take` keeps rows contiguous, where indexing would interleave them and double the time.
+        places, weights = sketch.places.take(ids, axis=1), sketch.weights.take(ids, axis=1)
+        # Fresh arrays at every step would cost three times what the sums do.
+        cells, values = np.empty(segment.owned, dtype=np.intp), np.empty(segment.owned)
+        products = MeanProducts(sketch, self.plan.probabilities)
+        for place, (lag, firsts, seconds) in enumerate(_marginals(segment, self.lags, self.plan.symbols)):
+            stop, apart = segment.pairs(lag)
+            means = products.at(firsts, seconds)
+            for side in (0, 1):
+                np.add(places[side, :stop], places[1 - side, lag : stop + lag], out=cells[:stop])
+                np.multiply(weights[side, :stop], weights[1 - side, lag : stop + lag], out=values[:stop])
+                if apart is not None:
+                    values[:stop][apart] = 0.0
+                found = np.bincount(cells[:stop], values[:stop], minlength=sketch.cells)
+                found -= means[side]
+                sums[place, side] += found
+            pairs[place] += int(firsts.sum())
+
+    def centred(self, lag: int) -> tuple[np.ndarray, np.ndarray]:
+        place, scale = self.lags.index(lag), 0.5 / np.maximum(self.pairs_at(lag), 1)
+        symmetric, antisymmetric = np.zeros((2, self.plan.blocks.number, self.plan.cells))
+        for block, sums in self.sums.items():
+            one, other = sums[place].astype(np.float64) * scale[block]
+            np.add(one, other, out=symmetric[block])
+            np.subtract(one, other, out=antisymmetric[block])
+        return symmetric, antisymmetric
+
+
+def _marginals(segment: Segment, lags: range, symbols: int) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
+    """For each lag how often each type is a first and a second token of a pair."""
+    ids, owned = segment.ids, segment.owned
+
+    def count(tokens: np.ndarray) -> np.ndarray:
+        return np.bincount(tokens, minlength=symbols)
+
+    whole = count(ids[:owned])
+    for lag in lags:
+        stop, apart = segment.pairs(lag)
+        if apart is not None:
+            yield lag, count(ids[:stop][~apart]), count(ids[lag : stop + lag][~apart])
+        elif stop > lag:  # from one lag to the next only the ends change
+            after = count(ids[owned : stop + lag]) if stop + lag >= owned else -count(ids[stop + lag : owned])
+            yield lag, whole - count(ids[stop:owned]), whole - count(ids[:lag]) + after
+        else:
+            yield lag, count(ids[:stop]), count(ids[lag : stop + lag])

@@ -1,0 +1,117 @@
+"""Null models: the same corpus with its tokens permuted, so that what a score must be is known.
+
+- `window`: inside each window. All pairs of positions have the same law, so the score is one, whatever the correlations.
+- `article`: inside each article. What articles have in common stays, order goes; the score is one there too, for long articles.
+- `global`: over the whole corpus. No correlations are left, so there is nothing to score.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Iterator
+from typing import Literal, get_args
+
+import numpy as np
+
+from specht.corpus.read.chunks import Encoded
+from specht.errors import unknown_choice
+
+Null = Literal["window", "article", "global"]
+NULLS: tuple[Null, ...] = get_args(Null)
+_BATCH = 2**18
+"""Tokens that are shuffled at a time."""
+_LONGEST_ARTICLE = 2**20
+"""Longer articles are shuffled in pieces of this size, so that memory stays bounded."""
+_EXACT_DRAWS = 10**9
+"""Tokens up to which NumPy draws without replacement; among more it makes no difference."""
+
+
+def shuffled(pieces: Iterable[Encoded], null: Null, length: int, rng: np.random.Generator) -> Iterator[Encoded]:
+    """A stream whose tokens are permuted inside windows of `length` tokens, or inside articles."""
+    if null not in ("window", "article"):
+        raise unknown_choice("null model", null, ("window", "article"))
+    return _in_windows(pieces, length, rng) if null == "window" else _in_articles(pieces, rng)
+
+
+def split_counts(counts: np.ndarray, sizes: Iterable[int], seed: int) -> list[np.ndarray]:
+    """How many tokens of each type the parts of a corpus have after a permutation of all its tokens.
+
+    >>> [part.tolist() for part in split_counts(np.array([2, 0]), [1, 1], seed=0)]
+    [[1, 0], [1, 0]]
+    """
+    rng = np.random.default_rng([seed, 3])
+    left, found = np.asarray(counts, dtype=np.int64), []
+    for size in sizes:
+        found.append(_draw(rng, left, size))
+        left = left - found[-1]
+    return found
+
+
+def _draw(rng: np.random.Generator, left: np.ndarray, size: int) -> np.ndarray:
+    if left.sum() >= _EXACT_DRAWS:
+        return np.minimum(rng.multinomial(size, left / left.sum()), left)
+    return rng.multivariate_hypergeometric(left, min(size, int(left.sum())), method="marginals")
+
+
+def _in_windows(pieces: Iterable[Encoded], length: int, rng: np.random.Generator) -> Iterator[Encoded]:
+    """Windows from the start of each record on, each a record of its own. What is left over has no partners and keeps its place."""
+    for ids, records, last in _batches(pieces, length):
+        starts = np.append(records, len(ids))
+        number = np.diff(starts) // length
+        first = np.repeat(starts[:-1], number) + length * (np.arange(number.sum()) - np.repeat(np.cumsum(number) - number, number))
+        places = first[:, None] + np.arange(length)
+        found, begins = ids.copy(), np.ones(len(ids), dtype=bool)
+        found[places] = rng.permuted(ids[places], axis=1)
+        begins[places[:, 1:]] = False
+        stop = len(ids) if last else int(starts[-2] + length * number[-1])
+        yield Encoded(found[:stop], np.flatnonzero(begins[:stop]))
+
+
+def _batches(pieces: Iterable[Encoded], length: int) -> Iterator[tuple[np.ndarray, np.ndarray, bool]]:
+    """Many tokens at a time, with the starts of records in them, the first of which is 0; what no window took comes again."""
+    ids, records = np.empty(0, dtype=np.intp), np.zeros(1, dtype=np.intp)
+    for piece in pieces:
+        records = np.union1d(records, piece.records + len(ids))
+        ids = np.concatenate([ids, piece.ids])
+        if len(ids) >= max(_BATCH, 2 * length):
+            yield ids, records, False
+            taken = int(records[-1] + (len(ids) - records[-1]) // length * length)
+            ids, records = ids[taken:], np.zeros(1, dtype=np.intp)
+    if len(ids):
+        yield ids, records[records < len(ids)], True
+
+
+def _in_articles(pieces: Iterable[Encoded], rng: np.random.Generator) -> Iterator[Encoded]:
+    held: list[np.ndarray] = []
+    marks: list[np.ndarray] = []
+    size = 0
+
+    def release() -> Encoded:
+        nonlocal size
+        found = Encoded(rng.permutation(np.concatenate(held)), np.concatenate(marks))
+        held.clear()
+        marks.clear()
+        size = 0
+        return found
+
+    for piece in pieces:
+        bounds = [0, *(int(place) for place in piece.articles if place), len(piece)]
+        begins = {int(place) for place in piece.articles}
+        for start, stop in itertools.pairwise(bounds):
+            if size and (start in begins or size >= _LONGEST_ARTICLE):
+                yield release()
+            first, last = np.searchsorted(piece.records, [start, stop])
+            marks.append(piece.records[first:last] - start + size)
+            held.append(piece.ids[start:stop])
+            size += stop - start
+    if size:
+        yield release()
+
+
+def drawn(pieces: Iterable[Encoded], counts: np.ndarray, rng: np.random.Generator) -> Iterator[Encoded]:
+    """A stream with tokens drawn at random out of so many of each type, see `split_counts`."""
+    left = np.asarray(counts, dtype=np.int64)
+    for piece in pieces:
+        found = _draw(rng, left, len(piece))
+        left = left - found
+        yield Encoded(rng.permutation(np.repeat(np.arange(len(found)), found)), piece.records)

@@ -1,0 +1,19 @@
+"""The learning curve of one's own table: rows read from files, measured on subsets, and continued beyond them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from specht.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from specht.forecasts.table import Table as Table
+    from specht.forecasts.table import TableOptions as TableOptions
+    from specht.forecasts.table import read_table as read_table
+
+__all__, __getattr__, __dir__ = lazy_names(
+    __name__,
+    {
+        "specht.forecasts.table": ["Table", "TableOptions", "read_table"],
+    },
+)

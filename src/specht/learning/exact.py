@@ -1,0 +1,248 @@
+r"""Learning curves by exact Bayesian inference with the kernel of a network, averaged over datasets: what the theory is held against.
+
+For each dataset the posterior mean $\hat f$ of the infinitely wide network is computed at several numbers N of samples, and
+
+| name | | |
+|---|---|---|
+| `test` | $E |\hat f(x) - g(x)|^2$ | on fresh sequences, against the target without noise |
+| `ood` | the same | on sequences of the task's test source |
+| `train` | $\frac1N \sum_n |\hat f(x_n) - y_n|^2$ | against the labels that were given, noise included |
+| `learned` | $E[\hat f \cdot g] / E[|g|^2]$ | share of the target that has been learnt, on the fresh sequences |
+
+Squares are summed over outputs. Smaller N take the first samples of the same dataset, so that errors at different N are correlated, and
+every dataset has test sequences of its own, so that the standard errors over datasets contain those of testing.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import numbers
+from collections.abc import Callable, Iterable
+from typing import Any, get_args
+
+import numpy as np
+
+from specht.architecture import Architecture, Kind
+from specht.checks import not_negative, positive, whole_number
+from specht.errors import InputError, explains_calls, unknown_choice
+from specht.kernel.forms import Form, choose_form
+from specht.kernel.kernel import Kernel
+from specht.learning.datasets import Datasets, Samples
+from specht.learning.gp.own_gram import OwnGram, own_gram
+from specht.learning.nested import NestedInference, count_features
+from specht.learning.tally import MeasuredCurve, Tally, mean_square, overlaps
+from specht.progress import Progress
+from specht.sequences.tasks import Task
+from specht.sequences.tokens import check_tokens
+from specht.stats import standard_error
+
+__all__ = [
+    "MeanOutputs",
+    "MeasuredCurve",
+    "learning_curve",
+    "mean_outputs",
+]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
+_REFERENCE: dict[Form, int] = {"classes": 4096, "weighted": 4096, "positions": 4096, "tied": 4096, "heads": 1024, "joint": 64}
+"""Sequences over which the diagonal of the kernel is averaged, by how dear it is."""
+_OWN_REFERENCE = 1024
+"""The same for a Gram function of one's own."""
+_FEW = 64
+"""Sequences whose features are counted."""
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class MeanOutputs:
+    """Posterior means averaged over datasets, at S numbers of samples, M sequences and K outputs."""
+
+    n_train: np.ndarray
+    mean: np.ndarray
+    """(S, M, K)."""
+    stderr: np.ndarray
+    """(S, M, K), over datasets."""
+    datasets: int
+    scale: float
+    scale_stderr: float
+    heads: int | None
+
+
+@explains_calls
+def learning_curve(
+    arch: Architecture | Callable[..., Any],
+    task: Task,
+    *,
+    n_train: Any,
+    ridge: float = 1.0,
+    noise: float = 0.0,
+    datasets: int = 20,
+    seed: int = 0,
+    kind: str = "nngp",
+    n_test: int = 2000,
+    scale: float | None = None,
+    heads: int | None = None,
+    columns: int | None = None,
+    progress: Progress | None = None,
+) -> MeasuredCurve:
+    """Errors of exact inference on a task against the number of samples, averaged over datasets.
+
+    Arguments:
+        arch: or any Gram function, `gram(x, y=None)` from tokens (n, columns) and (m, columns) to an array (n, m).
+        n_train: numbers of samples, or one.
+        ridge: label variance that the inference assumes, in units of `scale`.
+        noise: variance of Gaussian noise actually added to each label of each output.
+        datasets: how many are averaged over. Dataset i of a seed is the same whatever else is asked for.
+        kind: "nngp", the posterior of the network; "ntk", what gradient descent with weight decay converges to.
+        n_test: fresh sequences for each dataset.
+        scale: E[k(x, x)] over the task's source; estimated from sequences of their own unless given.
+        heads: of a sampled kernel, which is one and the same for all datasets. Standard errors do not contain its own.
+        columns: tokens of a sequence, where a Gram function is given.
+        progress: called as progress(done, total) after every dataset.
+
+    >>> import specht
+    >>> from specht.sequences.targets import level
+    >>> source = specht.sources.uniform(2)
+    >>> task = Task(source, level(1, length=8, source=source))
+    >>> curve = learning_curve(specht.Architecture(vocab=2, length=8), task, n_train=[16, 64, 256], ridge=0.1, datasets=5)
+    >>> curve.test.round(3), curve.test_stderr.round(3)
+    (array([0.27 , 0.021, 0.001]), array([0.039, 0.003, 0.   ]))
+    """
+    settings: dict[str, Any] = {"ridge": ridge, "noise": noise, "datasets": datasets, "seed": seed, "scale": scale}
+    problem = prepare(_kernel_or_arch(arch, columns, seed), task, kind=kind, heads=heads, **settings)
+    sizes, n_test = sample_sizes(n_train), whole_number("n_test", n_test, 1)
+    shifted = task.test_source is not None
+    tally = Tally.empty(datasets, len(sizes), shifted)
+    for i in range(datasets):
+        fresh = [problem.data.test(i, n_test)] + ([problem.data.out_of_distribution(i, n_test)] if shifted else [])
+        problem.infer(i, sizes, fresh, tally)
+        if progress is not None:
+            progress(i + 1, datasets)
+    return tally.curve(sizes, problem.scale, problem.scale_stderr, problem.inference.heads)
+
+
+@explains_calls
+def mean_outputs(
+    arch: Architecture,
+    task: Task,
+    x: Any,
+    *,
+    n_train: Any,
+    ridge: float = 1.0,
+    noise: float = 0.0,
+    datasets: int = 20,
+    seed: int = 0,
+    kind: str = "nngp",
+    scale: float | None = None,
+    heads: int | None = None,
+    progress: Progress | None = None,
+) -> MeanOutputs:
+    """The posterior mean at given sequences, averaged over the datasets that `learning_curve` with the same seed uses.
+
+    Arguments:
+        x: tokens (M, columns). The others are as for `learning_curve`.
+    """
+    problem = prepare(arch, task, ridge=ridge, noise=noise, datasets=datasets, seed=seed, kind=kind, scale=scale, heads=heads)
+    sizes, x = sample_sizes(n_train), check_tokens(arch, x)
+    outputs = task.target.outputs
+    mean, scatter = np.zeros((2, len(sizes), len(x), outputs))
+    for i in range(datasets):
+        found = problem.inference.posteriors(*problem.data.training(i, max(sizes)), sizes, [x]).means[0]
+        before = found - mean
+        mean += before / (i + 1)
+        scatter += before * (found - mean)  # Welford: the sum of squares around the mean, without keeping all of them
+        if progress is not None:
+            progress(i + 1, datasets)
+    stderr = np.sqrt(scatter / (datasets - 1) / datasets)
+    heads = problem.inference.heads
+    return MeanOutputs(np.array(sizes), mean, stderr, datasets, problem.scale, problem.scale_stderr, heads)
+
+
+@dataclasses.dataclass(frozen=True)
+class Problem:
+    """Datasets and exact inference on them, from arguments that are known to be good."""
+
+    inference: NestedInference
+    data: Datasets
+    scale: float
+    scale_stderr: float
+
+    @property
+    def arch(self) -> Architecture:
+        """Of the kernel, where it has one."""
+        assert isinstance(self.inference.kernel, Kernel)
+        return self.inference.kernel.arch
+
+    def infer(self, i: int, sizes: list[int], fresh: list[Samples], tally: Tally) -> None:
+        """Enter into the tally what the posterior mean makes of dataset i; `fresh` are test and, if there is one, shifted sequences."""
+        x, y = self.data.training(i, max(sizes))
+        found = self.inference.posteriors(x, y, sizes, [each.x for each in fresh])
+        tally.test[i] = mean_square(found.means[0] - fresh[0].y)
+        tally.train[i] = [mean_square(residual) for residual in found.residuals]
+        if tally.ood is not None:
+            tally.ood[i] = mean_square(found.means[1] - fresh[1].y)
+        tally.overlap[i], tally.square[i] = overlaps(found.means[0], fresh[0]), mean_square(fresh[0].y)
+
+
+def _kernel_or_arch(arch: Any, columns: int | None, seed: int) -> Architecture | OwnGram:
+    """An architecture as it is, a function as a Gram function; what is neither is refused later."""
+    if callable(arch):
+        return own_gram(arch, columns, seed)
+    if columns is not None:
+        raise InputError(f"columns={columns!r} goes with a Gram function, and an architecture has its own: leave it out.")
+    return arch
+
+
+def prepare(
+    arch: Architecture | OwnGram,
+    task: Task,
+    *,
+    ridge: float,
+    noise: float,
+    datasets: int,
+    seed: int,
+    kind: str,
+    scale: float | None,
+    heads: int | None,
+) -> Problem:
+    """Check the arguments of `learning_curve`."""
+    if not isinstance(arch, (Architecture, OwnGram)):
+        raise InputError(f"arch must be an Architecture, got {arch!r}: write specht.Architecture(...) or Architecture.parse(...).")
+    if not isinstance(task, Task):
+        raise InputError(f"task must be a Task, got {task!r}: write specht.Task(source, target).")
+    if kind != "nngp" and kind != "ntk":
+        raise unknown_choice("kernel", kind, get_args(Kind))
+    ridge, noise = not_negative("ridge", ridge), not_negative("noise (a variance)", noise)
+    whole_number("datasets", datasets, 2)
+    if isinstance(arch, Architecture):
+        if task.source.vocab != arch.vocab:
+            raise InputError(f"The task has {task.source.vocab} tokens and the architecture {arch.vocab}: give both the same vocab.")
+        kernel = Kernel(arch, heads=heads, seed=seed)
+    else:
+        kernel = arch
+    data = Datasets(task, arch.columns, noise, kernel.seed)
+    mean, stderr = (positive("scale", scale), 0.0) if scale is not None else _mean_diagonal(kernel, kind, data)
+    inference = NestedInference(kernel, kind, mean, ridge, count_features(kernel, kind, data.reference(_FEW)))
+    return Problem(inference, data, mean, stderr)
+
+
+def _mean_diagonal(kernel: Kernel | OwnGram, kind: Kind, data: Datasets) -> tuple[float, float]:
+    """E[k(x, x)] over the source, and its standard error."""
+    number, name = _OWN_REFERENCE, "given"
+    if isinstance(kernel, Kernel):
+        number, name = _REFERENCE[choose_form(kernel.arch, kind)], f"of {kernel.arch}"
+    diagonal = kernel.diagonal(data.reference(number), kind=kind)
+    if diagonal.max() <= 0.0:
+        raise InputError(f"The kernel {name} is zero, so it has no scale and learns nothing: raise its variances.")
+    return float(diagonal.mean()), float(standard_error(diagonal))
+
+
+def sample_sizes(n_train: Any) -> list[int]:
+    """Numbers of samples as a list."""
+    values = [n_train] if isinstance(n_train, numbers.Number) or not isinstance(n_train, Iterable) else list(n_train)
+    if not values:
+        raise InputError("n_train is empty: give one number of samples or more.")
+    return [whole_number("n_train", value, 1) for value in values]

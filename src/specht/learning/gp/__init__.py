@@ -1,0 +1,24 @@
+"""Gaussian process inference with the kernel of a transformer: posteriors, evidence, fitted variances, and several solvers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from specht.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from specht.learning.gp.evidence import log_evidence as log_evidence
+    from specht.learning.gp.gaussian_process import GP as GP
+    from specht.learning.gp.iterative import regress_iteratively as regress_iteratively
+    from specht.learning.gp.regression import regress as regress
+    from specht.learning.gp.regression import regress_features as regress_features
+
+__all__, __getattr__, __dir__ = lazy_names(
+    __name__,
+    {
+        "specht.learning.gp.evidence": ["log_evidence"],
+        "specht.learning.gp.gaussian_process": ["GP"],
+        "specht.learning.gp.iterative": ["regress_iteratively"],
+        "specht.learning.gp.regression": ["regress", "regress_features"],
+    },
+)

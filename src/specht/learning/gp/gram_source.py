@@ -1,0 +1,153 @@
+"""Kernel values for a Gaussian process, from an architecture, a `Kernel`, or any function that returns a Gram.
+
+A function `gram(x, y=None)` gets arrays with one input a row and returns the table of kernel values between them. The inputs are then
+whatever the function understands; only architectures check them as tokens.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from specht.architecture import Architecture
+from specht.errors import InputError
+from specht.learning.checks import table, vector
+from specht.learning.gp.kernel_recipe import kernel_of, recipe_of
+from specht.sequences.tokens import check_batch
+
+_FEW = 8
+"""Inputs whose features are counted."""
+_DIAGONAL_ROWS = 256
+"""Inputs of a function whose Gram is computed for the sake of its diagonal."""
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Inputs:
+    """Inputs with one a row, and which of their tokens are real; None where all are."""
+
+    x: np.ndarray
+    mask: np.ndarray | None
+
+    def __getitem__(self, rows: Any) -> Inputs:
+        return Inputs(self.x[rows], None if self.mask is None else self.mask[rows])
+
+    def __len__(self) -> int:
+        return len(self.x)
+
+    def copy(self) -> Inputs:
+        """Arrays of its own, row after row in memory: what is done to the originals later does not change them."""
+        return Inputs(np.array(self.x, order="C"), None if self.mask is None else np.array(self.mask, order="C"))
+
+
+class GramSource:
+    """Blocks of the Gram of one kernel, checked for their shape.
+
+    >>> source = GramSource(lambda x, y=None: x @ (x if y is None else y).T)
+    >>> source.gram(source.inputs([[1.0, 2.0], [0.0, 1.0]])).tolist()
+    [[5.0, 2.0], [2.0, 1.0]]
+    """
+
+    def __init__(self, kernel: Any) -> None:
+        if isinstance(kernel, Architecture):
+            from specht.kernel.kernel import Kernel  # loads JAX
+
+            kernel = Kernel(kernel)
+        if not callable(kernel):
+            raise InputError(
+                f"kernel must be an Architecture, a Kernel or a function gram(x, y=None), got {kernel!r}: write for example "
+                "specht.GP(specht.Architecture(vocab=4, length=16), ridge=0.1)."
+            )
+        self.kernel = kernel
+        owner = getattr(kernel, "__self__", kernel)  # kernel.ntk belongs to a kernel as well
+        self.arch: Architecture | None = getattr(owner, "arch", None)
+
+    def __repr__(self) -> str:
+        return str(self.arch) if self.arch is not None else getattr(self.kernel, "__name__", repr(self.kernel))
+
+    @property
+    def jointly(self) -> bool:
+        """Whether all inputs that meet each other must be evaluated in one call, because their heads are drawn together."""
+        from specht.kernel.forms import choose_form
+
+        return any(choose_form(arch, "nngp") == "joint" for arch in _architectures(self.kernel))
+
+    def pinned(self) -> GramSource:
+        """The same kernel with the heads that it has drawn by now, however many later calls would ask for."""
+        recipe, kernel = recipe_of(self.kernel), kernel_of(self.kernel)
+        if recipe is None or recipe.heads is None or kernel is None:
+            return self
+        return GramSource(recipe.build(kernel.progress))
+
+    def inputs(self, x: Any, mask: Any = None, name: str = "x") -> Inputs:
+        """Inputs as arrays: tokens where the kernel has an architecture, anything with rows otherwise."""
+        if isinstance(x, Inputs):
+            return x
+        if self.arch is not None:
+            tokens, visible = check_batch(self.arch, x, mask, name)
+            return Inputs(tokens, None if visible.all() else visible)
+        array = np.asarray(x)
+        if array.ndim == 0 or len(array) == 0:
+            raise InputError(f"{name} has shape {array.shape}: give one input a row, and at least one.")
+        if mask is not None and not _takes_masks(self.kernel):
+            raise InputError(f"{self!r} is a function of x and y, so it cannot use a mask: give it arguments mask and mask_y.")
+        return Inputs(array, None if mask is None else np.asarray(mask))
+
+    def gram(self, inputs: Inputs) -> np.ndarray:
+        """Kernel (N, N) of the inputs with themselves."""
+        values = self.kernel(inputs.x, **({} if inputs.mask is None else {"mask": inputs.mask}))
+        return table("the kernel", _plain(values), rows=len(inputs), columns=len(inputs))
+
+    def between(self, left: Inputs, right: Inputs) -> np.ndarray:
+        """Kernel (M, N) between two batches of inputs."""
+        masks = {} if left.mask is None and right.mask is None else {"mask": left.mask, "mask_y": right.mask}
+        values = self.kernel(left.x, right.x, **masks)
+        return table("the kernel", _plain(values), rows=len(left), columns=len(right))
+
+    def diagonal(self, inputs: Inputs) -> np.ndarray:
+        """k(x, x) of every input (N,)."""
+        if hasattr(self.kernel, "diagonal"):
+            masks = {} if inputs.mask is None else {"mask": inputs.mask}
+            return vector("the diagonal of the kernel", _plain(self.kernel.diagonal(inputs.x, **masks)), len(inputs))
+        starts = range(0, len(inputs), _DIAGONAL_ROWS)
+        return np.concatenate([self.gram(inputs[start : start + _DIAGONAL_ROWS]).diagonal() for start in starts])
+
+    def features(self, inputs: Inputs) -> np.ndarray:
+        """Explicit features (N, P) whose inner products are the kernel; ask only where `count_features` has a number."""
+        masks = {} if inputs.mask is None else {"mask": inputs.mask}
+        return table("the features", _plain(self.kernel.features(inputs.x, **masks)), rows=len(inputs))
+
+    def count_features(self, inputs: Inputs) -> int | None:
+        """How many explicit features the kernel has; None where it has none that are known."""
+        if self.arch is None or not hasattr(self.kernel, "features"):
+            return None
+        from specht.kernel.forms import SAMPLED_FORMS, choose_form, why_no_features
+
+        if why_no_features(self.arch) is not None or choose_form(self.arch, "nngp") in SAMPLED_FORMS:
+            return None  # random features are many
+        return self.features(inputs[:_FEW]).shape[1]
+
+
+def _architectures(kernel: Any) -> Iterator[Architecture]:
+    """Of a kernel, or of the parts of a sum or product of kernels."""
+    owner = getattr(kernel, "__self__", kernel)
+    if isinstance(getattr(owner, "arch", None), Architecture):
+        yield owner.arch
+    for part in ("left", "right"):
+        if hasattr(owner, part):
+            yield from _architectures(getattr(owner, part))
+
+
+def _plain(values: Any) -> np.ndarray:
+    return np.asarray(values, dtype=np.float64)
+
+
+def _takes_masks(function: Any) -> bool:
+    try:
+        arguments = inspect.signature(function).parameters
+    except (TypeError, ValueError):
+        return False
+    return {"mask", "mask_y"} <= set(arguments) or any(one.kind is inspect.Parameter.VAR_KEYWORD for one in arguments.values())

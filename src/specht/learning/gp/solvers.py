@@ -1,0 +1,201 @@
+"""The posterior of a Gaussian process by three ways that give the same numbers: the Gram, explicit features, products with vectors.
+
+| way | numbers in memory | what it is for |
+|---|---|---|
+| `ByGram` | N^2 | any kernel, by Cholesky |
+| `ByFeatures` | N P | a kernel with P < N explicit features, by Cholesky of their P x P moments |
+| `ByProducts` | N^2 / 2, or a multiple of N where that does not fit | more samples than Cholesky has room for, by conjugate gradients |
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import math
+from collections.abc import Iterator
+from typing import Protocol
+
+import numpy as np
+
+from specht.errors import InputError
+from specht.learning.gp.gram_source import GramSource, Inputs
+from specht.learning.gp.iterative import IterativeRegression, regress_iteratively
+from specht.learning.gp.matrix_free import Preconditioner, TiledGram, log_determinant, posterior_covariance, posterior_variance
+from specht.learning.gp.regression import FeatureRegression, Regression, regress, regress_features
+
+_BLOCK = 2**23
+"""Entries of a block of kernel values between new inputs and samples: 64 megabytes."""
+
+
+class Solver(Protocol):
+    """What every way can do; N samples, M new inputs, K outputs."""
+
+    def predict(self, new: Inputs) -> tuple[np.ndarray, np.ndarray]:
+        """Posterior mean (M, K) and variance (M,) of the output."""
+        ...
+
+    def joint(self, new: Inputs) -> tuple[np.ndarray, np.ndarray]:
+        """Posterior mean (M, K) and covariance (M, M) of the output."""
+        ...
+
+    def at_samples(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Posterior mean (M, K) and variance (M,) of the output at some of the samples."""
+        ...
+
+    def likelihood(self) -> tuple[float, float]:
+        """Log marginal likelihood of the labels and its standard error, which is 0 where it is exact."""
+        ...
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class ByGram:
+    """Cholesky of the Gram."""
+
+    source: GramSource
+    inputs: Inputs
+    fit: Regression
+
+    @classmethod
+    def solve(cls, source: GramSource, inputs: Inputs, y: np.ndarray, ridge: float) -> ByGram:
+        return cls(source, inputs, regress(source.gram(inputs), y, ridge, overwrite=True))
+
+    def predict(self, new: Inputs) -> tuple[np.ndarray, np.ndarray]:
+        means, variances = [], []
+        for block in _blocks(new, len(self.inputs)):
+            cross = self.source.between(block, self.inputs)
+            means.append(self.fit.mean(cross))
+            variances.append(self.fit.variance(cross, self.source.diagonal(block)))
+        return np.concatenate(means), np.concatenate(variances)
+
+    def joint(self, new: Inputs) -> tuple[np.ndarray, np.ndarray]:
+        cross = self.source.between(new, self.inputs)
+        return self.fit.mean(cross), self.fit.covariance(cross, self.source.gram(new))
+
+    def at_samples(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        return self.predict(self.inputs[rows])
+
+    def likelihood(self) -> tuple[float, float]:
+        return self.fit.log_marginal_likelihood, 0.0
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class ByOneCall:
+    """Cholesky of a Gram whose heads are drawn for all inputs together: samples and new inputs are evaluated in one call."""
+
+    source: GramSource
+    """With as many heads in every call as the Gram of the samples has."""
+    inputs: Inputs
+    gram: np.ndarray
+    """Of the samples (N, N)."""
+    fit: Regression
+
+    @classmethod
+    def solve(cls, source: GramSource, inputs: Inputs, y: np.ndarray, ridge: float) -> ByOneCall:
+        gram = source.gram(inputs)
+        return cls(source.pinned(), inputs, gram, regress(gram, y, ridge))
+
+    def predict(self, new: Inputs) -> tuple[np.ndarray, np.ndarray]:
+        mean, covariance = self.joint(new)
+        return mean, np.maximum(covariance.diagonal(), 0.0)
+
+    def joint(self, new: Inputs) -> tuple[np.ndarray, np.ndarray]:
+        n, columns = len(self.inputs), self.inputs.x.shape[1:]
+        masks = [np.ones((len(part), *columns), bool) if part.mask is None else part.mask for part in (self.inputs, new)]
+        gram = self.source.gram(Inputs(np.concatenate([self.inputs.x, new.x]), np.concatenate(masks)))
+        fit = regress(gram[:n, :n], self.fit.y, self.fit.ridge)
+        return fit.mean(gram[n:, :n]), fit.covariance(gram[n:, :n], gram[n:, n:])
+
+    def at_samples(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        return self.fit.mean(self.gram[rows]), self.fit.variance(self.gram[rows], self.gram.diagonal()[rows])
+
+    def likelihood(self) -> tuple[float, float]:
+        return self.fit.log_marginal_likelihood, 0.0
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class ByFeatures:
+    """Cholesky in the space of explicit features."""
+
+    source: GramSource
+    inputs: Inputs
+    fit: FeatureRegression
+
+    @classmethod
+    def solve(cls, source: GramSource, inputs: Inputs, y: np.ndarray, ridge: float) -> ByFeatures:
+        return cls(source, inputs, regress_features(source.features(inputs), y, ridge))
+
+    def predict(self, new: Inputs) -> tuple[np.ndarray, np.ndarray]:
+        parts = [self.source.features(block) for block in _blocks(new, len(self.fit.factor))]
+        return tuple(np.concatenate([ask(part) for part in parts]) for ask in (self.fit.mean, self.fit.variance))  # type: ignore[return-value]
+
+    def joint(self, new: Inputs) -> tuple[np.ndarray, np.ndarray]:
+        features = self.source.features(new)
+        return self.fit.mean(features), self.fit.covariance(features)
+
+    def at_samples(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        return self.predict(self.inputs[rows])
+
+    def likelihood(self) -> tuple[float, float]:
+        return self.fit.log_marginal_likelihood, 0.0
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class ByProducts:
+    """Conjugate gradients and Lanczos steps on tiles of the Gram."""
+
+    source: GramSource
+    tiles: TiledGram
+    preconditioner: Preconditioner
+    y: np.ndarray
+    fit: IterativeRegression
+    tolerance: float
+    seed: int
+
+    @classmethod
+    def solve(
+        cls, source: GramSource, inputs: Inputs, y: np.ndarray, ridge: float, *, tolerance: float, memory: float, seed: int
+    ) -> ByProducts:
+        if ridge == 0.0:
+            raise InputError("method='iterative' needs a positive ridge, got 0: raise the ridge, or use method='cholesky'.")
+        if source.jointly:
+            raise InputError(
+                f"Heads of {source!r} are drawn for all sequences together, so its Gram has no tiles: "
+                "use method='cholesky' on fewer sequences."
+            )
+        preconditioner = Preconditioner.from_landmarks(source, inputs, ridge, seed)
+        tiles = TiledGram(source, inputs, memory)
+        fit = regress_iteratively(tiles.product, y, ridge, low_rank=preconditioner.features, tolerance=tolerance)
+        return cls(source, tiles, preconditioner, y, fit, tolerance, seed)
+
+    def predict(self, new: Inputs) -> tuple[np.ndarray, np.ndarray]:
+        means, variances = [], []
+        for block in _blocks(new, len(self.y)):
+            cross, prior = self.source.between(block, self.tiles.inputs), self.source.diagonal(block)
+            means.append(self.fit.mean(cross))
+            variance = posterior_variance(self.tiles.product, self.preconditioner, cross, prior, tolerance=self.tolerance)
+            variances.append(variance.value)
+        return np.concatenate(means), np.concatenate(variances)
+
+    def joint(self, new: Inputs) -> tuple[np.ndarray, np.ndarray]:
+        cross, prior = self.source.between(new, self.tiles.inputs), self.source.gram(new)
+        covariance = posterior_covariance(self.tiles.product, self.preconditioner, cross, prior, tolerance=self.tolerance)
+        return self.fit.mean(cross), covariance
+
+    def at_samples(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        return self.predict(self.tiles.inputs[rows])
+
+    def likelihood(self) -> tuple[float, float]:
+        return self._likelihood
+
+    @functools.cached_property
+    def _likelihood(self) -> tuple[float, float]:
+        (n, outputs), determinant = self.y.shape, log_determinant(self.tiles.product, self.preconditioner, seed=self.seed)
+        quadratic = float(np.vdot(self.y, self.fit.weights))
+        value = -0.5 * (quadratic + outputs * (determinant.value + n * math.log(2.0 * math.pi)))
+        return value, 0.5 * outputs * determinant.stderr
+
+
+def _blocks(new: Inputs, width: int) -> Iterator[Inputs]:
+    """New inputs, so many at a time that their kernel with the samples stays small."""
+    step = max(1, _BLOCK // width)
+    return (new[start : start + step] for start in range(0, len(new), step))

@@ -1,0 +1,22 @@
+"""Which permutations of positions a model ignores, layer by layer: models in NumPy, JAX and PyTorch."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from specht.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from specht.probes.models import open_model as open_model
+    from specht.probes.probe import Probe as Probe
+    from specht.probes.probe import probe as probe
+    from specht.probes.similarity import adjacency_score as adjacency_score
+
+__all__, __getattr__, __dir__ = lazy_names(
+    __name__,
+    {
+        "specht.probes.models": ["open_model"],
+        "specht.probes.probe": ["Probe", "probe"],
+        "specht.probes.similarity": ["adjacency_score"],
+    },
+)

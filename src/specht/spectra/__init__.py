@@ -1,0 +1,28 @@
+"""The kernel operator taken apart by irreps of the symmetric group: eigenvalues, eigenfunctions, and how they change with length."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from specht.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from specht.spectra.dense import DenseOperator as DenseOperator
+    from specht.spectra.dense import dense_operator as dense_operator
+    from specht.spectra.dense import multiplet_splittings as multiplet_splittings
+    from specht.spectra.dense import multiplets as multiplets
+    from specht.spectra.isotypic import isotypic_shares as isotypic_shares
+    from specht.spectra.isotypic import sampled_shares as sampled_shares
+    from specht.spectra.solve import spectrum as spectrum
+    from specht.spectra.spectrum import Row as Row
+    from specht.spectra.spectrum import Spectrum as Spectrum
+
+__all__, __getattr__, __dir__ = lazy_names(
+    __name__,
+    {
+        "specht.spectra.dense": ["DenseOperator", "dense_operator", "multiplet_splittings", "multiplets"],
+        "specht.spectra.isotypic": ["isotypic_shares", "sampled_shares"],
+        "specht.spectra.solve": ["spectrum"],
+        "specht.spectra.spectrum": ["Row", "Spectrum"],
+    },
+)

@@ -1,0 +1,1 @@
+"""Subjects of their own, each with its task, model, theory and measurements."""

@@ -1,0 +1,180 @@
+r"""Training of attention that selects tokens: from a setting and a seed to losses at every length and support that is asked for.
+
+Losses are halves of squared errors, $\frac12 \mathrm E \|f - \mathrm{STS}_q\|^2$, and so learning rates of gradient descent are those of
+the exact dynamics (`specht.studies.selection.theory`).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from specht.checks import whole_number
+from specht.errors import InputError
+from specht.nn.data import Fresh
+from specht.nn.ledger import Keeper
+from specht.nn.recipe import Optimiser, Recipe, Schedule
+from specht.nn.trained import Trained
+from specht.nn.training import train
+from specht.progress import Progress
+from specht.studies.selection.model import (
+    Codes,
+    Query,
+    SelectionModel,
+    drawing,
+    held_out,
+    keys_cosine,
+    off_block_share,
+    rows_of,
+    selection_forward,
+    values_cosine,
+)
+from specht.studies.selection.task import Selection
+
+_TOGETHER = 512
+"""Sequences that a model is called with."""
+MEASURES = {"keys cosine": keys_cosine, "values cosine": values_cosine, "off-block share": off_block_share}
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class SelectionTraining:
+    """How attention is trained to select tokens, and what it is tested on."""
+
+    task: Selection
+    code: int | None = None
+    """Dimension of the codes; one-hot codes have that of the length."""
+    codes: Codes | str = "stochastic"
+    query: Query | str = "dual"
+    optimiser: Optimiser | str = "sgd"
+    learning_rate: float = 1.0
+    schedule: Schedule | str = "constant"
+    steps: int = 6000
+    batch: int = 256
+    scale: float = 0.0
+    """Standard deviation of the entries of both matrices at the start."""
+    lengths: tuple[int, ...] = ()
+    """Other lengths to test at."""
+    supports: tuple[int, ...] = ()
+    """Other numbers of chosen positions to test with."""
+    n_test: int = 1024
+    records: int = 60
+
+    def __post_init__(self) -> None:
+        whole_number("n_test", self.n_test, 2)
+        if self.codes == "one-hot" and any(length != self.task.length for length in self.lengths):
+            raise InputError(f"One-hot codes know the {self.task.length} positions of training only: test other lengths with random codes.")
+        for other in (*self.lengths, *self.supports):
+            whole_number("a test length or support", other, 1)
+
+    @property
+    def room(self) -> int:
+        return max(self.task.support, *self.supports, 0)
+
+    def tests(self) -> dict[str, Selection]:
+        """What is tested on, by name: the task itself, then other lengths, then other supports."""
+        own = self.task
+        longer = {f"T={length}": dataclasses.replace(own, length=length) for length in self.lengths}
+        denser = {f"q={support}": dataclasses.replace(own, support=support) for support in self.supports}
+        return {"validation": own, **longer, **denser}
+
+    def start(self, key: Any) -> SelectionModel:
+        """The model at the start."""
+        longest = max(self.task.length, *self.lengths, 0)
+        return SelectionModel.init(
+            self.task, self.code, key=key, codes=self.codes, query=self.query, scale=self.scale, longest=longest, room=self.room
+        )
+
+    def recipe(self) -> Recipe:
+        # The loss of training is the whole squared error; Adam does not see the difference.
+        rate = self.learning_rate * (1.0 if self.optimiser in ("adam", "adamw") else 0.5)
+        return Recipe(
+            steps=self.steps,
+            learning_rate=rate,
+            optimiser=self.optimiser,
+            schedule=self.schedule,
+            batch=self.batch,
+            records=self.records,
+        )
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class SelectionRun:
+    """One training: losses by set, numbers of the model, and the model."""
+
+    training: SelectionTraining
+    steps: np.ndarray
+    losses: dict[str, np.ndarray]
+    """Half the mean squared error on "validation", "T=75", "q=5" and so on, and of the last batch on "train", record by record."""
+    measures: dict[str, np.ndarray]
+    """Cosines of both matrices with the ground truth, and their share off its blocks."""
+    trained: Trained
+
+    @property
+    def model(self) -> SelectionModel:
+        return self.trained.model()
+
+    @property
+    def first_model(self) -> SelectionModel:
+        return self.trained.first_model()
+
+    def function(self, first: bool = False) -> Callable[[Any, Any], np.ndarray]:
+        """The model at the end, or at the start, as a function of sequences (n, T, d) and sets (n, q), with one draw of codes."""
+        return as_function(self.first_model if first else self.model)
+
+
+def train_selection(
+    training: SelectionTraining, seed: int = 0, *, checkpoint: Keeper | None = None, progress: Progress | None = None
+) -> SelectionRun:
+    """Train from one seed, with fresh samples at every step; a learning rate that diverges is refused.
+
+    >>> setting = SelectionTraining(task=Selection(8, 2, 3), codes="one-hot", learning_rate=1.0, steps=400, records=5)
+    >>> found = train_selection(setting)
+    >>> bool(found.losses["validation"][-1] < 0.1 < 0.7 < found.losses["validation"][0])
+    True
+    """
+    sets = {name: held_out(task, training.n_test, seed, training.room) for name, task in training.tests().items()}
+    found = train(
+        training.start,
+        Fresh(drawing(training.task, training.room)),
+        training.recipe(),
+        seeds=[seed],
+        evaluate=sets | MEASURES,
+        forward=selection_forward,
+        checkpoint=checkpoint,
+        progress=progress,
+    )
+    if found.diverged.any():
+        raise InputError(
+            f"Learning rate {training.learning_rate:g} diverges by step {int(found.diverged_at.max())} of {training.steps}: take a smaller "
+            f"one, of gradient descent well below 2q = {2 * training.task.support}."
+        )
+    curves = {name: values[0, 0, 0].astype(np.float64) for name, values in found.losses.items()}
+    measures = {name: curves.pop(name) for name in MEASURES}
+    losses = {name: values / 2 for name, values in curves.items()}
+    return SelectionRun(training, found.steps, losses, measures, found)
+
+
+def as_function(model: SelectionModel, seed: int = 0) -> Callable[[Any, Any], np.ndarray]:
+    """A model as a function of sequences and sets, with one draw of codes: what is permuted in a symmetry profile are sequences alone."""
+    import equinox as eqx
+    import jax
+
+    key, call = jax.random.key(seed), eqx.filter_jit(selection_forward)
+
+    def function(tokens: Any, chosen: Any) -> np.ndarray:
+        shapes = np.shape(tokens), np.shape(chosen)
+        if tuple(map(len, shapes)) != (3, 2) or shapes[0][0] != shapes[1][0]:
+            raise InputError(f"The model takes sequences (n, T, d) and as many sets (n, q), got shapes {shapes[0]} and {shapes[1]}.")
+        if model.longest is not None and shapes[0][1] > model.longest:
+            raise InputError(f"The model has codes for {model.longest} positions, and sequences have {shapes[0][1]}: give shorter ones.")
+        if not len(tokens):
+            return np.zeros((0, len(model.values)))
+        rows = rows_of(np.asarray(tokens, np.float32), np.asarray(chosen), model.room)
+        filled = np.resize(rows, (-(-len(rows) // _TOGETHER) * _TOGETHER, rows.shape[1]))  # one program for any number of sequences
+        values = [np.asarray(call(model, block, key), np.float64) for block in np.split(filled, len(filled) // _TOGETHER)]
+        return np.concatenate(values)[: len(rows)]
+
+    return function

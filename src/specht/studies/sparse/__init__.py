@@ -1,0 +1,24 @@
+"""Sparse Boolean functions: how many samples they need, and how that grows with the number of bits (Edelman et al. 2022)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from specht.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from specht.studies.sparse.growth import fit_growth as fit_growth
+    from specht.studies.sparse.task import SparseFunction as SparseFunction
+    from specht.studies.sparse.task import sparse_function as sparse_function
+    from specht.studies.sparse.threshold import Search as Search
+    from specht.studies.sparse.threshold import Threshold as Threshold
+    from specht.studies.sparse.threshold import find_threshold as find_threshold
+
+__all__, __getattr__, __dir__ = lazy_names(
+    __name__,
+    {
+        "specht.studies.sparse.growth": ["fit_growth"],
+        "specht.studies.sparse.task": ["SparseFunction", "sparse_function"],
+        "specht.studies.sparse.threshold": ["Search", "Threshold", "find_threshold"],
+    },
+)

@@ -1,0 +1,37 @@
+"""Capacity and generalisation bounds of attention that can be evaluated on a network (Edelman, Goel, Kakade & Zhang 2022).
+
+- `covering`: how many functions heads, layers and stacks can tell apart at a resolution: lemmas A.10, 4.6, theorems 4.2, A.17, ...
+- `generalisation`: from there to the gap between training and test risk, and the samples from which that says anything
+- `representation`: heads that compute sparse functions, with their norms, and what unbounded norms can shatter
+- `bumps`: perceptrons behind such heads, which make any function of what they read
+- `networks`: the norms of a given network
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from specht.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from specht.studies.sparse.bounds.covering import dense_capacity as dense_capacity
+    from specht.studies.sparse.bounds.covering import head_capacity as head_capacity
+    from specht.studies.sparse.bounds.covering import stack_capacity as stack_capacity
+    from specht.studies.sparse.bounds.generalisation import generalisation_gap as generalisation_gap
+    from specht.studies.sparse.bounds.generalisation import samples_until as samples_until
+    from specht.studies.sparse.bounds.networks import network_bound as network_bound
+    from specht.studies.sparse.bounds.networks import perceptron_bound as perceptron_bound
+    from specht.studies.sparse.bounds.networks import transformer_bound as transformer_bound
+    from specht.studies.sparse.bounds.norms import DenseNorms as DenseNorms
+    from specht.studies.sparse.bounds.norms import HeadNorms as HeadNorms
+    from specht.studies.sparse.bounds.norms import LayerNorms as LayerNorms
+
+__all__, __getattr__, __dir__ = lazy_names(
+    __name__,
+    {
+        "specht.studies.sparse.bounds.covering": ["dense_capacity", "head_capacity", "stack_capacity"],
+        "specht.studies.sparse.bounds.generalisation": ["generalisation_gap", "samples_until"],
+        "specht.studies.sparse.bounds.networks": ["network_bound", "perceptron_bound", "transformer_bound"],
+        "specht.studies.sparse.bounds.norms": ["DenseNorms", "HeadNorms", "LayerNorms"],
+    },
+)

@@ -1,0 +1,190 @@
+r"""Covering numbers: how many functions a class needs so that every other is within $\varepsilon$ of one of them on all samples.
+
+All results are natural logarithms $\log N_\infty(\varepsilon)$, or capacities $C = \varepsilon^2 \log N_\infty(\varepsilon)$, which
+leading-order bounds make independent of $\varepsilon$. Numbers are those of Edelman, Goel, Kakade & Zhang 2022 (arXiv 2110.10090).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any, Literal
+
+from scipy import optimize
+
+from specht.checks import finite_number, whole_number
+from specht.errors import InputError, unknown_choice
+from specht.studies.sparse.bounds.norms import DenseNorms, HeadNorms, LayerNorms
+
+SOFTMAX = 2.0
+r"""Corollary A.7: $\|\mathrm{softmax}(a) - \mathrm{softmax}(b)\|_1 \le 2 \|a - b\|_\infty$."""
+Version = Literal["exact", "appendix", "main text"]
+
+
+def scalar_cover(b_x: float, b_w: float, epsilon: float, points: int) -> float:
+    r"""Lemma A.10 (Zhang 2002), for $\{x \mapsto w \cdot x\}$:
+    $\log N \le \frac{36 B_1^2 B_2^2}{\varepsilon^2} \log(2 \lceil 4 B_1 B_2 / \varepsilon + 2 \rceil N + 1)$."""
+    size = b_x * b_w / finite_number("epsilon", epsilon, above=0.0)
+    return 36.0 * size**2 * math.log(2 * math.ceil(4 * size + 2) * points + 1)
+
+
+def linear_cover(b_x: float, b_w: float, epsilon: float, points: int, width: int, *, explicit: bool = True) -> float:
+    r"""Lemma 4.6, for $\{x \mapsto W x : \|W^\top\|_{2,1} \le B_W\}$ with `width` input dimensions.
+
+    With all constants, splitting the resolution in two halves as in the proof; or the leading factor
+    $(B_X B_W / \varepsilon)^2 \log(d N)$ alone.
+    """
+    size = b_x * b_w / finite_number("epsilon", epsilon, above=0.0)
+    if not explicit:
+        return size**2 * math.log(width * points)
+    return 4 * size**2 * (math.log(2 * width + 1) + 36 * math.log(2 * math.ceil(8 * size + 2) * points + 1))
+
+
+def head_change(scores: float, inner: float, b_x: float, *, b_in: float = 1.0, out: float = 1.0, softmax: float = SOFTMAX) -> float:
+    r"""Lemma 4.3: how far a head moves when its scores move by `scores` ($\infty$-norm) and $\phi_{in}$ by `inner` ($2,\infty$-norm).
+
+    $C\, L_{out} B_{in} B_X \|\Delta s\|_\infty + L_{out} \|\Delta \phi_{in}\|_{2,\infty}$.
+    """
+    return softmax * out * b_in * b_x * scores + out * inner
+
+
+def cheapest_split(costs: Sequence[float], slopes: Sequence[float], total: float = 1.0) -> float:
+    r"""Lemma A.8: the least $\sum_i a_i / x_i^2$ under $\sum_i b_i x_i = C$ is $\gamma^3 / C^2$ with $\gamma = \sum_i a_i^{1/3} b_i^{2/3}$.
+
+    >>> round(cheapest_split([1.0, 8.0], [1.0, 1.0]), 9)
+    27.0
+    """
+    gamma = sum(a ** (1 / 3) * b ** (2 / 3) for a, b in zip(costs, slopes, strict=True))
+    return gamma**3 / total**2
+
+
+def head_cover(
+    score_cover: Callable[[float], float],
+    inner_cover: Callable[[float], float],
+    epsilon: float,
+    b_x: float,
+    *,
+    b_in: float = 1.0,
+    out: float = 1.0,
+) -> float:
+    r"""Theorem 4.2: the resolution is shared out between scores and values in the cheapest way,
+
+    $$ \inf_\alpha\; \log N_{Score}\Big(\frac{\alpha\, \varepsilon}{C L_{out} B_{in} B_X}\Big)
+       + \log N_{in}\Big(\frac{(1 - \alpha)\, \varepsilon}{L_{out}}\Big) . $$
+
+    The covers are functions of a resolution, on all m T tokens.
+    """
+    change = head_change(1.0, 0.0, b_x, b_in=b_in, out=out)
+
+    def total(logit: float) -> float:
+        alpha = 1.0 / (1.0 + math.exp(-logit))
+        return score_cover(alpha * epsilon / max(change, 1e-300)) + inner_cover((1.0 - alpha) * epsilon / max(out, 1e-300))
+
+    found: Any = optimize.minimize_scalar(total, bounds=(-12.0, 12.0), method="bounded")
+    return float(found.fun)
+
+
+def explicit_head_cover(
+    head: HeadNorms, b_x: float, epsilon: float, *, samples: int, length: int, width: int, query_norm: float = 1.0
+) -> float:
+    """Theorem 4.2 with lemma 4.6 put in, all constants written out; scores are inner products with a class token of norm `query_norm`."""
+    points = samples * length
+    query_norm = finite_number("query_norm", query_norm, at_least=0.0)
+    return head_cover(
+        lambda resolution: linear_cover(1.0, head.query_key_21 * b_x * query_norm, resolution, points, width),
+        lambda resolution: linear_cover(b_x, head.value_21, resolution, points, width),
+        epsilon,
+        b_x,
+        b_in=head.value,
+    )
+
+
+def head_capacity(
+    heads: HeadNorms | Sequence[HeadNorms],
+    b_x: float,
+    *,
+    samples: int,
+    length: int,
+    width: int,
+    lipschitz: float = 1.0,
+    positions: float = 0.0,
+    query_norm: float = 1.0,
+    version: Version | str = "exact",
+) -> float:
+    r"""Corollary 4.5, and lemma A.12 for several heads:
+
+    $$ C = (L_\sigma B_X)^2 \Big(\sum_h \big[\|W_V\|_{2,1}^{2/3} + t_h^{2/3}\big]\Big)^3 \log(d m T) . $$
+
+    The second term is $t = 2 \|W_{QK}^\top\|_{2,1} \|W_V\| B_X B_\tau$ by the exact split of lemma A.8, as in lemma A.11; the appendix
+    leaves out the 2, and the main text $B_X$ as well, with $\log(m T)$. Fixed positions of norm `positions` add to $B_X$ (lemma A.11).
+    The paper takes the token that asks to have norm $B_\tau = 1$; `query_norm` is that norm where it is another.
+
+    >>> unit = HeadNorms(1.0, 1.0, 1.0)
+    >>> [round(head_capacity(unit, 1.0, samples=100, length=T, width=64, version="main text") / 0.1**2) for T in (25, 100)]
+    [6259, 7368]
+    """
+    if version not in ("exact", "appendix", "main text"):
+        raise unknown_choice("version", version, ("exact", "appendix", "main text"))
+    each = [heads] if isinstance(heads, HeadNorms) else list(heads)
+    if not each:
+        raise InputError("There are no heads, so there is no bound: give the norms of at least one.")
+    b_x = b_x + finite_number("positions", positions, at_least=0.0)
+    factor = {"exact": 2.0 * b_x, "appendix": b_x, "main text": 1.0}[version] * finite_number("query_norm", query_norm, at_least=0.0)
+    total = sum(head.value_21 ** (2 / 3) + (factor * head.query_key_21 * head.value) ** (2 / 3) for head in each)
+    return (lipschitz * b_x) ** 2 * total**3 * log_factor(samples, length, 1 if version == "main text" else width)
+
+
+def log_factor(samples: float, length: int, width: int = 1) -> float:
+    """log(d m T): all that bounds have of the number of samples and of positions at fixed norms."""
+    whole_number("length", length, at_least=1)
+    return math.log(width * finite_number("samples", samples, at_least=1.0) * length)
+
+
+def stack_capacity(
+    layers: Sequence[LayerNorms],
+    readout: float,
+    *,
+    samples: int,
+    length: int,
+    width: int,
+    head_size: int,
+    lipschitz: float = 1.0,
+    residual: bool = False,
+    as_printed: bool = False,
+) -> float:
+    r"""Theorem A.17, for L layers and a readout of norm $B_w$, all tokens on the unit ball:
+
+    $$ C = \Big( B_w^{2/3} \big( 1 + \sum_i \alpha_i^{2/3} \big[ \|W_C\|_{2,1}^{2/3} + (2 L B_C B_V \|W_{QK}\|_{2,1})^{2/3}
+       + (L B_C \|W_V\|_{2,1})^{2/3} \big] \big) \Big)^3 \log(d m T), \qquad \alpha_i = \prod_{j > i} L B_C B_V (1 + 4 B_{QK}) , $$
+
+    as its proof gives it: what changes in layer i is passed on by the layers above it. The theorem `as_printed` takes the layers below,
+    has factors $d^{2/3}$ and $k^{2/3}$ at the last two terms and does not multiply the sum by $B_w$. A residual stream adds one to the
+    Lipschitz constant of every layer.
+    """
+    passed = [lipschitz * norms.mix * norms.value * (1 + 4 * norms.query_key) + residual for norms in layers]
+    total = 0.0
+    for place, norms in enumerate(layers):
+        alpha = math.prod(passed[:place] if as_printed else passed[place + 1 :])
+        scores = (2 * lipschitz * norms.mix * norms.value * norms.query_key_21) ** (2 / 3)
+        values = (lipschitz * norms.mix * norms.value_21) ** (2 / 3)
+        if as_printed:
+            scores, values = width ** (2 / 3) * scores, head_size ** (2 / 3) * values
+        total += alpha ** (2 / 3) * (norms.mix_21 ** (2 / 3) + scores + values)
+    last = readout ** (2 / 3)
+    return (last + total if as_printed else last * (1.0 + total)) ** 3 * log_factor(samples, length, width)
+
+
+def dense_capacity(layers: Sequence[DenseNorms], b_x: float, *, samples: int, width: int, lipschitz: float = 1.0) -> float:
+    r"""A fully connected network by the same lemmas (Bartlett, Foster & Telgarsky 2017, theorem 1.1):
+
+    $$ C = B_X^2 \prod_i (L s_i)^2 \Big( \sum_i (\|A_i\|_{2,1} / s_i)^{2/3} \Big)^3 \log(d m) . $$
+
+    Its input holds all T tokens side by side, so $B_X^2$ is T times that of one token: linear in T where attention is logarithmic.
+    """
+    if not layers:
+        raise InputError("There are no layers, so there is no bound: give the norms of at least one.")
+    if any(norms.matrix == 0.0 for norms in layers):
+        return 0.0
+    scale = math.prod(norms.matrix for norms in layers) * lipschitz ** (len(layers) - 1)
+    total = sum((norms.matrix_21 / norms.matrix) ** (2 / 3) for norms in layers)
+    return (b_x * scale) ** 2 * total**3 * math.log(max(2.0, width * samples))

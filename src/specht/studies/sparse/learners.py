@@ -1,0 +1,250 @@
+"""What tries to learn a sparse function from m samples: a transformer, a multilayer perceptron, their infinitely wide limits, and the
+theory of a transformer of finite width."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from scipy import linalg
+
+from specht.checks import whole_number
+from specht.errors import InputError, unknown_choice
+from specht.studies.sparse.task import Sample, SparseFunction, needed
+
+if TYPE_CHECKING:
+    from specht.architecture import Architecture
+    from specht.learning.adaptive.problem import Problem
+    from specht.studies.sparse.model import Model
+    from specht.studies.sparse.trials import Schooling, TrialRun
+
+NETWORKS = ("transformer", "perceptron")
+KERNELS = ("transformer-nngp", "transformer-ntk", "perceptron-nngp", "perceptron-ntk")
+FINITE = "transformer-width-"
+"""The theory of finite width, followed by the width of the embedding: any whole number."""
+LEARNERS = (*NETWORKS, *KERNELS, f"{FINITE}64")
+LIMIT = "linear-relu"
+"""The preset whose kernel stands for the transformer: one block, closed form, so that thousands of samples take seconds."""
+_RIDGE = 1e-6
+"""Of the regression, in units of the mean of k(x, x): what gradient flow leaves at the end of training, but for rounding."""
+MOST_RESTARTS = 16
+
+
+class Trial(NamedTuple):
+    """What came of one sample set."""
+
+    success: bool
+    accuracy: float
+    """Best share of the validation set that was right."""
+    runs: int
+    """Networks that were trained, restarts included."""
+    identified: bool
+    """Whether one choice of bits alone explains the samples."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Task:
+    """A sparse function of T bits, and when it counts as learnt."""
+
+    function: SparseFunction
+    length: int
+    """Number of bits T."""
+    accuracy: float = 1.0
+    """Share of the validation set that must be right."""
+    validation: int = 512
+    """Samples that accuracy is measured on."""
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        self.function.check_length(self.length)
+
+    @property
+    def needed(self) -> int:
+        """Samples of the validation set that must be right."""
+        return needed(self.accuracy, self.validation)
+
+    def draw(self, m: int, trial: int) -> tuple[Sample, Sample, bool]:
+        """Training samples, validation samples, and whether the former have one explanation; the same numbers give the same."""
+        rng = np.random.default_rng([self.seed, self.length, whole_number("m", m, at_least=1), trial])
+        train, identified = self.function.draw_identified(rng, m, self.length)
+        return train, self.function.draw(rng, self.validation, self.length), identified
+
+
+@dataclasses.dataclass(frozen=True)
+class NetworkLearner:
+    """Networks trained by gradient descent; where one fails the next start is tried."""
+
+    task: Task
+    model: Model
+    schooling: Schooling
+    restarts: int = 3
+    """Starts that are tried before a trial counts as failed."""
+
+    def try_once(self, m: int, trial: int) -> Trial:
+        train, validation, identified = self.task.draw(m, trial)
+        right = 0
+        for start in range(self.restarts):
+            right = max(right, self.run(train, validation, trial, start).most_right)
+            if right >= self.task.needed:
+                return Trial(True, right / self.task.validation, start + 1, identified)
+        return Trial(False, right / self.task.validation, self.restarts, identified)
+
+    def run(self, train: Sample, validation: Sample, trial: int, start: int = 0, enough: float | None = None) -> TrialRun:
+        """One training, whose seed is made of those of task, trial and start; `enough` of the validation set ends it."""
+        from specht.studies.sparse.trials import Samples, run_trial  # loads JAX
+
+        enough = self.task.accuracy if enough is None else enough
+        seed = (self.task.seed, trial, start)
+        return run_trial(self.model, Samples(*train), Samples(*validation), self.schooling, seed=seed, enough=enough)
+
+
+@dataclasses.dataclass(frozen=True)
+class KernelLearner:
+    """Regression on labels -1 and 1 with the kernel of infinitely wide networks; its sign is the prediction."""
+
+    task: Task
+    gram: Callable[[np.ndarray, np.ndarray | None], np.ndarray]
+    """From bits (n, T) and (m, T) to the kernel between them."""
+
+    def try_once(self, m: int, trial: int) -> Trial:
+        train, validation, identified = self.task.draw(m, trial)
+        right = int((self.predict(train, validation.x) == validation.y).sum())
+        return Trial(right >= self.task.needed, right / self.task.validation, 1, identified)
+
+    def predict(self, train: Sample, x: np.ndarray) -> np.ndarray:
+        """Labels 0 and 1; the mean label is learnt apart from the kernel."""
+        gram = self.gram(train.x, None)
+        return _signs(gram, self.gram(x, train.x), train.y, _RIDGE * np.trace(gram) / len(gram))
+
+
+@dataclasses.dataclass(frozen=True)
+class WidthLearner:
+    """The same regression, with the kernel that a block of finite width moves to.
+
+    The variances of tokens and positions are those at the minimum of the free energy of the samples that the prior leads to
+    (`specht.learning.adaptive.saddle`). At infinite width they stay, and this is the kernel of infinitely wide networks.
+    """
+
+    task: Task
+    width: int
+    """Of the embedding."""
+
+    def try_once(self, m: int, trial: int) -> Trial:
+        train, validation, identified = self.task.draw(m, trial)
+        right = int((self.predict(train, validation.x) == validation.y).sum())
+        return Trial(right >= self.task.needed, right / self.task.validation, 1, identified)
+
+    def predict(self, train: Sample, x: np.ndarray) -> np.ndarray:
+        """Labels 0 and 1; the mean label is learnt apart from the kernel."""
+        if (train.y == train.y[0]).all():
+            return np.full(len(x), train.y[0], np.int8)
+        from specht.learning.adaptive.saddle import nearest_minimum, variances_at  # loads JAX
+        from specht.learning.adaptive.widths import Widths
+        from specht.studies.sparse.trials import filled
+
+        problem = self.problem(train)
+        minimum = nearest_minimum(problem, Widths(self.width), rows=filled(len(train.y)))
+        gram = _block_gram(problem.arch, "nngp", variances_at(problem, minimum))
+        return _signs(gram(train.x, None), gram(x, train.x), train.y, _RIDGE * problem.scale)
+
+    def problem(self, train: Sample) -> Problem:
+        """The samples as the theory of finite width takes them: labels -1 and 1 without their mean, the kernel in units of its own mean."""
+        from specht.kernel.kernel import Kernel
+        from specht.learning.adaptive.problem import Problem
+        from specht.studies.sparse.trials import filled
+
+        arch, labels = _block(self.task.length), 2.0 * train.y - 1.0
+        mean = float(Kernel(arch).diagonal(_with_symbol(train.x, filled(len(train.x))))[: len(train.x)].mean())
+        return Problem.of(arch, _with_symbol(train.x), labels - labels.mean(), None, _RIDGE, mean)
+
+
+Learner = NetworkLearner | KernelLearner | WidthLearner
+
+
+def _signs(gram: np.ndarray, cross: np.ndarray, y: np.ndarray, ridge: float) -> np.ndarray:
+    """Where regression on labels -1 and 1 is positive; the mean label is learnt apart from the kernel."""
+    labels = 2.0 * y - 1.0
+    gram[np.diag_indices_from(gram)] += ridge
+    weights = linalg.cho_solve(linalg.cho_factor(gram), labels - labels.mean())
+    return (cross @ weights + labels.mean() > 0.0).astype(np.int8)
+
+
+def finite_width(name: str) -> int | None:
+    """The width in the name of a learner; None for those of another kind.
+
+    >>> finite_width("transformer-width-64"), finite_width("transformer")
+    (64, None)
+    """
+    if not name.startswith(FINITE):
+        return None
+    digits = name.removeprefix(FINITE)
+    if not digits.isdecimal() or str(int(digits)) != digits or digits == "0":
+        raise InputError(f"The learner {name!r} does not say how wide the embedding is: write {FINITE}64, with any whole number from 1 on.")
+    return int(digits)
+
+
+def check_learner(name: str) -> str:
+    """The name of a learner, or an `InputError` that says which there are."""
+    if finite_width(name) is None and name not in LEARNERS:
+        raise unknown_choice("learner", name, LEARNERS)
+    return name
+
+
+def learner(name: str, task: Task, **training: Any) -> Learner:
+    """A learner by its name; `training` is what `network_learner` takes."""
+    width = finite_width(check_learner(name))
+    if width is not None:
+        return WidthLearner(task, width)
+    if name in NETWORKS:
+        return network_learner(name, task, **training)
+    family, _, kind = name.rpartition("-")
+    return KernelLearner(task, _block_gram(_block(task.length), kind) if family == "transformer" else _perceptron_gram(kind))
+
+
+def network_learner(
+    name: str, task: Task, *, schooling: Schooling | None = None, restarts: int = 3, model: Model | None = None
+) -> NetworkLearner:
+    """The transformer of the paper, or a perceptron with as many weights, unless a model is given."""
+    from specht.studies.sparse.model import BitTransformer, Perceptron  # loads JAX
+    from specht.studies.sparse.trials import Schooling
+
+    restarts = whole_number("restarts", restarts, at_least=1, at_most=MOST_RESTARTS)
+    chosen = model or (BitTransformer(task.length) if name == "transformer" else Perceptron.like(BitTransformer(task.length)))
+    return NetworkLearner(task, chosen, schooling or Schooling(), restarts)
+
+
+def _perceptron_gram(kind: Any) -> Callable[[np.ndarray, np.ndarray | None], np.ndarray]:
+    from specht.kernel.perceptron import perceptron_gram
+
+    return functools.partial(perceptron_gram, kind=kind)
+
+
+def _block(length: int) -> Architecture:
+    """The block whose kernel stands for the transformer."""
+    from specht.presets import preset
+
+    return preset(LIMIT, vocab=2, length=length, readout="cls", normalised=True)
+
+
+def _with_symbol(x: np.ndarray, rows: int | None = None) -> np.ndarray:
+    """Bits with a column for the class symbol, filled up to so many rows."""
+    padded = np.zeros((len(x) if rows is None else rows, x.shape[1] + 1), np.int64)
+    padded[: len(x), :-1] = x
+    return padded
+
+
+def _block_gram(arch: Architecture, kind: Any, variances: Any = None) -> Callable[[np.ndarray, np.ndarray | None], np.ndarray]:
+    """The kernel of a block between bits, which are filled up to few different sizes: every one is compiled."""
+    from specht.kernel.kernel import Kernel
+    from specht.studies.sparse.trials import filled
+
+    kernel = Kernel(arch, variances=variances)
+
+    def gram(x: np.ndarray, y: np.ndarray | None) -> np.ndarray:
+        full = [None if each is None else _with_symbol(each, filled(len(each))) for each in (x, y)]
+        return np.array(getattr(kernel, kind)(*full)[: len(x), : len(x if y is None else y)])
+
+    return gram
