@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 
 from specht.errors import InputError
 from specht.lab.jobs import Job
+from specht.lab.programs import forget_programs_if_many
 from specht.lab.threads import ask_for_one_thread, one_thread, one_thread_for_good
 from specht.lab.version import code_version
 
@@ -62,6 +63,7 @@ def compute(job: Job, version: str) -> Computed:
         return Computed(b"", 0.0, f"The worker has Specht {code_version()} and the sweep {version}: install the same one on both.")
     from specht.lab.archive import encode  # loads xarray, in the worker
 
+    forget_programs_if_many()
     start = time.perf_counter()
     try:
         with contextlib.redirect_stdout(sys.stderr):  # standard output is for the scorecard
