@@ -15,7 +15,7 @@ from specht.lab.programs import forget_programs_if_many
 def test_programs_are_forgotten_when_there_are_many():
     doubled = jax.jit(lambda x: 2.0 * x)
     assert doubled(jnp.ones(3)).tolist() == [2.0, 2.0, 2.0]
-    assert not forget_programs_if_many()
+    assert not forget_programs_if_many(share=1.0)
     assert doubled._cache_size() == 1
     assert forget_programs_if_many(share=0.0)
     assert doubled._cache_size() == 0
