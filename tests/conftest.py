@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import tomllib
 from importlib.metadata import version
 from pathlib import Path
 
@@ -39,6 +40,26 @@ def pytest_configure(config):
         "specht", deadline=None, derandomize=True, max_examples=20 if "not whole" in config.option.markexpr else 40
     )
     hypothesis.settings.load_profile("specht")
+
+
+WHOLE = Path(__file__).with_name("whole.toml")
+"""Names tests that take long, with what the ordinary run has instead."""
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config, items):
+    """Mark the tests of whole.toml, before those with the mark are left out. A name that no test has is told where all are collected."""
+    names = {name for group in tomllib.loads(WHOLE.read_text(encoding="utf-8"))["group"] for name in group["tests"]}
+    seen = set()
+    for item in items:
+        name = {item.nodeid, item.nodeid.partition("[")[0]} & names
+        if name:
+            item.add_marker(pytest.mark.whole)
+            seen |= name
+    if not config.invocation_params.args or config.args == config.getini("testpaths"):
+        gone = sorted(names - seen)
+        if gone:
+            raise pytest.UsageError(f"{WHOLE.name} names tests that are not there: {', '.join(gone)}")
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -50,7 +50,7 @@ def test_importing_and_describing_do_not_load_jax():
 
 def test_rooms_show_their_names_without_loading_anything():
     loaded = run_python(
-        "import sys, specht, specht.nn, specht.corpus, specht.groups, specht.sequences, specht.spectra, specht.studies.sparse.bounds\n"
+        "import sys, specht, specht.nn, specht.corpus, specht.groups, specht.sequences, specht.learning, specht.studies.sparse.bounds\n"
         "dir(specht), dir(specht.nn), dir(specht.learning)\n"
         "print([name for name in ('jax', 'equinox', 'xarray', 'pandas', 'plotly', 'numpy') if name in sys.modules])"
     )

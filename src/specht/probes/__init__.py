@@ -9,14 +9,13 @@ from specht.lazy import lazy_names
 if TYPE_CHECKING:
     from specht.probes.models import open_model as open_model
     from specht.probes.probe import Probe as Probe
-    from specht.probes.probe import probe as probe
     from specht.probes.similarity import adjacency_score as adjacency_score
 
 __all__, __getattr__, __dir__ = lazy_names(
     __name__,
     {
         "specht.probes.models": ["open_model"],
-        "specht.probes.probe": ["Probe", "probe"],
+        "specht.probes.probe": ["Probe"],
         "specht.probes.similarity": ["adjacency_score"],
     },
 )

@@ -8,11 +8,10 @@ from specht.lazy import lazy_names
 
 if TYPE_CHECKING:
     from specht.profiles.profile import Profile as Profile
-    from specht.profiles.profile import profile as profile
 
 __all__, __getattr__, __dir__ = lazy_names(
     __name__,
     {
-        "specht.profiles.profile": ["Profile", "profile"],
+        "specht.profiles.profile": ["Profile"],
     },
 )

@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from specht.spectra.dense import multiplets as multiplets
     from specht.spectra.isotypic import isotypic_shares as isotypic_shares
     from specht.spectra.isotypic import sampled_shares as sampled_shares
-    from specht.spectra.solve import spectrum as spectrum
     from specht.spectra.spectrum import Row as Row
     from specht.spectra.spectrum import Spectrum as Spectrum
 
@@ -22,7 +21,6 @@ __all__, __getattr__, __dir__ = lazy_names(
     {
         "specht.spectra.dense": ["DenseOperator", "dense_operator", "multiplet_splittings", "multiplets"],
         "specht.spectra.isotypic": ["isotypic_shares", "sampled_shares"],
-        "specht.spectra.solve": ["spectrum"],
         "specht.spectra.spectrum": ["Row", "Spectrum"],
     },
 )

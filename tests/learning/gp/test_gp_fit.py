@@ -12,7 +12,7 @@ import pytest
 import specht
 from specht import GP, Variances
 from specht.errors import InputError
-from specht.learning.exact import fitted_gp
+from specht.learning.gp import fitted_gp
 
 RNG = np.random.default_rng(0)
 X = RNG.integers(0, 3, (100, 7))

@@ -7,7 +7,7 @@ import pytest
 
 import specht
 from specht.errors import InputError
-from specht.learning.exact import matrix_free
+from specht.learning.gp import matrix_free
 from specht.learning.gp.gram_source import GramSource
 from specht.learning.gp.matrix_free import Preconditioner, TiledGram, log_determinant, posterior_covariance, posterior_variance
 from specht.learning.gp.regression import regress
