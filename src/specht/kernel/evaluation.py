@@ -40,7 +40,7 @@ def tile_program(model: Model, form: Form, kind: Kind, *, seed: int, heads: int)
 
 
 def _closed(model: Model, form: Form, kind: Kind, x: Sequences, y: Sequences | None) -> Any:
-    if form == "tied":  # what belongs to one batch is dear, so it is computed once
+    if form == "tied":  # what belongs to one batch is expensive, so it is computed once
         return tied_kernel(model, x, None if y is x else y, kind=kind, same=y is x)
     # elsewhere it is cheap or counted already, and one program for all tiles saves a compilation
     same = form != "positions" and y is x and x.counts is None

@@ -49,7 +49,7 @@ def __dir__() -> list[str]:
 
 
 _REFERENCE: dict[Form, int] = {"classes": 4096, "weighted": 4096, "positions": 4096, "tied": 4096, "heads": 1024, "joint": 64}
-"""Sequences over which the diagonal of the kernel is averaged, by how dear it is."""
+"""Sequences over which the diagonal of the kernel is averaged, by how expensive it is."""
 _OWN_REFERENCE = 1024
 """The same for a Gram function of one's own."""
 _FEW = 64
