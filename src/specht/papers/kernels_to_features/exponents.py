@@ -51,7 +51,7 @@ def measure(length: int, width: int, chains: int, burn_in: int, samples: int, se
         "fast": crossing(fast)[0],
         "theory": theory,
         "infinite": infinite,
-        "n": ("tried", list(tried)),
+        "n": ("tried", [float(n) for n in tried]),
         "loss": ("tried", list(tried.values())),
     }
     return common.record("exponent", fields)
