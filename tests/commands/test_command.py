@@ -184,3 +184,30 @@ def test_flags_are_those_of_the_configuration(capsys):
     shown = capsys.readouterr().out
     assert "Squares of small numbers." in shown
     assert "The largest number." in shown
+
+
+class NamedConfig(SquaresConfig):
+    positional = "largest"
+    note: str = ""
+    """Said with a flag."""
+
+
+class Named(Squares):
+    config = NamedConfig
+    options = None
+    more_files = Command.more_files
+
+
+@pytest.mark.parametrize("words", [["4", "--note", "mine"], ["--note", "mine", "4"], ["--note", "mine", "--largest", "4"]])
+def test_one_field_needs_no_flag(capsys, words):
+    app = cyclopts.App(result_action="return_value")
+    app.command(command_line(Named), name="squares")
+    app(["squares", *words, "--json"])
+    assert json.loads(capsys.readouterr().out)["config"] == {"largest": 4, "note": "mine", "seed": 0}
+    with pytest.raises(cyclopts.UnusedCliTokensError):
+        app(["squares", "4", "mine"], exit_on_error=False, print_error=False)
+
+
+def test_the_field_without_a_flag_comes_first():
+    assert NamedConfig(note="mine", largest=4).flags() == ["4", "--note", "mine"]
+    assert NamedConfig().flags() == ["3"]

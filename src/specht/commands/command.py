@@ -136,13 +136,14 @@ def command_line(command: type[Command]) -> Callable[..., None]:
     needed = {"config"} if any(field.is_required() for field in command.config.model_fields.values()) else set()
     defaults = {name: kinds[name]() for name in annotations if name not in needed}
 
-    def run(**arguments: Any) -> None:
-        values = defaults | arguments
-        command(values.get("options")).run(values["config"], values["output"])
+    def run(config: Any = None, **others: Any) -> None:
+        values = defaults | others
+        command(values.get("options")).run(values["config"] if config is None else config, values["output"])
 
-    keyword, nothing = inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.empty
+    nothing, keyword = inspect.Parameter.empty, inspect.Parameter.KEYWORD_ONLY
+    ways = {"config": inspect.Parameter.POSITIONAL_OR_KEYWORD}  # since a field of it may be given without a flag
     parameters = [
-        inspect.Parameter(name, keyword, default=defaults.get(name, nothing), annotation=annotation)
+        inspect.Parameter(name, ways.get(name, keyword), default=defaults.get(name, nothing), annotation=annotation)
         for name, annotation in annotations.items()
     ]
     run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from typing import Any
+from typing import Any, ClassVar
 
 from pydantic import BaseModel, ConfigDict
 
@@ -23,6 +23,14 @@ class Config(BaseModel):
     """The base of every configuration: nothing unknown or infinite gets in, nothing changes afterwards."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, use_attribute_docstrings=True)
+    positional: ClassVar[str] = ""
+    """The field that the command line takes without a flag, if there is one."""
+
+    @classmethod
+    def __pydantic_init_subclass__(cls, **options: Any) -> None:
+        super().__pydantic_init_subclass__(**options)
+        for name, field in cls.model_fields.items():
+            field.kw_only = name != cls.positional  # which Cyclopts reads
 
     def identity(self) -> dict[str, Any]:
         """What decides the numbers. Two configurations with the same identity give the same results."""
@@ -41,7 +49,9 @@ class Config(BaseModel):
         flags: list[str] = []
         for name, field in type(self).model_fields.items():
             value, flag = getattr(self, name), name.replace("_", "-")
-            if isinstance(value, Config):
+            if name == self.positional:
+                flags = [*(map(str, value) if isinstance(value, tuple) else [str(value)]), *flags]
+            elif isinstance(value, Config):
                 flags += value.flags()
             elif value == field.default:
                 continue
