@@ -11,7 +11,7 @@ import xarray
 from hypothesis import given
 from hypothesis import strategies as st
 
-from specht.trees import columns, facts, plain, rows, tree
+from specht.trees import Along, along, columns, facts, plain, rows, tree
 
 VALUES: dict[str, Any] = {
     "number": 0.1,
@@ -65,6 +65,18 @@ def test_arrays_stay_in_the_tree():
     data = tree({"trace": 2.0, "gram": (("sequence", "other"), np.eye(2))})
     assert plain(data) == {"trace": 2.0}
     assert data["gram"].dims == ("sequence", "other")
+
+
+def test_lists_along_dimensions_are_variables_and_lists_in_json(tmp_path):
+    losses = {"n_train": [8, 16], "test": [0.5, None], "by_level": {"0": [0.1, 0.2]}, "size": 3, "words": ["a", "b"], "other": [1, 2, 3]}
+    width = {"n_train": Along([8], "n_train"), "width": Along([4, 5], "width"), "loss": Along([[1.0], [math.inf]], ("width", "n_train"))}
+    values = {"n_train": [8, 16], "theory": along("n_train", losses), "finite": width | {"names": Along(["a"], "variance")}}
+    expected = {"n_train": [8], "width": [4, 5], "loss": [[1.0], [None]], "names": ["a"]}
+    assert plain(tree(values)) == {"n_train": [8, 16], "theory": losses, "finite": expected}
+    assert there_and_back(values, tmp_path / "lists.nc") == plain(tree(values))
+    data = tree(values)
+    assert data["finite"]["loss"].sel(width=4, n_train=8).item() == 1.0
+    assert data["theory/by_level/0"].sel(n_train=16).item() == 0.2  # of a dictionary in it, too
 
 
 def test_what_is_not_finite_is_nothing_in_json():

@@ -9,6 +9,7 @@
 | a dictionary in a record | variables with a dot: `data["exponents"]["raw.value"]` |
 | None | NaN among numbers, an empty word among words |
 | whole numbers beyond 64 bits, lists of numbers | JSON as text, which the variable's attribute `holds` says |
+| a list with its dimensions, `Along(values, dims)` | that variable, which JSON shows as a list: `data["theory"]["test"]` |
 | an array with its dimensions, `(dims, array)` | that variable, which JSON leaves out |
 
 >>> irreps = [{"irrep": "[4]", "degeneracy": 1}, {"irrep": "[3,1]", "degeneracy": 3}]
@@ -23,6 +24,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import math
 from collections.abc import Mapping, Sequence
@@ -35,9 +37,37 @@ if TYPE_CHECKING:
 
 HOLDS = "holds"
 """The attribute of a variable that is stored as something else: what its values are."""
-_WHOLE, _MAYBE_WORDS, _JSON = "whole numbers", "words, or nothing where they are empty", "JSON"
+_WHOLE, _MAYBE_WORDS, _JSON, _LIST = "whole numbers", "words, or nothing where they are empty", "JSON", "a list"
 _EMPTY = "rows"
 """The attribute of a table without rows, which has no variable to tell that it is a table."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Along:
+    """A list, or lists in it, along named dimensions. A list with the name of its dimension labels the others.
+
+    >>> data = tree({"theory": {"n_train": Along([8, 16], "n_train"), "test": Along([0.5, 0.25], "n_train")}})
+    >>> data["theory"]["test"].sel(n_train=16).item(), facts(data).theory.test
+    (0.25, [0.5, 0.25])
+    """
+
+    values: Any
+    dims: str | tuple[str, ...]
+
+
+def along(dimension: str, values: Mapping[str, Any]) -> dict[str, Any]:
+    """Plain values in which lists of numbers, those of dictionaries too, run along a dimension where they are as long as its own list."""
+    labels = values[dimension]
+
+    def placed(value: Any) -> Any:
+        if isinstance(value, Mapping):
+            return {name: placed(item) for name, item in value.items()}
+        numbers = (
+            isinstance(value, list) and len(value) == len(labels) and all(item is None or isinstance(item, int | float) for item in value)
+        )
+        return Along(value, dimension) if numbers else value
+
+    return placed(values)
 
 
 def tree(values: Mapping[str, Any]) -> xarray.DataTree:
@@ -54,8 +84,12 @@ def plain(node: Any) -> Any:
     own = node.to_dataset(inherit=False)
     if _is_table(own):
         return _records(node)
-    scalars = {str(name): _values(variable)[0] for name, variable in own.variables.items() if variable.ndim == 0}
-    return scalars | {str(name): plain(child) for name, child in node.children.items()}
+    shown = {
+        str(name): _finite(variable.values.tolist()) if _is_list(variable) else _values(variable)[0]
+        for name, variable in own.variables.items()
+        if _is_list(variable) or variable.ndim == 0
+    }
+    return shown | {str(name): plain(child) for name, child in node.children.items()}
 
 
 def facts(node: Any) -> SimpleNamespace:
@@ -82,6 +116,9 @@ def _put_group(groups: dict[str, xarray.Dataset], path: str, values: Mapping[str
     for name, value in values.items():
         if isinstance(value, Mapping) or _is_records(value):
             below[name] = value
+        elif isinstance(value, Along):
+            array = np.asarray(value.values)
+            variables[name] = (value.dims, array.astype(float) if array.dtype == object else array, {HOLDS: _LIST})
         elif isinstance(value, tuple) and len(value) == 2 and isinstance(value[1], np.ndarray):
             variables[name] = value
         else:
@@ -156,12 +193,25 @@ def _values(variable: xarray.Variable) -> list[Any]:
     if holds == _MAYBE_WORDS:
         return [word or None for word in stored]
     convert = int if holds == _WHOLE else lambda value: value
-    return [None if isinstance(value, float) and not math.isfinite(value) else convert(value) for value in stored]
+    return [None if value is None else convert(value) for value in _finite(stored)]
+
+
+def _finite(value: Any) -> Any:
+    """A value, or a list of them, with None for what is not finite."""
+    if isinstance(value, list):
+        return [_finite(item) for item in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def _is_list(variable: xarray.Variable) -> bool:
+    return variable.attrs.get(HOLDS) == _LIST
 
 
 def _is_table(own: xarray.Dataset) -> bool:
-    dimensions = {variable.dims for variable in own.variables.values()}
-    return _EMPTY in own.attrs or (len(dimensions) == 1 and len(next(iter(dimensions))) == 1)
+    variables = own.variables.values()
+    dimensions = {variable.dims for variable in variables}
+    one = len(dimensions) == 1 and len(next(iter(dimensions))) == 1
+    return _EMPTY in own.attrs or (one and not any(_is_list(variable) for variable in variables))
 
 
 def _records(node: xarray.DataTree) -> list[dict[str, Any]]:

@@ -53,6 +53,8 @@ class Command:
         self.chosen: Any = self.options() if chosen is None and self.options is not None else chosen
         self.folder = folder
         """Where results go; None where somebody calls `compute` alone."""
+        self.out: Path | None = None
+        """What --out says, beside which jobs are kept (`WorkFlags.folder`)."""
 
     def compute(self, config: Any, progress: Callable[[int, int], None] | None) -> xarray.DataTree:
         """The numbers that a configuration asks for."""
@@ -79,7 +81,7 @@ class Command:
             require_matplotlib()
         request = store.Request.of(self.name, config)
         with store.results_folder(request, output.out) as folder:
-            self.folder = folder
+            self.folder, self.out = folder, output.out
             intact, name = store.intact_files(folder), f"{self.stem or self.name}.nc"
             data = store.load_tree(folder / name, request) if name in intact else None
             if data is not None:
