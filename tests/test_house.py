@@ -20,6 +20,8 @@ from pathlib import Path
 
 import pytest
 
+from specht.lazy import imported_for_types
+
 ROOT = Path(__file__).resolve().parents[1]
 EXCEPTIONS = Path(__file__).with_name("house_exceptions.toml")
 MOST_LINES = 400
@@ -80,14 +82,9 @@ class Tree:
         for statement in self.parsed(f"{room}/__init__.py").body:
             targets = statement.targets if isinstance(statement, ast.Assign) else []
             names = [name.id for target in targets for name in ast.walk(target) if isinstance(name, ast.Name)]
-            if "__all__" not in names or not isinstance(statement, ast.Assign):
-                continue
-            value = statement.value
-            if not isinstance(value, ast.Call):
-                return set(ast.literal_eval(value))
-            arguments = {word.arg: ast.literal_eval(word.value) for word in value.keywords}
-            homes = ast.literal_eval(value.args[1])
-            return {name for names in homes.values() for name in names} | {*arguments.get("modules", {})} | {*arguments.get("own", ())}
+            if "__all__" in names and isinstance(statement, ast.Assign):
+                lazy = isinstance(statement.value, ast.Call)
+                return {*imported_for_types(self.sources[f"{room}/__init__.py"])} if lazy else set(ast.literal_eval(statement.value))
         return set()
 
 
@@ -230,7 +227,7 @@ ROOMS = {
     "__init__.py": "",
     "kernel/__init__.py": "__all__ = ['Kernel']\nfrom specht.kernel.kernel import Kernel",
     "kernel/kernel.py": "class Kernel: ...",
-    "nn/__init__.py": "__all__, __dir__ = lazy_names(__name__, {'specht.nn.train': ['train']}, modules={'data': 'specht.nn.data'})",
+    "nn/__init__.py": "if TYPE_CHECKING:\n    from specht.nn import data\n    from specht.nn.train import train\n__all__, __dir__ = lazy_names(__name__)",
     "nn/train.py": "",
     "nn/data.py": "",
 }

@@ -50,37 +50,4 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 # What everyone needs. Networks are in `specht.nn`, and the rest in the rooms that are named after their subjects.
-__all__, __getattr__, __dir__ = lazy_names(
-    __name__,
-    {
-        "specht.activations": ["Activation", "register_activation"],
-        "specht.architecture": ["Architecture", "Variances"],
-        "specht.errors": ["InputError"],
-        "specht.kernel.functions": ["nngp", "ntk"],
-        "specht.kernel.kernel": ["Kernel"],
-        "specht.learning.adaptive.adapt": ["adapt"],
-        "specht.learning.complexity": ["sample_complexity"],
-        "specht.learning.eigenvalues": ["Eigenvalues"],
-        "specht.learning.gp.evidence": ["log_evidence"],
-        "specht.learning.gp.gaussian_process": ["GP"],
-        "specht.learning.learning_curves": ["learning_curve"],
-        "specht.presets": ["PRESETS", "preset"],
-        "specht.results": ["load"],
-        "specht.sequences.targets": ["Target"],
-        "specht.sequences.tasks": ["Task"],
-        "specht.probes.probe": ["Probe", "probe"],
-        "specht.profiles.profile": ["Profile", "profile"],
-        "specht.spectra.solve": ["spectrum"],
-        "specht.spectra.spectrum": ["Spectrum"],
-    },
-    modules={
-        "corpus": "specht.corpus",
-        "gp": "specht.learning.exact",
-        "nn": "specht.nn",
-        "sources": "specht.sequences.sources",
-        "targets": "specht.sequences.targets",
-        "testing": "specht.testing",
-    },
-    own=["__version__"],
-    elsewhere=["specht.nn"],
-)
+__all__, __getattr__, __dir__ = lazy_names(__name__, own=["__version__"], elsewhere=["specht.nn"])

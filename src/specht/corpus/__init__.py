@@ -20,12 +20,4 @@ if TYPE_CHECKING:
     from specht.corpus.stats.exchangeability import Score as Score
     from specht.corpus.survey import Settings as Settings
 
-__all__, __getattr__, __dir__ = lazy_names(
-    __name__,
-    {
-        "specht.corpus.read.corpora": ["Corpus", "open_corpus"],
-        "specht.corpus.stats.exchangeability": ["Score"],
-        "specht.corpus.measuring": ["Measured", "measure", "score"],
-        "specht.corpus.survey": ["Settings"],
-    },
-)
+__all__, __getattr__, __dir__ = lazy_names(__name__)

@@ -11,9 +11,4 @@ if TYPE_CHECKING:
     from specht.forecasts.table import TableOptions as TableOptions
     from specht.forecasts.table import read_table as read_table
 
-__all__, __getattr__, __dir__ = lazy_names(
-    __name__,
-    {
-        "specht.forecasts.table": ["Table", "TableOptions", "read_table"],
-    },
-)
+__all__, __getattr__, __dir__ = lazy_names(__name__)

@@ -23,14 +23,4 @@ if TYPE_CHECKING:
     from specht.groups.tableaux import kostka_number as kostka_number
     from specht.groups.tableaux import standard_tableaux as standard_tableaux
 
-__all__, __getattr__, __dir__ = lazy_names(
-    __name__,
-    {
-        "specht.groups.characters": ["character", "character_table", "class_size", "decompose"],
-        "specht.groups.decompositions": ["functions_of_degree", "functions_on_sequences", "multilinear", "permutation_module"],
-        "specht.groups.irreps": ["isotypic_projector", "isotypic_projectors", "orthogonal_matrix"],
-        "specht.groups.labels": ["Decomposition"],
-        "specht.groups.partitions": ["Partition"],
-        "specht.groups.tableaux": ["kostka_number", "standard_tableaux"],
-    },
-)
+__all__, __getattr__, __dir__ = lazy_names(__name__)

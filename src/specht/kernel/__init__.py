@@ -13,12 +13,4 @@ if TYPE_CHECKING:
     from specht.kernel.tables import PairCounts as PairCounts
     from specht.kernel.tables import kernel_of_counts as kernel_of_counts
 
-__all__, __getattr__, __dir__ = lazy_names(
-    __name__,
-    {
-        "specht.kernel.combination": ["Combination"],
-        "specht.kernel.functions": ["kernel_of_batches"],
-        "specht.kernel.gram": ["Gram"],
-        "specht.kernel.tables": ["PairCounts", "kernel_of_counts"],
-    },
-)
+__all__, __getattr__, __dir__ = lazy_names(__name__)

@@ -16,13 +16,4 @@ if TYPE_CHECKING:
     from specht.learning.regime import kernel_regime as kernel_regime
     from specht.learning.tally import MeasuredCurve as MeasuredCurve
 
-__all__, __getattr__, __dir__ = lazy_names(
-    __name__,
-    {
-        "specht.learning.complexity": ["Need", "samples_for_error", "samples_from_profile", "samples_to_learn"],
-        "specht.learning.curves": ["Curve"],
-        "specht.learning.flow": ["gradient_flow"],
-        "specht.learning.regime": ["kernel_regime"],
-        "specht.learning.tally": ["MeasuredCurve"],
-    },
-)
+__all__, __getattr__, __dir__ = lazy_names(__name__)

@@ -32,18 +32,4 @@ if TYPE_CHECKING:
     from specht.nn.whole_networks import Trajectories as Trajectories
     from specht.nn.whole_networks import hamiltonian as hamiltonian
 
-__all__, __getattr__, __dir__ = lazy_names(
-    __name__,
-    {
-        "specht.lab.checkpoint": ["Checkpoint"],
-        "specht.nn.data": ["Fixed", "Fresh"],
-        "specht.nn.empirical": ["Estimate", "empirical_nngp", "empirical_ntk", "feature_kernel", "tangent_kernel"],
-        "specht.nn.whole_networks": ["Trajectories", "hamiltonian"],
-        "specht.nn.network": ["Network", "Size"],
-        "specht.nn.posterior": ["SampledPosterior"],
-        "specht.nn.recipe": ["Recipe"],
-        "specht.nn.sampling": ["Sampling", "StepSizeWarning", "langevin"],
-        "specht.nn.trained": ["Trained"],
-        "specht.nn.training": ["train"],
-    },
-)
+__all__, __getattr__, __dir__ = lazy_names(__name__)

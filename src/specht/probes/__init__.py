@@ -11,11 +11,4 @@ if TYPE_CHECKING:
     from specht.probes.probe import Probe as Probe
     from specht.probes.similarity import adjacency_score as adjacency_score
 
-__all__, __getattr__, __dir__ = lazy_names(
-    __name__,
-    {
-        "specht.probes.models": ["open_model"],
-        "specht.probes.probe": ["Probe"],
-        "specht.probes.similarity": ["adjacency_score"],
-    },
-)
+__all__, __getattr__, __dir__ = lazy_names(__name__)

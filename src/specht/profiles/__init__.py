@@ -9,9 +9,4 @@ from specht.lazy import lazy_names
 if TYPE_CHECKING:
     from specht.profiles.profile import Profile as Profile
 
-__all__, __getattr__, __dir__ = lazy_names(
-    __name__,
-    {
-        "specht.profiles.profile": ["Profile"],
-    },
-)
+__all__, __getattr__, __dir__ = lazy_names(__name__)

@@ -19,12 +19,4 @@ if TYPE_CHECKING:
     from specht.sequences.tokens import check_batch as check_batch
     from specht.sequences.tokens import check_tokens as check_tokens
 
-__all__, __getattr__, __dir__ = lazy_names(
-    __name__,
-    {
-        "specht.sequences.actions": ["Residual", "equivariance_residual", "gram_residual", "invariance_residual", "permute_context"],
-        "specht.sequences.law": ["Source"],
-        "specht.sequences.tasks": ["order_forgotten", "shifted", "task"],
-        "specht.sequences.tokens": ["check_batch", "check_tokens"],
-    },
-)
+__all__, __getattr__, __dir__ = lazy_names(__name__)

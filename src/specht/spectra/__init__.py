@@ -16,11 +16,4 @@ if TYPE_CHECKING:
     from specht.spectra.spectrum import Row as Row
     from specht.spectra.spectrum import Spectrum as Spectrum
 
-__all__, __getattr__, __dir__ = lazy_names(
-    __name__,
-    {
-        "specht.spectra.dense": ["DenseOperator", "dense_operator", "multiplet_splittings", "multiplets"],
-        "specht.spectra.isotypic": ["isotypic_shares", "sampled_shares"],
-        "specht.spectra.spectrum": ["Row", "Spectrum"],
-    },
-)
+__all__, __getattr__, __dir__ = lazy_names(__name__)

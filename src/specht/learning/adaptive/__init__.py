@@ -19,17 +19,4 @@ if TYPE_CHECKING:
     from specht.learning.adaptive.sampled import Adapted as Adapted
     from specht.learning.adaptive.widths import Widths as Widths
 
-__all__, __getattr__, __dir__ = lazy_names(
-    __name__,
-    {
-        "specht.learning.adaptive.chains": ["Chains"],
-        "specht.learning.adaptive.curve": ["AdaptiveCurve"],
-        "specht.learning.adaptive.one_over_width": ["FirstOrder", "first_order"],
-        "specht.learning.adaptive.layers": ["layer_gain"],
-        "specht.learning.adaptive.needs": ["ComplexityByWidth"],
-        "specht.learning.adaptive.population": ["adaptive_curve", "most_samples"],
-        "specht.learning.adaptive.saddle": ["Saddle"],
-        "specht.learning.adaptive.sampled": ["Adapted"],
-        "specht.learning.adaptive.widths": ["Widths"],
-    },
-)
+__all__, __getattr__, __dir__ = lazy_names(__name__)

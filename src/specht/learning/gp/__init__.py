@@ -13,12 +13,4 @@ if TYPE_CHECKING:
     from specht.learning.gp.regression import regress as regress
     from specht.learning.gp.regression import regress_features as regress_features
 
-__all__, __getattr__, __dir__ = lazy_names(
-    __name__,
-    {
-        "specht.learning.gp.evidence": ["log_evidence"],
-        "specht.learning.gp.gaussian_process": ["GP"],
-        "specht.learning.gp.iterative": ["regress_iteratively"],
-        "specht.learning.gp.regression": ["regress", "regress_features"],
-    },
-)
+__all__, __getattr__, __dir__ = lazy_names(__name__)

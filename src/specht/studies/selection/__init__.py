@@ -16,11 +16,4 @@ if TYPE_CHECKING:
     from specht.studies.selection.theory import width_bound as width_bound
     from specht.studies.selection.theory import width_needed as width_needed
 
-__all__, __getattr__, __dir__ = lazy_names(
-    __name__,
-    {
-        "specht.studies.selection.codes_theory": ["best_share", "code_needed", "draw_pool"],
-        "specht.studies.selection.task": ["Selection"],
-        "specht.studies.selection.theory": ["one_hot_dynamics", "phases", "width_bound", "width_needed"],
-    },
-)
+__all__, __getattr__, __dir__ = lazy_names(__name__)

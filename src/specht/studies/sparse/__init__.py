@@ -14,11 +14,4 @@ if TYPE_CHECKING:
     from specht.studies.sparse.threshold import Threshold as Threshold
     from specht.studies.sparse.threshold import find_threshold as find_threshold
 
-__all__, __getattr__, __dir__ = lazy_names(
-    __name__,
-    {
-        "specht.studies.sparse.growth": ["fit_growth"],
-        "specht.studies.sparse.task": ["SparseFunction", "sparse_function"],
-        "specht.studies.sparse.threshold": ["Search", "Threshold", "find_threshold"],
-    },
-)
+__all__, __getattr__, __dir__ = lazy_names(__name__)

@@ -26,12 +26,4 @@ if TYPE_CHECKING:
     from specht.studies.sparse.bounds.norms import HeadNorms as HeadNorms
     from specht.studies.sparse.bounds.norms import LayerNorms as LayerNorms
 
-__all__, __getattr__, __dir__ = lazy_names(
-    __name__,
-    {
-        "specht.studies.sparse.bounds.covering": ["dense_capacity", "head_capacity", "stack_capacity"],
-        "specht.studies.sparse.bounds.generalisation": ["generalisation_gap", "samples_until"],
-        "specht.studies.sparse.bounds.networks": ["network_bound", "perceptron_bound", "transformer_bound"],
-        "specht.studies.sparse.bounds.norms": ["DenseNorms", "HeadNorms", "LayerNorms"],
-    },
-)
+__all__, __getattr__, __dir__ = lazy_names(__name__)
