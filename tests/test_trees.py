@@ -29,6 +29,10 @@ VALUES: dict[str, Any] = {
         {"length": 8, "trace": None, "note": "a", "fit": {"value": -2.0, "stderr": 0.1}, "rows": []},
         {"length": 9, "trace": 0.25, "note": "b", "fit": {"value": 1e-300, "stderr": 0.0}, "rows": [{"irrep": "[9]", "heads": 64}] * 2},
     ],
+    "uneven": [
+        {"name": "a", "law": {"epsilon": 0.3}, "shares": None, "nulls": {}, "by": {"words": []}},
+        {"name": "b", "law": {"sites": 3, "law": {"epsilon": 1.0}}, "shares": {"(4)": {"value": 0.5}}, "nulls": {"window": 1.0}, "by": {"words": []}},
+    ],
     "mixed": [{"value": 1, "other": [1, 2], "exact": True}, {"value": 10**20, "other": [], "exact": None}],
 }
 

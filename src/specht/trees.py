@@ -8,6 +8,7 @@
 | records in a record | a table below that table, `data["lengths/rows"]`; its first column says to which record each of its rows belongs |
 | a dictionary in a record | variables with a dot: `data["exponents"]["raw.value"]` |
 | None | NaN among numbers, an empty word among words |
+| a field that some records of a list lack | that variable, whose attribute `lacking` has the numbers of these records |
 | whole numbers beyond 64 bits, lists of numbers | JSON as text, which the variable's attribute `holds` says |
 | a list with its dimensions, `Along(values, dims)` | that variable, which JSON shows as a list: `data["theory"]["test"]` |
 | an array with its dimensions, `(dims, array)` | that variable, which JSON leaves out |
@@ -38,6 +39,8 @@ if TYPE_CHECKING:
 HOLDS = "holds"
 """The attribute of a variable that is stored as something else: what its values are."""
 _WHOLE, _MAYBE_WORDS, _JSON, _LIST = "whole numbers", "words, or nothing where they are empty", "JSON", "a list"
+_LACKING = "lacking"
+"""The attribute of a column with the numbers of the records that do not have it."""
 _EMPTY = "rows"
 """The attribute of a table without rows, which has no variable to tell that it is a table."""
 
@@ -139,6 +142,9 @@ def _put_table(groups: dict[str, xarray.Dataset], path: str, records: Sequence[M
     nested: dict[str, Any] = {name: own.pop(name) for name in names if all(_is_records(value) for value in own[name])}
     dimension = path.rsplit("/", 1)[1]
     variables = {name: (dimension, *_column(values)) for name, values in own.items()}
+    for name, (_, _, attributes) in variables.items():
+        lacking = [number for number, record in enumerate(records) if name not in record]
+        attributes |= {_LACKING: lacking} if lacking else {}
     groups[path] = xarray.Dataset(variables, attrs={} if records else {_EMPTY: 0})
     if nested:
         label, *_ = own
@@ -157,11 +163,13 @@ def _flat(record: Mapping[str, Any]) -> dict[str, Any]:
     """A record without dictionaries in it: their fields have a dot in their names."""
     flat: dict[str, Any] = {}
     for name, value in record.items():
-        flat |= {f"{name}.{inner}": item for inner, item in _flat(value).items()} if isinstance(value, Mapping) else {name: value}
+        # An empty dictionary has no fields that could stand for it.
+        fields = {f"{name}.{inner}": item for inner, item in _flat(value).items()} if isinstance(value, Mapping) else {}
+        flat |= fields or {name: value}
     return flat
 
 
-def _column(values: Sequence[Any]) -> tuple[np.ndarray, dict[str, str]]:
+def _column(values: Sequence[Any]) -> tuple[np.ndarray, dict[str, Any]]:
     """Values as an array that netCDF can hold, and what the array does not tell by itself."""
     import numpy as np
 
@@ -215,14 +223,20 @@ def _is_table(own: xarray.Dataset) -> bool:
 
 
 def _records(node: xarray.DataTree) -> list[dict[str, Any]]:
-    own = columns(node)
-    records = [_nested(dict(zip(own, row, strict=True))) for row in zip(*own.values(), strict=True)]
+    import numpy as np
+
+    variables = node.to_dataset(inherit=False).variables
+    own = {str(name): _values(variable) for name, variable in variables.items()}
+    records = [dict(zip(own, row, strict=True)) for row in zip(*own.values(), strict=True)]
+    for name, variable in variables.items():
+        for number in np.atleast_1d(variable.attrs.get(_LACKING, [])).tolist():
+            del records[int(number)][str(name)]
     for name, child in node.children.items():
         label, *_ = own
         tables: dict[Any, list[dict[str, Any]]] = {record[label]: record.setdefault(str(name), []) for record in records}
         for row in plain(child):
             tables[row.pop(label)].append(row)
-    return records
+    return [_nested(record) for record in records]
 
 
 def _nested(record: dict[str, Any]) -> dict[str, Any]:

@@ -143,7 +143,7 @@ def command_line(command: type[Command]) -> Callable[..., None]:
         command(values.get("options")).run(values["config"] if config is None else config, values["output"])
 
     nothing, keyword = inspect.Parameter.empty, inspect.Parameter.KEYWORD_ONLY
-    ways = {"config": inspect.Parameter.POSITIONAL_OR_KEYWORD}  # since a field of it may be given without a flag
+    ways = {"config": inspect.Parameter.POSITIONAL_OR_KEYWORD} if command.config.positional else {}
     parameters = [
         inspect.Parameter(name, ways.get(name, keyword), default=defaults.get(name, nothing), annotation=annotation)
         for name, annotation in annotations.items()
