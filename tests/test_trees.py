@@ -31,7 +31,13 @@ VALUES: dict[str, Any] = {
     ],
     "uneven": [
         {"name": "a", "law": {"epsilon": 0.3}, "shares": None, "nulls": {}, "by": {"words": []}},
-        {"name": "b", "law": {"sites": 3, "law": {"epsilon": 1.0}}, "shares": {"(4)": {"value": 0.5}}, "nulls": {"window": 1.0}, "by": {"words": []}},
+        {
+            "name": "b",
+            "law": {"sites": 3, "law": {"epsilon": 1.0}},
+            "shares": {"(4)": {"value": 0.5}},
+            "nulls": {"window": 1.0},
+            "by": {"words": []},
+        },
     ],
     "mixed": [{"value": 1, "other": [1, 2], "exact": True}, {"value": 10**20, "other": [], "exact": None}],
 }
