@@ -227,7 +227,9 @@ ROOMS = {
     "__init__.py": "",
     "kernel/__init__.py": "__all__ = ['Kernel']\nfrom specht.kernel.kernel import Kernel",
     "kernel/kernel.py": "class Kernel: ...",
-    "nn/__init__.py": "if TYPE_CHECKING:\n    from specht.nn import data\n    from specht.nn.train import train\n__all__, __dir__ = lazy_names(__name__)",
+    "nn/__init__.py": (
+        "if TYPE_CHECKING:\n    from specht.nn import data\n    from specht.nn.train import train\n__all__, __dir__ = lazy_names(__name__)"
+    ),
     "nn/train.py": "",
     "nn/data.py": "",
 }

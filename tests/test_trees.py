@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import xarray
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from specht.trees import Along, along, columns, facts, plain, rows, tree
 

@@ -15,16 +15,11 @@ from typing import TYPE_CHECKING
 from specht.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from specht import corpus as corpus
-    from specht import nn as nn
-    from specht import testing as testing
-    from specht.activations import Activation as Activation
-    from specht.activations import register_activation as register_activation
-    from specht.architecture import Architecture as Architecture
-    from specht.architecture import Variances as Variances
+    from specht import corpus as corpus, nn as nn, testing as testing
+    from specht.activations import Activation as Activation, register_activation as register_activation
+    from specht.architecture import Architecture as Architecture, Variances as Variances
     from specht.errors import InputError as InputError
-    from specht.kernel.functions import nngp as nngp
-    from specht.kernel.functions import ntk as ntk
+    from specht.kernel.functions import nngp as nngp, ntk as ntk
     from specht.kernel.kernel import Kernel as Kernel
     from specht.learning import exact as gp  # noqa: F401 -- a public name
     from specht.learning.adaptive.adapt import adapt as adapt
@@ -33,15 +28,11 @@ if TYPE_CHECKING:
     from specht.learning.gp.evidence import log_evidence as log_evidence
     from specht.learning.gp.gaussian_process import GP as GP
     from specht.learning.learning_curves import learning_curve as learning_curve
-    from specht.presets import PRESETS as PRESETS
-    from specht.presets import preset as preset
-    from specht.probes.probe import Probe as Probe
-    from specht.probes.probe import probe as probe
-    from specht.profiles.profile import Profile as Profile
-    from specht.profiles.profile import profile as profile
+    from specht.presets import PRESETS as PRESETS, preset as preset
+    from specht.probes.probe import Probe as Probe, probe as probe
+    from specht.profiles.profile import Profile as Profile, profile as profile
     from specht.results import load as load
-    from specht.sequences import sources as sources
-    from specht.sequences import targets as targets
+    from specht.sequences import sources as sources, targets as targets
     from specht.sequences.targets import Target as Target
     from specht.sequences.tasks import Task as Task
     from specht.spectra.solve import spectrum as spectrum

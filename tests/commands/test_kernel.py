@@ -8,8 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import xarray
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 import specht
 from specht.commands.app import main

@@ -10,8 +10,7 @@ import pytest
 from known_pairs import Given, by_position, covariances, plan_for, population, shares
 
 from specht.corpus.read.chunks import Segment
-from specht.corpus.stats.exchangeability import CUTS, symmetry
-from specht.corpus.stats.exchangeability import _Sums as Sums
+from specht.corpus.stats.exchangeability import CUTS, _Sums as Sums, symmetry
 from specht.corpus.stats.metrics import site_norm, weights
 from specht.corpus.stats.resampling import Resampling
 from specht.errors import InputError

@@ -11,9 +11,7 @@ import pytest
 from specht.corpus.measuring import explain, measure
 from specht.corpus.read.chunks import Segment
 from specht.corpus.read.corpora import open_corpus
-from specht.corpus.stats.influence import WINDOWS, WindowSample, influence
-from specht.corpus.stats.influence import _contributions as contributions
-from specht.corpus.stats.influence import _invariant as invariant
+from specht.corpus.stats.influence import WINDOWS, WindowSample, _contributions as contributions, _invariant as invariant, influence
 from specht.corpus.survey import Settings
 
 

@@ -10,8 +10,7 @@ import pytest
 
 from specht.corpus.read.chunks import Encoded, Segment
 from specht.corpus.read.stream import Blocks, segments
-from specht.corpus.stats.moments import Plan, Sketches, Tables, decode, load, merge
-from specht.corpus.stats.moments import _marginals as marginals
+from specht.corpus.stats.moments import Plan, Sketches, Tables, _marginals as marginals, decode, load, merge
 from specht.corpus.stats.sketch import MeanProducts, Sketch
 from specht.errors import InputError
 

@@ -13,8 +13,7 @@ import pytest
 from hypothesis import example, given
 from texts import saved, stream
 
-from specht.corpus.read import text as text_module
-from specht.corpus.read import tokenise
+from specht.corpus.read import text as text_module, tokenise
 from specht.corpus.read.text import Part, Reading
 
 NASTY = "aB'’.!= \t\n\n\r>éΣ汉𝔸İ\x0b\u2028\u3000_1"

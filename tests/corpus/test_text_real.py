@@ -12,8 +12,7 @@ import numpy as np
 import pytest
 from texts import saved, stream
 
-from specht.corpus.read import text as text_module
-from specht.corpus.read import tokenise
+from specht.corpus.read import text as text_module, tokenise
 from specht.corpus.read.text import Reading, default_parts, find_parts, read
 
 DATA = Path(os.environ.get("SPECHT_DATA", Path(__file__).parents[2] / "../shared/data"))

@@ -5,8 +5,7 @@ from __future__ import annotations
 import sys
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from specht.lab.profile_config import ProfileConfig
 from specht.lab.source_config import SourceFlags

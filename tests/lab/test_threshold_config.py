@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from specht.lab.threshold_config import ThresholdConfig
 from specht.lab.threshold_job import jobs_of

@@ -11,8 +11,7 @@ from small_cases import architecture, mixture
 import specht
 from specht.errors import InputError
 from specht.groups.partitions import Partition
-from specht.learning import content as content_module
-from specht.learning import multiplets
+from specht.learning import content as content_module, multiplets
 from specht.learning.content import content
 from specht.learning.modes import leading_modes, modes
 from specht.learning.multiplets import multiplet

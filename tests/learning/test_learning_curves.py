@@ -8,8 +8,7 @@ from toy_results import assert_same
 
 import specht
 from specht.errors import InputError
-from specht.learning import exact as gp
-from specht.learning import networks
+from specht.learning import exact as gp, networks
 from specht.learning.complexity import samples_to_learn
 from specht.learning.content import content
 

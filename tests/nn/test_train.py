@@ -12,8 +12,7 @@ from linear_model import Linear, first_weight, linear, problem
 
 from specht.architecture import Architecture
 from specht.errors import InputError
-from specht.nn import checks
-from specht.nn import training as train_module
+from specht.nn import checks, training as train_module
 from specht.nn.data import Fixed, Fresh
 from specht.nn.network import Network, Size
 from specht.nn.recipe import Recipe

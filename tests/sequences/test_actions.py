@@ -11,8 +11,7 @@ import sys
 import numpy as np
 import pytest
 from architectures import CASES, tokens
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 import specht
 from specht.errors import InputError

@@ -6,8 +6,7 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from named_sources import DISGUISED, EXCHANGEABLE, MIXTURES, ORDERED, posterior_start, random_hmm
 
 from specht.errors import InputError

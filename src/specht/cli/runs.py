@@ -107,8 +107,7 @@ def export(name: str, target: Path, *, root: Root = ROOT) -> None:
     root
         Folder of the results.
     """
-    from specht.lab.runs import export as write
-    from specht.lab.runs import find_run
+    from specht.lab.runs import export as write, find_run
 
     run = find_run(root, name)
     write(run, target)
@@ -133,8 +132,7 @@ def prune(
     yes
         Remove them; without it they are only listed.
     """
-    from specht.lab.runs import prunable
-    from specht.lab.runs import prune as remove
+    from specht.lab.runs import prunable, prune as remove
 
     found = list(prunable(root, older_than))
     if not found:

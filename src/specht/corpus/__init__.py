@@ -12,11 +12,8 @@ from typing import TYPE_CHECKING
 from specht.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from specht.corpus.measuring import Measured as Measured
-    from specht.corpus.measuring import measure as measure
-    from specht.corpus.measuring import score as score
-    from specht.corpus.read.corpora import Corpus as Corpus
-    from specht.corpus.read.corpora import open_corpus as open_corpus
+    from specht.corpus.measuring import Measured as Measured, measure as measure, score as score
+    from specht.corpus.read.corpora import Corpus as Corpus, open_corpus as open_corpus
     from specht.corpus.stats.exchangeability import Score as Score
     from specht.corpus.survey import Settings as Settings
 

@@ -7,20 +7,25 @@ from typing import TYPE_CHECKING
 from specht.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from specht.groups.characters import character as character
-    from specht.groups.characters import character_table as character_table
-    from specht.groups.characters import class_size as class_size
-    from specht.groups.characters import decompose as decompose
-    from specht.groups.decompositions import functions_of_degree as functions_of_degree
-    from specht.groups.decompositions import functions_on_sequences as functions_on_sequences
-    from specht.groups.decompositions import multilinear as multilinear
-    from specht.groups.decompositions import permutation_module as permutation_module
-    from specht.groups.irreps import isotypic_projector as isotypic_projector
-    from specht.groups.irreps import isotypic_projectors as isotypic_projectors
-    from specht.groups.irreps import orthogonal_matrix as orthogonal_matrix
+    from specht.groups.characters import (
+        character as character,
+        character_table as character_table,
+        class_size as class_size,
+        decompose as decompose,
+    )
+    from specht.groups.decompositions import (
+        functions_of_degree as functions_of_degree,
+        functions_on_sequences as functions_on_sequences,
+        multilinear as multilinear,
+        permutation_module as permutation_module,
+    )
+    from specht.groups.irreps import (
+        isotypic_projector as isotypic_projector,
+        isotypic_projectors as isotypic_projectors,
+        orthogonal_matrix as orthogonal_matrix,
+    )
     from specht.groups.labels import Decomposition as Decomposition
     from specht.groups.partitions import Partition as Partition
-    from specht.groups.tableaux import kostka_number as kostka_number
-    from specht.groups.tableaux import standard_tableaux as standard_tableaux
+    from specht.groups.tableaux import kostka_number as kostka_number, standard_tableaux as standard_tableaux
 
 __all__, __getattr__, __dir__ = lazy_names(__name__)

@@ -15,8 +15,7 @@ from specht.lab.finite_width import FiniteWidth, at_finite_width, refuse_archite
 from specht.lab.phase_job import Phases
 from specht.lab.predict_config import PredictConfig
 from specht.lab.predict_task import spectrum_of, task_of
-from specht.learning import exact as gp
-from specht.learning import networks
+from specht.learning import exact as gp, networks
 from specht.learning.complexity import SampleComplexity, sample_complexity, samples_for_error, samples_to_learn
 from specht.learning.content import content
 from specht.learning.curves import Curve, theory_curve

@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING
 from specht.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from specht.learning.complexity import Need as Need
-    from specht.learning.complexity import samples_for_error as samples_for_error
-    from specht.learning.complexity import samples_from_profile as samples_from_profile
-    from specht.learning.complexity import samples_to_learn as samples_to_learn
+    from specht.learning.complexity import (
+        Need as Need,
+        samples_for_error as samples_for_error,
+        samples_from_profile as samples_from_profile,
+        samples_to_learn as samples_to_learn,
+    )
     from specht.learning.curves import Curve as Curve
     from specht.learning.flow import gradient_flow as gradient_flow
     from specht.learning.regime import kernel_regime as kernel_regime

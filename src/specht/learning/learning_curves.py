@@ -7,8 +7,7 @@ from typing import Any, Literal, cast, get_args, overload
 
 from specht.architecture import Architecture
 from specht.errors import InputError, unknown_choice
-from specht.learning import exact as gp
-from specht.learning import networks
+from specht.learning import exact as gp, networks
 from specht.learning.adaptive.curve import AdaptiveCurve
 from specht.learning.adaptive.population import adaptive_curve
 from specht.learning.content import Content

@@ -13,23 +13,20 @@ from specht.lazy import lazy_names
 
 if TYPE_CHECKING:
     from specht.lab.checkpoint import Checkpoint as Checkpoint
-    from specht.nn.data import Fixed as Fixed
-    from specht.nn.data import Fresh as Fresh
-    from specht.nn.empirical import Estimate as Estimate
-    from specht.nn.empirical import empirical_nngp as empirical_nngp
-    from specht.nn.empirical import empirical_ntk as empirical_ntk
-    from specht.nn.empirical import feature_kernel as feature_kernel
-    from specht.nn.empirical import tangent_kernel as tangent_kernel
-    from specht.nn.network import Network as Network
-    from specht.nn.network import Size as Size
+    from specht.nn.data import Fixed as Fixed, Fresh as Fresh
+    from specht.nn.empirical import (
+        Estimate as Estimate,
+        empirical_nngp as empirical_nngp,
+        empirical_ntk as empirical_ntk,
+        feature_kernel as feature_kernel,
+        tangent_kernel as tangent_kernel,
+    )
+    from specht.nn.network import Network as Network, Size as Size
     from specht.nn.posterior import SampledPosterior as SampledPosterior
     from specht.nn.recipe import Recipe as Recipe
-    from specht.nn.sampling import Sampling as Sampling
-    from specht.nn.sampling import StepSizeWarning as StepSizeWarning
-    from specht.nn.sampling import langevin as langevin
+    from specht.nn.sampling import Sampling as Sampling, StepSizeWarning as StepSizeWarning, langevin as langevin
     from specht.nn.trained import Trained as Trained
     from specht.nn.training import train as train
-    from specht.nn.whole_networks import Trajectories as Trajectories
-    from specht.nn.whole_networks import hamiltonian as hamiltonian
+    from specht.nn.whole_networks import Trajectories as Trajectories, hamiltonian as hamiltonian
 
 __all__, __getattr__, __dir__ = lazy_names(__name__)

@@ -12,14 +12,16 @@ from specht.papers.claims import Result, Results, Scale, Verdict, holds_if, unde
 from specht.papers.criteria import Finding
 
 # Papers that have not moved to `measure` take these from here.
-from specht.report.figures import HEIGHT as HEIGHT
-from specht.report.figures import add_guide as add_guide
-from specht.report.figures import add_line as add_line
-from specht.report.figures import add_points as add_points
-from specht.report.figures import add_scatter as add_scatter
-from specht.report.figures import colour as colour
-from specht.report.figures import finished as finished
-from specht.report.figures import finished_bars as finished_bars
+from specht.report.figures import (
+    HEIGHT as HEIGHT,
+    add_guide as add_guide,
+    add_line as add_line,
+    add_points as add_points,
+    add_scatter as add_scatter,
+    colour as colour,
+    finished as finished,
+    finished_bars as finished_bars,
+)
 
 
 class Power(NamedTuple):

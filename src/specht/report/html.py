@@ -11,9 +11,7 @@ from markupsafe import Markup
 
 from specht.report.figures import Plot
 from specht.report.maths import formula
-from specht.report.page import Report as Report
-from specht.report.page import Step as Step
-from specht.report.page import Table as Table
+from specht.report.page import Report as Report, Step as Step, Table as Table
 
 
 def render(report: Report) -> str:

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 from specht.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from specht.spectra.dense import DenseOperator as DenseOperator
-    from specht.spectra.dense import dense_operator as dense_operator
-    from specht.spectra.dense import multiplet_splittings as multiplet_splittings
-    from specht.spectra.dense import multiplets as multiplets
-    from specht.spectra.isotypic import isotypic_shares as isotypic_shares
-    from specht.spectra.isotypic import sampled_shares as sampled_shares
-    from specht.spectra.spectrum import Row as Row
-    from specht.spectra.spectrum import Spectrum as Spectrum
+    from specht.spectra.dense import (
+        DenseOperator as DenseOperator,
+        dense_operator as dense_operator,
+        multiplet_splittings as multiplet_splittings,
+        multiplets as multiplets,
+    )
+    from specht.spectra.isotypic import isotypic_shares as isotypic_shares, sampled_shares as sampled_shares
+    from specht.spectra.spectrum import Row as Row, Spectrum as Spectrum
 
 __all__, __getattr__, __dir__ = lazy_names(__name__)

@@ -11,10 +11,8 @@ if TYPE_CHECKING:
     from specht.learning.adaptive.curve import AdaptiveCurve as AdaptiveCurve
     from specht.learning.adaptive.layers import layer_gain as layer_gain
     from specht.learning.adaptive.needs import ComplexityByWidth as ComplexityByWidth
-    from specht.learning.adaptive.one_over_width import FirstOrder as FirstOrder
-    from specht.learning.adaptive.one_over_width import first_order as first_order
-    from specht.learning.adaptive.population import adaptive_curve as adaptive_curve
-    from specht.learning.adaptive.population import most_samples as most_samples
+    from specht.learning.adaptive.one_over_width import FirstOrder as FirstOrder, first_order as first_order
+    from specht.learning.adaptive.population import adaptive_curve as adaptive_curve, most_samples as most_samples
     from specht.learning.adaptive.saddle import Saddle as Saddle
     from specht.learning.adaptive.sampled import Adapted as Adapted
     from specht.learning.adaptive.widths import Widths as Widths

@@ -10,7 +10,6 @@ if TYPE_CHECKING:
     from specht.learning.gp.evidence import log_evidence as log_evidence
     from specht.learning.gp.gaussian_process import GP as GP
     from specht.learning.gp.iterative import regress_iteratively as regress_iteratively
-    from specht.learning.gp.regression import regress as regress
-    from specht.learning.gp.regression import regress_features as regress_features
+    from specht.learning.gp.regression import regress as regress, regress_features as regress_features
 
 __all__, __getattr__, __dir__ = lazy_names(__name__)

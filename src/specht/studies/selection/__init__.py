@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 from specht.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from specht.studies.selection.codes_theory import best_share as best_share
-    from specht.studies.selection.codes_theory import code_needed as code_needed
-    from specht.studies.selection.codes_theory import draw_pool as draw_pool
+    from specht.studies.selection.codes_theory import best_share as best_share, code_needed as code_needed, draw_pool as draw_pool
     from specht.studies.selection.task import Selection as Selection
-    from specht.studies.selection.theory import one_hot_dynamics as one_hot_dynamics
-    from specht.studies.selection.theory import phases as phases
-    from specht.studies.selection.theory import width_bound as width_bound
-    from specht.studies.selection.theory import width_needed as width_needed
+    from specht.studies.selection.theory import (
+        one_hot_dynamics as one_hot_dynamics,
+        phases as phases,
+        width_bound as width_bound,
+        width_needed as width_needed,
+    )
 
 __all__, __getattr__, __dir__ = lazy_names(__name__)

@@ -8,10 +8,7 @@ from specht.lazy import lazy_names
 
 if TYPE_CHECKING:
     from specht.studies.sparse.growth import fit_growth as fit_growth
-    from specht.studies.sparse.task import SparseFunction as SparseFunction
-    from specht.studies.sparse.task import sparse_function as sparse_function
-    from specht.studies.sparse.threshold import Search as Search
-    from specht.studies.sparse.threshold import Threshold as Threshold
-    from specht.studies.sparse.threshold import find_threshold as find_threshold
+    from specht.studies.sparse.task import SparseFunction as SparseFunction, sparse_function as sparse_function
+    from specht.studies.sparse.threshold import Search as Search, Threshold as Threshold, find_threshold as find_threshold
 
 __all__, __getattr__, __dir__ = lazy_names(__name__)

@@ -14,16 +14,17 @@ from typing import TYPE_CHECKING
 from specht.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from specht.studies.sparse.bounds.covering import dense_capacity as dense_capacity
-    from specht.studies.sparse.bounds.covering import head_capacity as head_capacity
-    from specht.studies.sparse.bounds.covering import stack_capacity as stack_capacity
-    from specht.studies.sparse.bounds.generalisation import generalisation_gap as generalisation_gap
-    from specht.studies.sparse.bounds.generalisation import samples_until as samples_until
-    from specht.studies.sparse.bounds.networks import network_bound as network_bound
-    from specht.studies.sparse.bounds.networks import perceptron_bound as perceptron_bound
-    from specht.studies.sparse.bounds.networks import transformer_bound as transformer_bound
-    from specht.studies.sparse.bounds.norms import DenseNorms as DenseNorms
-    from specht.studies.sparse.bounds.norms import HeadNorms as HeadNorms
-    from specht.studies.sparse.bounds.norms import LayerNorms as LayerNorms
+    from specht.studies.sparse.bounds.covering import (
+        dense_capacity as dense_capacity,
+        head_capacity as head_capacity,
+        stack_capacity as stack_capacity,
+    )
+    from specht.studies.sparse.bounds.generalisation import generalisation_gap as generalisation_gap, samples_until as samples_until
+    from specht.studies.sparse.bounds.networks import (
+        network_bound as network_bound,
+        perceptron_bound as perceptron_bound,
+        transformer_bound as transformer_bound,
+    )
+    from specht.studies.sparse.bounds.norms import DenseNorms as DenseNorms, HeadNorms as HeadNorms, LayerNorms as LayerNorms
 
 __all__, __getattr__, __dir__ = lazy_names(__name__)
