@@ -36,7 +36,7 @@ def jackknife_error(left_out: Sequence[np.ndarray] | Sequence[float]) -> np.ndar
 
 
 @dataclasses.dataclass(frozen=True)
-class Exponent:
+class FittedExponent:
     """A slope in double-logarithmic axes."""
 
     value: float
@@ -46,7 +46,7 @@ class Exponent:
     """Root mean square distance from the line, in natural logarithms, that sampling does not explain: zero for a perfect power law."""
 
 
-def fit_exponent(lengths: Sequence[int], values: Sequence[float], relative_errors: Sequence[float] | None = None) -> Exponent:
+def fit_exponent(lengths: Sequence[int], values: Sequence[float], relative_errors: Sequence[float] | None = None) -> FittedExponent:
     """The exponent of a power law through positive values, by weighted least squares of their logarithms.
 
     >>> fit = fit_exponent([10, 100, 1000], [1.0, 0.1, 0.02])
@@ -61,7 +61,7 @@ def fit_exponent(lengths: Sequence[int], values: Sequence[float], relative_error
     scatter = _scatter(x, y, variances)
     slope, stderr, _ = _line(x, y, variances + scatter)
     known = len(x) > 2 or relative_errors is not None
-    return Exponent(slope, stderr if known else None, math.sqrt(scatter))
+    return FittedExponent(slope, stderr if known else None, math.sqrt(scatter))
 
 
 def _line(x: np.ndarray, y: np.ndarray, variances: np.ndarray) -> tuple[float, float, np.ndarray]:

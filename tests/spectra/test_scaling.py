@@ -14,7 +14,7 @@ from specht.errors import InputError
 from specht.groups.partitions import Partition
 from specht.sequences.exchangeable import Exchangeable
 from specht.sequences.mixtures import generic_mixture
-from specht.spectra.block import Block
+from specht.spectra.block import IrrepBlock
 from specht.spectra.crossover import Crossover, crossover
 from specht.spectra.scaling import scaling
 from specht.spectra.solve import spectrum
@@ -127,7 +127,7 @@ def made_up(length, tops, *, trace=10.0, trace_stderr=0.0, stderr=None, is_bound
         raise AssertionError("not needed")
 
     blocks = [
-        Block(
+        IrrepBlock(
             Partition((length - sum(tail), *tail)),
             np.array([top]),
             no_function,

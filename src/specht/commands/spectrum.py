@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     import xarray
 
     from specht.report.figures import Plot
-    from specht.spectra.scaling import Family
+    from specht.spectra.scaling import IrrepFamily
 
 DEFAULT_LENGTHS = (4, 8, 16, 32, 64)
 ANSWER_LEVEL = 2
@@ -213,7 +213,7 @@ class SpectrumCommand(Command):
         )
 
 
-def _exponents(family: Family) -> dict[str, Any]:
+def _exponents(family: IrrepFamily) -> dict[str, Any]:
     return {
         "family": family.name,
         "level": family.level,

@@ -19,6 +19,12 @@ if TYPE_CHECKING:
         multilinear as multilinear,
         permutation_module as permutation_module,
     )
+    from specht.groups.graphs import (
+        functions_on_edge_sets as functions_on_edge_sets,
+        functions_on_pairs as functions_on_pairs,
+        node_pairs as node_pairs,
+        pair_relations as pair_relations,
+    )
     from specht.groups.irreps import (
         isotypic_projector as isotypic_projector,
         isotypic_projectors as isotypic_projectors,
@@ -26,6 +32,7 @@ if TYPE_CHECKING:
     )
     from specht.groups.labels import Decomposition as Decomposition
     from specht.groups.partitions import Partition as Partition
+    from specht.groups.products import ProductIrrep as ProductIrrep, functions_on_segments as functions_on_segments
     from specht.groups.tableaux import kostka_number as kostka_number, standard_tableaux as standard_tableaux
 
 __all__, __getattr__, __dir__ = lazy_names(__name__)

@@ -18,13 +18,13 @@ import jax.numpy as jnp
 from jaxtyping import Array
 
 from specht.architecture import Architecture
-from specht.kernel.layers import Family, Moments, Sides, each
-from specht.kernel.model import Model
+from specht.kernel.layers import MomentFamily, Sides, StreamMoments, each
+from specht.kernel.model import KernelModel
 from specht.kernel.pairs import Entries, Sequences
 from specht.kernel.positions import positions_are_trained
 
 
-def with_positions(model: Model, pairs, entries: Entries, *, tangent: bool = False) -> Entries:
+def with_positions(model: KernelModel, pairs, entries: Entries, *, tangent: bool = False) -> Entries:
     """What queries and keys read: the stream, plus the positions where the stream itself does not hold them."""
     arch = model.arch
     if arch.values_see_positions or not arch.has_positions or (tangent and not positions_are_trained(arch)):
@@ -32,7 +32,7 @@ def with_positions(model: Model, pairs, entries: Entries, *, tangent: bool = Fal
     return each(lambda k, p: k + p, entries, pairs.position_entries(model.positions))
 
 
-def linear_attention(model: Model, m: Moments, block: int) -> Moments:
+def linear_attention(model: KernelModel, m: StreamMoments, block: int) -> StreamMoments:
     r"""Linear attention: $K^1 = K \sum K V$ and, every factor of the product contributing its own gradient,
 
     $$ \Theta^1 = 4 K^1 + \Theta \sum K V + K \Big(\sum \Theta V + \sum K \Theta^V\Big), $$
@@ -40,14 +40,14 @@ def linear_attention(model: Model, m: Moments, block: int) -> Moments:
     where $4 K^1$ comes from $W_O, W_V, W_Q, W_K$ and the rest from the inputs of queries, keys and values.
     """
 
-    def contract(family: Family, first: Entries, second: Entries) -> Array:
+    def contract(family: MomentFamily, first: Entries, second: Entries) -> Array:
         total = family.pairs.total(each(lambda a, b: a * b, first, second))
         return total / family.pairs.visible_pairs() if model.arch.normalised else total
 
-    def attend(family: Family, _: Sides) -> Family:
+    def attend(family: MomentFamily, _: Sides) -> MomentFamily:
         read = with_positions(model, family.pairs, family.nngp)
         weight = contract(family, read, family.nngp)
-        return Family(family.pairs, each(lambda k: k * weight, read), family.pairs.same(block))
+        return MomentFamily(family.pairs, each(lambda k: k * weight, read), family.pairs.same(block))
 
     out = m.map(attend, None)
     if m.ntk is None:
@@ -60,7 +60,7 @@ def linear_attention(model: Model, m: Moments, block: int) -> Moments:
     return dataclasses.replace(out, ntk=ntk)
 
 
-def tied_attention(model: Model, m: Moments, block: int) -> Moments:
+def tied_attention(model: KernelModel, m: StreamMoments, block: int) -> StreamMoments:
     r"""Tied queries and keys at $1/d_k$: deterministic weights $A(X) = \Phi(K(X, X))$, $K^1 = A V A'^T$.
 
     The gradient through the scores vanishes like $1/d_k$, so $\Theta^1 = 2 K^1 + A \Theta^V A'^T$.
@@ -70,13 +70,13 @@ def tied_attention(model: Model, m: Moments, block: int) -> Moments:
         for f in (m.left, m.right)
     )
 
-    def attend(family: Family, first: Array, second: Array) -> Family:
-        return Family(family.pairs, (apply_weights(first, family.nngp[0], second),), family.pairs.same(block))
+    def attend(family: MomentFamily, first: Array, second: Array) -> MomentFamily:
+        return MomentFamily(family.pairs, (apply_weights(first, family.nngp[0], second),), family.pairs.same(block))
 
     cross = attend(m.cross, left, right)
     ntk = None if m.ntk is None else (2.0 * cross.nngp[0] + apply_weights(left, m.ntk[0], right),)
     zeros = jnp.zeros_like(m.means[0]), jnp.zeros_like(m.means[1])
-    return Moments(cross, attend(m.left, left, left), attend(m.right, right, right), ntk, zeros)
+    return StreamMoments(cross, attend(m.left, left, left), attend(m.right, right, right), ntk, zeros)
 
 
 def visible_keys(arch: Architecture, x: Sequences) -> Array:

@@ -11,8 +11,8 @@ from jaxtyping import Array
 
 from specht.architecture import Kind
 from specht.kernel.attention import linear_attention, tied_attention
-from specht.kernel.layers import Moments, at_readout, embedding, finish_block, kernel_of, layer_norm, readout
-from specht.kernel.model import Model
+from specht.kernel.layers import StreamMoments, at_readout, embedding, finish_block, kernel_of, layer_norm, readout
+from specht.kernel.model import KernelModel
 from specht.kernel.pairs import ClassPairs, Sequences, class_pairs, class_pairs_with_itself, position_pairs
 from specht.kernel.positions import position_gram, position_mean
 
@@ -20,7 +20,9 @@ Bookkeeping = Literal["classes", "positions"]
 
 
 @partial(jax.jit, static_argnames=("kind", "bookkeeping", "same"))
-def closed_kernel(model: Model, x: Sequences, y: Sequences | None, *, kind: Kind, bookkeeping: Bookkeeping, same: bool = False) -> Array:
+def closed_kernel(
+    model: KernelModel, x: Sequences, y: Sequences | None, *, kind: Kind, bookkeeping: Bookkeeping, same: bool = False
+) -> Array:
     """The kernel of every sequence of `x` with every sequence of `y`, or of every sequence with itself (`y=None`).
 
     `same` says that y is x, so that what belongs to one batch is computed once.
@@ -35,12 +37,12 @@ def closed_kernel(model: Model, x: Sequences, y: Sequences | None, *, kind: Kind
 
 
 @partial(jax.checkpoint, static_argnums=4)
-def _by_classes(model: Model, cross: ClassPairs, left: ClassPairs, right: ClassPairs, ntk: bool) -> Array:
+def _by_classes(model: KernelModel, cross: ClassPairs, left: ClassPairs, right: ClassPairs, ntk: bool) -> Array:
     """The kernel from counts. Derivatives compute it again from them, which takes less time than keeping every step."""
     return propagate(model, embedding(model, cross, left, right, jnp.zeros((), dtype=jnp.float64), ntk=ntk))
 
 
-def embed(model: Model, x: Sequences, y: Sequences | None, *, ntk: bool) -> Moments:
+def embed(model: KernelModel, x: Sequences, y: Sequences | None, *, ntk: bool) -> StreamMoments:
     """Moments of the embedded tokens, position by position, of all pairs of two batches or of each sequence with itself (`y=None`)."""
     positions = jnp.asarray(position_gram(model.arch), dtype=jnp.float64)
     mean = jnp.asarray(position_mean(model.arch), dtype=jnp.float64)[None, :]
@@ -51,7 +53,7 @@ def embed(model: Model, x: Sequences, y: Sequences | None, *, ntk: bool) -> Mome
     return embedding(model, cross, left, position_pairs(model, y, y, positions, outer=False), mean, ntk=ntk)
 
 
-def propagate(model: Model, stream: Moments) -> Array:
+def propagate(model: KernelModel, stream: StreamMoments) -> Array:
     """The kernel, given the moments of the embedded tokens."""
     arch = model.arch
     attend = tied_attention if arch.scaling == "tied" else linear_attention

@@ -19,7 +19,7 @@ from specht.kernel.closed import propagate
 from specht.kernel.forms import choose_form
 from specht.kernel.kernel import Kernel
 from specht.kernel.layers import embedding
-from specht.kernel.model import Model, model_of
+from specht.kernel.model import KernelModel, model_of
 from specht.kernel.pairs import Sequences, Shared, Side, classes_of_counts, classes_with_itself
 
 _BLOCK = 256
@@ -120,7 +120,7 @@ class _CountedBlock:
 
 
 @jax.jit
-def _from_counts(model: Model, x: Side, y: Side, shared: Shared) -> jax.Array:
+def _from_counts(model: KernelModel, x: Side, y: Side, shared: Shared) -> jax.Array:
     """The kernel of all pairs of two blocks, from their counts."""
     model, x, y = jax.tree.map(jnp.asarray, (model, x, y))
     exact = Shared(*(jnp.asarray(count).astype(jnp.float64) for count in shared))

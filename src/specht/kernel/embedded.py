@@ -32,8 +32,8 @@ from specht.errors import InputError
 from specht.kernel.attention import attention_weights, visible_keys
 from specht.kernel.closed import propagate
 from specht.kernel.dual import root
-from specht.kernel.layers import Family, Moments, finish_block, kernel_of, readout
-from specht.kernel.model import Model
+from specht.kernel.layers import MomentFamily, StreamMoments, finish_block, kernel_of, readout
+from specht.kernel.model import KernelModel
 from specht.kernel.one_block import coincide
 from specht.kernel.pairs import PointPairs, Sequences, position_pairs
 from specht.kernel.products import outer, rows
@@ -49,7 +49,7 @@ class Embedding(NamedTuple):
     positions: Float[Array, "columns width"] | None
 
     @classmethod
-    def scaled(cls, model: Model, tokens: Array, positions: Array | None) -> Embedding:
+    def scaled(cls, model: KernelModel, tokens: Array, positions: Array | None) -> Embedding:
         """Vectors of the variances that the model says, from vectors of variance one."""
         spread = None if positions is None else root(model.by_position)[:, None] * positions
         return cls(root(model.by_token)[:, None] * tokens, spread)
@@ -113,7 +113,13 @@ def by_position(arch: Architecture) -> bool:
 
 
 def embedded_kernel(
-    model: Model, embedding: Embedding, x: Sequences, y: Sequences | None = None, *, heads: Heads | None = None, gain: Array | float = 1.0
+    model: KernelModel,
+    embedding: Embedding,
+    x: Sequences,
+    y: Sequences | None = None,
+    *,
+    heads: Heads | None = None,
+    gain: Array | float = 1.0,
 ) -> Float[Array, "n m"]:
     """The kernel of all pairs of sequences behind an embedding; y is x when left out.
 
@@ -130,7 +136,7 @@ def embedded_kernel(
 
 
 def embedded_diagonal(
-    model: Model, embedding: Embedding, x: Sequences, *, heads: Heads | None = None, gain: Array | float = 1.0
+    model: KernelModel, embedding: Embedding, x: Sequences, *, heads: Heads | None = None, gain: Array | float = 1.0
 ) -> Float[Array, " n"]:
     """The kernel of each sequence with itself; arguments as for `embedded_kernel`."""
     model = jax.tree.map(jnp.asarray, model)
@@ -150,18 +156,22 @@ class _Side(NamedTuple):
     gain: Array | float
 
 
-def _side(model: Model, embedding: Embedding, x: Sequences, heads: Heads | None, gain: Array | float) -> _Side:
+def _side(model: KernelModel, embedding: Embedding, x: Sequences, heads: Heads | None, gain: Array | float) -> _Side:
     stream = streams(model, embedding, x)
     return _Side(attended(model, stream, x, heads), jnp.einsum("na,nai->ni", _shares(model.arch, x), stream.whole), gain)
 
 
-def _finish(model: Model, left: _Side, right: _Side, pairs: PointPairs) -> Array:
+def _finish(model: KernelModel, left: _Side, right: _Side, pairs: PointPairs) -> Array:
     """The rest of the network at the readout."""
     own, width, product = PointPairs(True, outer=False), left.stream.shape[1], outer if pairs.outer else rows
 
-    def moments(cross: Array, of_left: Array, of_right: Array, means: tuple[Array, Array]) -> Moments:
-        families = Family(pairs, (cross,), pairs.same(0)), Family(own, (of_left,), own.same(0)), Family(own, (of_right,), own.same(0))
-        return Moments(*families, None, means)
+    def moments(cross: Array, of_left: Array, of_right: Array, means: tuple[Array, Array]) -> StreamMoments:
+        families = (
+            MomentFamily(pairs, (cross,), pairs.same(0)),
+            MomentFamily(own, (of_left,), own.same(0)),
+            MomentFamily(own, (of_right,), own.same(0)),
+        )
+        return StreamMoments(*families, None, means)
 
     def attention(gram: Callable[[Array, Array], Array], one: _Side, two: _Side) -> Array:
         return math.prod((gram(*factors) for factors in zip(one.features, two.features, strict=True)), start=jnp.asarray(left.gain))
@@ -169,7 +179,7 @@ def _finish(model: Model, left: _Side, right: _Side, pairs: PointPairs) -> Array
     def beside(gram: Callable[[Array, Array], Array], one: _Side, two: _Side) -> Array:
         return gram(one.stream, two.stream) / width
 
-    def of_all(covariance: Callable[..., Array], means: tuple[Array, Array]) -> Moments:
+    def of_all(covariance: Callable[..., Array], means: tuple[Array, Array]) -> StreamMoments:
         return moments(covariance(product, left, right), covariance(rows, left, left), covariance(rows, right, right), means)
 
     stream = of_all(beside, (left.stream.mean(axis=1), right.stream.mean(axis=1)))
@@ -177,7 +187,7 @@ def _finish(model: Model, left: _Side, right: _Side, pairs: PointPairs) -> Array
     return kernel_of(readout(model, after, pooled=True))
 
 
-def streams(model: Model, embedding: Embedding, x: Sequences) -> Streams:
+def streams(model: KernelModel, embedding: Embedding, x: Sequences) -> Streams:
     """What attention reads of a batch."""
     arch, vectors = model.arch, embedding.tokens[x.symbols]
     in_stream = embedding.positions is not None and arch.values_see_positions
@@ -187,7 +197,7 @@ def streams(model: Model, embedding: Embedding, x: Sequences) -> Streams:
     return Streams(whole, read, value)
 
 
-def attended(model: Model, stream: Streams, x: Sequences, heads: Heads | None) -> Features:
+def attended(model: KernelModel, stream: Streams, x: Sequences, heads: Heads | None) -> Features:
     """Features of the attention output at the readout, or averaged over all queries under mean readout."""
     arch, width = model.arch, stream.value.shape[-1]
     if heads is None and arch.scaling == "tied":
@@ -235,15 +245,15 @@ def _normed(stream: Array) -> Array:
     return centred / root(jnp.mean(centred**2, axis=-1, keepdims=True) + 1e-12)
 
 
-def _by_position(model: Model, embedding: Embedding, x: Sequences, y: Sequences) -> Array:
+def _by_position(model: KernelModel, embedding: Embedding, x: Sequences, y: Sequences) -> Array:
     """Every pair of positions, from the inner products of their vectors."""
     width = embedding.tokens.shape[1]
     left, right = streams(model, embedding, x).whole, streams(model, embedding, y).whole
     cross = position_pairs(model, x, y, jnp.zeros((left.shape[1],) * 2), outer=True)
     own_x, own_y = (position_pairs(model, batch, batch, jnp.zeros((left.shape[1],) * 2), outer=False) for batch in (x, y))
     families = (
-        Family(cross, (jnp.einsum("nai,mbi->namb", left, right) / width,), cross.same(0)),
-        Family(own_x, (jnp.einsum("nai,nbi->nab", left, left) / width,), own_x.same(0)),
-        Family(own_y, (jnp.einsum("nai,nbi->nab", right, right) / width,), own_y.same(0)),
+        MomentFamily(cross, (jnp.einsum("nai,mbi->namb", left, right) / width,), cross.same(0)),
+        MomentFamily(own_x, (jnp.einsum("nai,nbi->nab", left, left) / width,), own_x.same(0)),
+        MomentFamily(own_y, (jnp.einsum("nai,nbi->nab", right, right) / width,), own_y.same(0)),
     )
-    return propagate(model, Moments(*families, None, (left.mean(axis=2), right.mean(axis=2))))
+    return propagate(model, StreamMoments(*families, None, (left.mean(axis=2), right.mean(axis=2))))

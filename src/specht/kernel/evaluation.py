@@ -16,16 +16,16 @@ from specht.kernel.batches import take
 from specht.kernel.closed import closed_kernel
 from specht.kernel.forms import Form
 from specht.kernel.heads import CHUNK, GROUPS, HEADS_STEP, whole_groups
-from specht.kernel.model import Model
+from specht.kernel.model import KernelModel
 from specht.kernel.one_block import sampled_kernel, tied_kernel, weighted_kernel
 from specht.kernel.pairs import Sequences
-from specht.kernel.tiles import Plan, Tick, Tile
+from specht.kernel.tiles import Tick, Tile, TilePlan
 
 _MARGIN = 1.3
 """More heads than the pilot asks for: its sequences are few, and its error is itself an estimate."""
 
 
-def tile_program(model: Model, form: Form, kind: Kind, *, seed: int, heads: int) -> Tile:
+def tile_program(model: KernelModel, form: Form, kind: Kind, *, seed: int, heads: int) -> Tile:
     """The function that evaluates one tile, or the diagonal when its second batch is None."""
     if form == "heads":
         chunks = heads // HEADS_STEP
@@ -39,7 +39,7 @@ def tile_program(model: Model, form: Form, kind: Kind, *, seed: int, heads: int)
     return tile
 
 
-def _closed(model: Model, form: Form, kind: Kind, x: Sequences, y: Sequences | None) -> Any:
+def _closed(model: KernelModel, form: Form, kind: Kind, x: Sequences, y: Sequences | None) -> Any:
     if form == "tied":  # what belongs to one batch is expensive, so it is computed once
         return tied_kernel(model, x, None if y is x else y, kind=kind, same=y is x)
     # elsewhere it is cheap or counted already, and one program for all tiles saves a compilation
@@ -49,21 +49,21 @@ def _closed(model: Model, form: Form, kind: Kind, x: Sequences, y: Sequences | N
     return closed_kernel(model, x, None if same else y, kind=kind, bookkeeping="classes" if form == "classes" else "positions", same=same)
 
 
-def tile_plan(model: Model, form: Form, memory: int) -> Plan:
+def tile_plan(model: KernelModel, form: Form, memory: int) -> TilePlan:
     """Square tiles whose working arrays stay within `memory` bytes."""
     columns, symbols = model.arch.columns, model.arch.symbols
     if form == "positions":
-        return Plan(rows=max(1, int(math.sqrt(memory / (6 * 8 * columns**2)))))
+        return TilePlan(rows=max(1, int(math.sqrt(memory / (6 * 8 * columns**2)))))
     row = columns * symbols * (4 if form == "classes" else 8) + (CHUNK * (columns + symbols) * 8 * 3 if form == "heads" else 0)
     row += 3 * 8 * columns**2 if form == "tied" and model.arch.readout == "mean" else 0
     planes = 3 * GROUPS if form == "heads" else 6
     rows = max(16, min(512, int(memory / (2 * row)), int(math.sqrt(memory / (8 * planes)))))
     if form == "heads":
-        return Plan(rows, usual=None, outputs=2, steps=GROUPS)  # heads are drawn again for every tile, so large ones save work
+        return TilePlan(rows, usual=None, outputs=2, steps=GROUPS)  # heads are drawn again for every tile, so large ones save work
     if form == "tied":
-        return Plan(rows)
+        return TilePlan(rows)
     kept = max(1, int(memory / (4 * rows * symbols * columns)))  # as if every symbol had its place, which it has where they are few
-    return Plan(rows, prepare=functools.partial(_counted, symbols=symbols), kept=kept)
+    return TilePlan(rows, prepare=functools.partial(_counted, symbols=symbols), kept=kept)
 
 
 @functools.partial(jax.jit, static_argnames="symbols")
@@ -71,7 +71,7 @@ def _counted(block: Sequences, *, symbols: int) -> Sequences:
     return jax.tree.map(jnp.asarray, block).counted(symbols)
 
 
-def diagonal_rows(model: Model, form: Form, memory: int) -> int:
+def diagonal_rows(model: KernelModel, form: Form, memory: int) -> int:
     """Sequences whose entries with themselves stay within `memory` bytes."""
     columns, symbols = model.arch.columns, model.arch.symbols
     whole = form == "positions" or (form == "tied" and model.arch.readout == "mean")

@@ -21,11 +21,11 @@ from jaxtyping import Array, Float
 from specht.kernel.attention import visible_keys
 from specht.kernel.dual import root
 from specht.kernel.heads import GROUPS, HEADS_STEP, head_features, reading, tied_features
-from specht.kernel.model import Model
+from specht.kernel.model import KernelModel
 from specht.kernel.pairs import Sequences
 
 
-def explicit_features(model: Model, x: Sequences, *, seed: int, heads: int) -> Float[np.ndarray, "n features"]:
+def explicit_features(model: KernelModel, x: Sequences, *, seed: int, heads: int) -> Float[np.ndarray, "n features"]:
     """Features whose inner product is the NNGP; `seed` and `heads` are those of the sampled form."""
     scale = math.sqrt(model.dense * model.readout)
     if model.arch.scaling == "tied":
@@ -39,17 +39,17 @@ def explicit_features(model: Model, x: Sequences, *, seed: int, heads: int) -> F
 
 
 @jax.jit
-def _tied_features(model: Model, x: Sequences) -> Array:
+def _tied_features(model: KernelModel, x: Sequences) -> Array:
     return tied_features(model, reading(model, x), x)
 
 
 @jax.jit
-def _drawn_features(model: Model, x: Sequences, key: Array) -> Array:
+def _drawn_features(model: KernelModel, x: Sequences, key: Array) -> Array:
     return head_features(model, reading(model, x), x, key, ntk=False).weights
 
 
 @jax.jit
-def _linear_attention_features(model: Model, x: Sequences) -> Array:
+def _linear_attention_features(model: KernelModel, x: Sequences) -> Array:
     arch, factor = model.arch, reading(model, x).factor
     query = _query_features(model, x, factor)
     if arch.readout == "mean" and not arch.causal:
@@ -60,7 +60,7 @@ def _linear_attention_features(model: Model, x: Sequences) -> Array:
     return jnp.einsum("na,naq,nar->nqr", share, query, collected).reshape(len(query), -1)
 
 
-def _query_features(model: Model, x: Sequences, factor: np.ndarray | None) -> Float[Array, "n queries features"]:
+def _query_features(model: KernelModel, x: Sequences, factor: np.ndarray | None) -> Float[Array, "n queries features"]:
     arch, hot = model.arch, x.one_hot(model.arch.symbols, jnp.float64)
     if arch.readout != "mean":
         at_readout = model.by_position[-1] if arch.has_positions else jnp.zeros((), dtype=jnp.float64)
@@ -73,7 +73,7 @@ def _query_features(model: Model, x: Sequences, factor: np.ndarray | None) -> Fl
     return share * jnp.concatenate([tokens, jnp.broadcast_to(positions[None], (len(tokens), *positions.shape))], axis=2)
 
 
-def _collected_features(model: Model, x: Sequences, seen: Array, factor: np.ndarray | None) -> Float[Array, "n queries features"]:
+def _collected_features(model: KernelModel, x: Sequences, seen: Array, factor: np.ndarray | None) -> Float[Array, "n queries features"]:
     """Features of the sum over the tokens that each query sees; `seen` is (n, queries, columns)."""
     arch, tokens, positions = model.arch, model.by_token, model.by_position
     in_values = positions if arch.values_see_positions else jnp.zeros_like(positions)

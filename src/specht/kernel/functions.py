@@ -28,7 +28,7 @@ from specht.kernel.closed import closed_kernel
 from specht.kernel.forms import Form, choose_form, refuse_many_positions
 from specht.kernel.heads import HEADS_STEP, whole_groups
 from specht.kernel.joint import joint_kernel
-from specht.kernel.model import Model, model_of
+from specht.kernel.model import KernelModel, model_of
 from specht.kernel.one_block import kernel_of_heads, tied_kernel, weighted_kernel
 from specht.kernel.pairs import Sequences
 
@@ -117,7 +117,7 @@ def kernel_of_batches(
 
 
 @partial(jax.jit, static_argnames=("kind", "form", "chunks"))
-def _compiled(model: Model, x: Sequences, y: Sequences | None, seed: Array, *, kind: Kind, form: Form, chunks: int) -> Array:
+def _compiled(model: KernelModel, x: Sequences, y: Sequences | None, seed: Array, *, kind: Kind, form: Form, chunks: int) -> Array:
     model, x, y = jax.tree.map(jnp.asarray, (model, x, y))
     same = y is None
     right = x if y is None else y
@@ -139,7 +139,7 @@ def _compiled(model: Model, x: Sequences, y: Sequences | None, seed: Array, *, k
             return value if same else value[:n, n:]
 
 
-def _by_rows(model: Model, x: Sequences, y: Sequences, *, kind: Kind) -> Array:
+def _by_rows(model: KernelModel, x: Sequences, y: Sequences, *, kind: Kind) -> Array:
     """Position by position, as many rows at a time as fit; derivatives compute them again."""
     entries = len(y.symbols) * model.arch.columns**2
     step = max(1, _ENTRIES // entries)
@@ -147,7 +147,7 @@ def _by_rows(model: Model, x: Sequences, y: Sequences, *, kind: Kind) -> Array:
         return closed_kernel(model, x, y, kind=kind, bookkeeping="positions")
 
     @jax.checkpoint
-    def row(model: Model, one: Sequences) -> Array:
+    def row(model: KernelModel, one: Sequences) -> Array:
         return closed_kernel(model, jax.tree.map(lambda part: part[None], one), y, kind=kind, bookkeeping="positions")[0]
 
     return jax.lax.map(partial(row, model), x, batch_size=int(np.clip(step, 1, len(x.symbols))))

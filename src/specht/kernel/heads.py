@@ -25,7 +25,7 @@ from jaxtyping import Array, Float
 
 from specht.kernel.attention import attention_weights, masked_softmax, visible_keys
 from specht.kernel.dual import root
-from specht.kernel.model import Model
+from specht.kernel.model import KernelModel
 from specht.kernel.pairs import Sequences
 from specht.kernel.positions import position_gram
 
@@ -42,7 +42,7 @@ def whole_groups(heads: int) -> int:
     return math.ceil(heads / HEADS_STEP) * HEADS_STEP
 
 
-class Reading(NamedTuple):
+class ColumnStrengths(NamedTuple):
     """How strongly the columns of a batch enter scores and values."""
 
     token: Float[Array, " symbols"]
@@ -71,7 +71,7 @@ class Reading(NamedTuple):
         return tokens * inverse, positions * inverse if self.in_stream else positions
 
 
-def reading(model: Model, x: Sequences) -> Reading:
+def reading(model: KernelModel, x: Sequences) -> ColumnStrengths:
     """What the first block reads of a batch."""
     arch, inverse, factor = model.arch, None, None
     in_stream = arch.has_positions and arch.values_see_positions
@@ -83,7 +83,7 @@ def reading(model: Model, x: Sequences) -> Reading:
         eigenvalues, vectors = np.linalg.eigh(gram)  # singular to rounding, so no Cholesky; the symmetric root does not depend on signs
         factor = (vectors * np.sqrt(np.maximum(eigenvalues, 0.0))) @ vectors.T
     token, position = root(model.by_token), root(model.by_position)
-    return Reading(token, position, inverse, factor, float(gram[-1, -1]), arch.has_positions, in_stream)
+    return ColumnStrengths(token, position, inverse, factor, float(gram[-1, -1]), arch.has_positions, in_stream)
 
 
 class HeadFeatures(NamedTuple):
@@ -95,7 +95,7 @@ class HeadFeatures(NamedTuple):
     """The same for the change of the weights when the scores move at random."""
 
 
-def head_features(model: Model, read: Reading, x: Sequences, key: Array, *, ntk: bool) -> HeadFeatures:
+def head_features(model: KernelModel, read: ColumnStrengths, x: Sequences, key: Array, *, ntk: bool) -> HeadFeatures:
     """Random features of `CHUNK` heads for a batch."""
     columns, symbols = x.symbols.shape[1], model.arch.symbols
     key_tables, key_field = jax.random.split(key)
@@ -115,7 +115,7 @@ def head_features(model: Model, read: Reading, x: Sequences, key: Array, *, ntk:
     return HeadFeatures(features, _spread(read, hot, moved))
 
 
-def _scores_by_key(read: Reading, x: Sequences, draws: Array) -> tuple[Array, Array]:
+def _scores_by_key(read: ColumnStrengths, x: Sequences, draws: Array) -> tuple[Array, Array]:
     """The score of the readout query with each token (n, symbols, head) and each column (n, columns, head), before norms of keys."""
     symbols, last = len(read.token), x.symbols[:, -1]
     tokens, positions = read.token[None, :, None], read.position[None, :, None]
@@ -130,11 +130,11 @@ def _scores_by_key(read: Reading, x: Sequences, draws: Array) -> tuple[Array, Ar
     return own * table_a[last] + from_position * table_c, own * table_b[last] + from_position * table_d
 
 
-def _sum(read: Reading, tokens: Array, positions: Array) -> Array:
+def _sum(read: ColumnStrengths, tokens: Array, positions: Array) -> Array:
     return tokens + positions if read.has_positions else tokens
 
 
-def _spread(read: Reading, hot: Array, weights: Array) -> Array:
+def _spread(read: ColumnStrengths, hot: Array, weights: Array) -> Array:
     """Features of weights (n, head, columns): their inner product is sum_bd w_b w'_d V_bd for the covariance V that values read."""
     weights, by_position = read.normed(weights, weights)
     by_token = read.token[None, None, :] * jnp.einsum("nbv,nhb->nhv", hot, weights)
@@ -144,7 +144,7 @@ def _spread(read: Reading, hot: Array, weights: Array) -> Array:
     return jnp.concatenate([by_token, by_position], axis=2).reshape(len(hot), -1)
 
 
-def tied_features(model: Model, read: Reading, x: Sequences) -> Array:
+def tied_features(model: KernelModel, read: ColumnStrengths, x: Sequences) -> Array:
     """Features of tied attention at 1/d: the scores are the covariance itself, so one deterministic head is all there is.
 
     What follows it is linear under mean readout, so the weights of all queries are averaged first.

@@ -28,8 +28,8 @@ from specht.kernel.attention import apply_weights, masked_softmax, visible_keys,
 from specht.kernel.closed import embed
 from specht.kernel.echelon import BLOCK, echelon_factor
 from specht.kernel.heads import GROUPS
-from specht.kernel.layers import Family, Moments, at_readout, finish_block, kernel_of, layer_norm, readout
-from specht.kernel.model import Model
+from specht.kernel.layers import MomentFamily, StreamMoments, at_readout, finish_block, kernel_of, layer_norm, readout
+from specht.kernel.model import KernelModel
 from specht.kernel.pairs import Sequences
 from specht.progress import Progress
 
@@ -38,7 +38,7 @@ Inputs = tuple[Array, Array | None, Array, Array | None, Array]
 
 
 def joint_gram(
-    model: Model, x: Sequences, *, seed: int, heads: int, kind: Kind, progress: Progress | None = None
+    model: KernelModel, x: Sequences, *, seed: int, heads: int, kind: Kind, progress: Progress | None = None
 ) -> tuple[Float[np.ndarray, "n n"], Float[np.ndarray, "n n"]]:
     """Kernel of all pairs of one batch from `heads` heads a block, and its standard error.
 
@@ -61,7 +61,7 @@ def joint_gram(
     return propagate(GROUPS, batches=GROUPS), spread / math.sqrt(GROUPS)
 
 
-def joint_kernel(model: Model, x: Sequences, *, seed: Array | int, heads: int, kind: Kind) -> Array:
+def joint_kernel(model: KernelModel, x: Sequences, *, seed: Array | int, heads: int, kind: Kind) -> Array:
     """The same kernel in one differentiable piece, without its error."""
     value = _propagate(model, _embedded(model, x, kind), _draw(seed, GROUPS), GROUPS, heads // GROUPS)
     return (value + value.T) / 2.0
@@ -72,14 +72,19 @@ def _draw(seed: Array | int, number: int) -> Array:
 
 
 @partial(jax.jit, static_argnames="kind")
-def _embedded(model: Model, x: Sequences, kind: Kind) -> tuple[Moments, Array]:
+def _embedded(model: KernelModel, x: Sequences, kind: Kind) -> tuple[StreamMoments, Array]:
     """The stream before the first block, and which keys each query sees."""
     model, x = jax.tree.map(jnp.asarray, (model, x))
     return embed(model, x, x, ntk=kind == "ntk"), visible_keys(model.arch, x)
 
 
 def _propagate(
-    model: Model, embedded: tuple[Moments, Array], key: Array, batches: int, heads: Array | int, tick: Callable[[], None] | None = None
+    model: KernelModel,
+    embedded: tuple[StreamMoments, Array],
+    key: Array,
+    batches: int,
+    heads: Array | int,
+    tick: Callable[[], None] | None = None,
 ) -> Array:
     """The kernel when every block averages over `batches` times `heads` heads; with a tick batch by batch, otherwise in one piece."""
     stream, visible = embedded
@@ -103,7 +108,7 @@ def _key_of_head(key: Array, heads: Array | int, number: Array) -> Array:
     return jax.random.fold_in(jax.random.fold_in(key, number // heads), number % heads)
 
 
-def _attention_inputs(model: Model, stream: Moments) -> tuple[Array, Array | None, Array, Array | None]:
+def _attention_inputs(model: KernelModel, stream: StreamMoments) -> tuple[Array, Array | None, Array, Array | None]:
     """Factors of what queries and keys read (and of its tangent kernel), covariance that values read (and its tangent kernel)."""
     read, tangent, value, tangent_value = _covariances(model, stream)
     shape = value.shape  # (n, columns, n, columns)
@@ -116,7 +121,7 @@ def _attention_inputs(model: Model, stream: Moments) -> tuple[Array, Array | Non
 
 
 @jax.jit
-def _covariances(model: Model, stream: Moments) -> tuple[Array, Array | None, Array, Array | None]:
+def _covariances(model: KernelModel, stream: StreamMoments) -> tuple[Array, Array | None, Array, Array | None]:
     m = layer_norm(stream) if model.arch.norm == "pre" else stream
     pairs, rows = m.cross.pairs, m.cross.pairs.x.symbols.shape
     full = partial(jnp.broadcast_to, shape=(*rows, *rows))
@@ -127,17 +132,17 @@ def _covariances(model: Model, stream: Moments) -> tuple[Array, Array | None, Ar
 
 
 @partial(jax.jit, static_argnames="block")
-def _finish(model: Model, stream: Moments, attended: Array, ntk: Array | None, block: int) -> Moments:
+def _finish(model: KernelModel, stream: StreamMoments, attended: Array, ntk: Array | None, block: int) -> StreamMoments:
     """The block after its attention, and the readout after the last block."""
     model = jax.tree.map(jnp.asarray, model)
     own = (jnp.einsum("nanb->nab", attended),)
 
-    def attended_family(family: Family, nngp: tuple[Array]) -> Family:
-        return Family(family.pairs, nngp, family.pairs.same(block))
+    def attended_family(family: MomentFamily, nngp: tuple[Array]) -> MomentFamily:
+        return MomentFamily(family.pairs, nngp, family.pairs.same(block))
 
     cross, left, right = (attended_family(f, k) for f, k in ((stream.cross, (attended,)), (stream.left, own), (stream.right, own)))
     zeros = jnp.zeros_like(stream.means[0]), jnp.zeros_like(stream.means[1])
-    out = Moments(cross, left, right, None if ntk is None else (ntk,), zeros)
+    out = StreamMoments(cross, left, right, None if ntk is None else (ntk,), zeros)
     last = block == model.arch.depth - 1
     if last and model.arch.readout != "mean":
         stream, out = at_readout(stream), at_readout(out)

@@ -17,7 +17,7 @@ from specht.errors import InputError
 
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True)
-class Model:
+class KernelModel:
     """The variances of an architecture with its structure: programs are compiled once for a structure.
 
     Variances are float64 arrays, of NumPy outside compiled code and of JAX inside; `tokens` and `positions` have no axis, or one entry for
@@ -51,13 +51,13 @@ class Model:
         return jnp.broadcast_to(self.positions, (self.arch.columns,))
 
 
-def model_of(arch: Architecture, variances: Any = None) -> Model:
+def model_of(arch: Architecture, variances: Any = None) -> KernelModel:
     """The model of an architecture, with its own variances unless others are given; call it where float64 is enabled."""
     numbers = arch.variances if variances is None else _checked(arch, variances)
     tokens, positions, dense, readout = (
         number if isinstance(number, jax.Array) else np.asarray(number, dtype=np.float64) for number in numbers
     )
-    return Model(tokens, positions, dense, readout, arch.structure)
+    return KernelModel(tokens, positions, dense, readout, arch.structure)
 
 
 def _checked(arch: Architecture, variances: Any) -> Variances:

@@ -16,9 +16,9 @@ from jaxtyping import Array, Int
 
 from specht.architecture import Kind
 from specht.kernel.dual import root
-from specht.kernel.heads import CHUNK, GROUPS, Reading, head_features, reading, tied_features
-from specht.kernel.layers import Family, Moments, finish_block, kernel_of, readout
-from specht.kernel.model import Model
+from specht.kernel.heads import CHUNK, GROUPS, ColumnStrengths, head_features, reading, tied_features
+from specht.kernel.layers import MomentFamily, StreamMoments, finish_block, kernel_of, readout
+from specht.kernel.model import KernelModel
 from specht.kernel.pairs import PointPairs, Sequences, count_product
 from specht.kernel.positions import position_gram, position_mean
 from specht.kernel.products import outer, rows
@@ -36,7 +36,7 @@ class Attended(NamedTuple):
 
 
 def sampled_kernel(
-    model: Model, x: Sequences, y: Sequences | None, *, seed: int, chunks: int, kind: Kind, tick: Callable[[], None] | None = None
+    model: KernelModel, x: Sequences, y: Sequences | None, *, seed: int, chunks: int, kind: Kind, tick: Callable[[], None] | None = None
 ) -> tuple[Array, Array]:
     """Kernel of all pairs from `GROUPS * chunks * CHUNK` heads, and its standard error by the jackknife over groups.
 
@@ -52,12 +52,12 @@ def sampled_kernel(
     return _jackknife(model, x, y, groups, kind=kind)
 
 
-def kernel_of_heads(model: Model, x: Sequences, y: Sequences | None, *, seed: Array | int, chunks: int, kind: Kind) -> Array:
+def kernel_of_heads(model: KernelModel, x: Sequences, y: Sequences | None, *, seed: Array | int, chunks: int, kind: Kind) -> Array:
     """The same kernel in one differentiable piece, without its error: the heads are drawn again where the derivative needs them."""
     same = y is x
 
     @jax.checkpoint
-    def attended(model: Model, chunk: Array) -> Attended:
+    def attended(model: KernelModel, chunk: Array) -> Attended:
         return _chunk(model, x, y, seed, chunk // chunks, chunk % chunks, ntk=kind == "ntk", same=same)
 
     def add_chunk(total: Attended, chunk: Array) -> tuple[Attended, None]:
@@ -69,7 +69,7 @@ def kernel_of_heads(model: Model, x: Sequences, y: Sequences | None, *, seed: Ar
 
 
 @partial(jax.jit, static_argnames="kind")
-def _jackknife(model: Model, x: Sequences, y: Sequences | None, groups: list[Attended], *, kind: Kind) -> tuple[Array, Array]:
+def _jackknife(model: KernelModel, x: Sequences, y: Sequences | None, groups: list[Attended], *, kind: Kind) -> tuple[Array, Array]:
     """Value from the mean of all groups; its standard error from leaving one out, since what follows attention is not linear."""
     model, x, y = jax.tree.map(jnp.asarray, (model, x, y))
     stacked = jax.tree.map(lambda *parts: jnp.stack(parts), *groups)
@@ -85,7 +85,7 @@ def _jackknife(model: Model, x: Sequences, y: Sequences | None, groups: list[Att
 
 
 @partial(jax.jit, static_argnames=("kind", "same"))
-def tied_kernel(model: Model, x: Sequences, y: Sequences | None, *, kind: Kind, same: bool = False) -> Array:
+def tied_kernel(model: KernelModel, x: Sequences, y: Sequences | None, *, kind: Kind, same: bool = False) -> Array:
     """Kernel of tied attention, in closed form; `y=None` gives the diagonal, and `same` says that y is x."""
     model, x, y = jax.tree.map(jnp.asarray, (model, x, y))
     y = x if same else y
@@ -96,7 +96,7 @@ def tied_kernel(model: Model, x: Sequences, y: Sequences | None, *, kind: Kind, 
 
 
 @partial(jax.jit, static_argnames=("kind", "same"))
-def weighted_kernel(model: Model, x: Sequences, y: Sequences | None, *, kind: Kind, same: bool = False) -> Array:
+def weighted_kernel(model: KernelModel, x: Sequences, y: Sequences | None, *, kind: Kind, same: bool = False) -> Array:
     """Kernel of linear attention by weighted counts; `y=None` gives the diagonal, and `same` says that y is x."""
     model, x, y = jax.tree.map(jnp.asarray, (model, x, y))
     y = x if same else y
@@ -112,7 +112,7 @@ def weighted_kernel(model: Model, x: Sequences, y: Sequences | None, *, kind: Ki
 
 
 @partial(jax.jit, static_argnames=("ntk", "same"))
-def _attended(model: Model, x: Sequences, y: Sequences | None, draw: Int[Array, "3"], *, ntk: bool, same: bool) -> Attended:
+def _attended(model: KernelModel, x: Sequences, y: Sequences | None, draw: Int[Array, "3"], *, ntk: bool, same: bool) -> Attended:
     """Average over the heads of one group; `draw` is (seed, group, chunks of heads), and `same` says that y is x."""
     model, x, y = jax.tree.map(jnp.asarray, (model, x, y))  # without compilation they are still NumPy
     seed, group, chunks = draw
@@ -124,7 +124,7 @@ def _attended(model: Model, x: Sequences, y: Sequences | None, draw: Int[Array, 
     return jax.tree.map(lambda part: part / (chunks * CHUNK).astype(jnp.float64), total)
 
 
-def _chunk(model: Model, x: Sequences, y: Sequences | None, seed, group, index, *, ntk: bool, same: bool) -> Attended:
+def _chunk(model: KernelModel, x: Sequences, y: Sequences | None, seed, group, index, *, ntk: bool, same: bool) -> Attended:
     """The sum over `CHUNK` heads, which seed, group and index name."""
     key = jax.random.fold_in(jax.random.fold_in(jax.random.key(seed), group), index)
     left = head_features(model, reading(model, x), x, key, ntk=ntk)
@@ -141,17 +141,21 @@ def _nothing(x: Sequences, y: Sequences | None) -> Attended:
     return Attended(*(jnp.zeros(s, dtype=jnp.float64) for s in (shape, (n,), (m,), shape)))
 
 
-def _after_attention(model: Model, x: Sequences, y: Sequences | None, attended: Attended, *, kind: Kind) -> Array:
+def _after_attention(model: KernelModel, x: Sequences, y: Sequences | None, attended: Attended, *, kind: Kind) -> Array:
     r"""The rest of the network at the readout, with $\Theta^1 = 3 K^1 + 4 K_{cc} \cdot$ score path (positions trained or absent)."""
     arch = model.arch
     pairs = PointPairs(True if y is None else coincide(model, x, y), outer=y is not None)
     own = PointPairs(True, outer=False)
     other = x if y is None else y
 
-    def moments(cross: Array, left: Array, right: Array, ntk: Array, mean: Array) -> Moments:
-        families = Family(pairs, (cross,), pairs.same(0)), Family(own, (left,), own.same(0)), Family(own, (right,), own.same(0))
+    def moments(cross: Array, left: Array, right: Array, ntk: Array, mean: Array) -> StreamMoments:
+        families = (
+            MomentFamily(pairs, (cross,), pairs.same(0)),
+            MomentFamily(own, (left,), own.same(0)),
+            MomentFamily(own, (right,), own.same(0)),
+        )
         means = jnp.broadcast_to(mean, left.shape), jnp.broadcast_to(mean, right.shape)
-        return Moments(*families, (ntk,) if kind == "ntk" else None, means)
+        return StreamMoments(*families, (ntk,) if kind == "ntk" else None, means)
 
     zero, mean = jnp.zeros((), dtype=jnp.float64), float(position_mean(arch)[-1]) if arch.values_see_positions else 0.0
     stream_k = _at_readout(model, x, y, positions=arch.values_see_positions)
@@ -165,7 +169,7 @@ def _after_attention(model: Model, x: Sequences, y: Sequences | None, attended: 
     return kernel_of(readout(model, after, pooled=True))
 
 
-def _at_readout(model: Model, x: Sequences, y: Sequences | None, *, positions: bool) -> Array:
+def _at_readout(model: KernelModel, x: Sequences, y: Sequences | None, *, positions: bool) -> Array:
     """Covariance of the embedding at the readout column, or averaged over all pairs of columns under mean readout."""
     arch, other, product = model.arch, x if y is None else y, rows if y is None else outer
     positions = positions and arch.has_positions
@@ -183,7 +187,7 @@ def _at_readout(model: Model, x: Sequences, y: Sequences | None, *, positions: b
     return jnp.where(last[:, None] == y.symbols[None, :, -1], variance[:, None], 0.0) + at_column
 
 
-def _read_at_readout(model: Model, x: Sequences, y: Sequences | None, reads: tuple[Reading, Reading]) -> Array:
+def _read_at_readout(model: KernelModel, x: Sequences, y: Sequences | None, reads: tuple[ColumnStrengths, ColumnStrengths]) -> Array:
     """Covariance at the readout of what queries read: the stream after its norm, with positions."""
     if reads[0].inverse is None:
         return _at_readout(model, x, y, positions=True)
@@ -195,7 +199,7 @@ def _read_at_readout(model: Model, x: Sequences, y: Sequences | None, reads: tup
     return factor * tokens + (_at_readout(model, x, y, positions=True) - tokens)
 
 
-def coincide(model: Model, x: Sequences, y: Sequences) -> Array:
+def coincide(model: KernelModel, x: Sequences, y: Sequences) -> Array:
     """Pairs of sequences that the network cannot tell apart."""
 
     def same_tally() -> Array:

@@ -23,7 +23,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, UInt
 
 from specht.kernel.dual import root
-from specht.kernel.model import Model
+from specht.kernel.model import KernelModel
 
 
 def static() -> Any:
@@ -242,7 +242,7 @@ class Shared(NamedTuple):
     """Columns that are real in both; None without positions."""
 
 
-def class_pairs(model: Model, x: Sequences, y: Sequences) -> ClassPairs:
+def class_pairs(model: KernelModel, x: Sequences, y: Sequences) -> ClassPairs:
     """Classes of position pairs of all pairs of sequences, counted by two matrix products of one-hot tokens."""
     x, y = (batch if batch.counts is not None else batch.counted(model.arch.symbols) for batch in (x, y))
     tally_x, tally_y = x.counts, y.counts
@@ -256,7 +256,7 @@ def class_pairs(model: Model, x: Sequences, y: Sequences) -> ClassPairs:
     return classes_of_counts(model, _side(x, tally_x), _side(y, tally_y), Shared(count_product(tally_x, tally_y), matches, overlap))
 
 
-def class_pairs_with_itself(model: Model, x: Sequences) -> ClassPairs:
+def class_pairs_with_itself(model: KernelModel, x: Sequences) -> ClassPairs:
     """Classes of position pairs inside each sequence."""
     return classes_with_itself(model, _side(x, x.tally(model.arch.symbols)))
 
@@ -265,7 +265,7 @@ def _side(x: Sequences, tally: Array) -> Side:
     return Side(x.sizes(), jnp.sum(tally**2, axis=1).astype(jnp.float64), x.symbols[:, -1])
 
 
-def classes_of_counts(model: Model, x: Side, y: Side, shared: Shared) -> ClassPairs:
+def classes_of_counts(model: KernelModel, x: Side, y: Side, shared: Shared) -> ClassPairs:
     """Classes of position pairs of all pairs of sequences, from what was counted."""
     same_token, matches, overlap = shared
     sizes = x.sizes[:, None] * y.sizes[None, :]
@@ -279,7 +279,7 @@ def classes_of_counts(model: Model, x: Side, y: Side, shared: Shared) -> ClassPa
     return ClassPairs(counts, sizes, coincide, agrees, outer=True)
 
 
-def classes_with_itself(model: Model, x: Side) -> ClassPairs:
+def classes_with_itself(model: KernelModel, x: Side) -> ClassPairs:
     """Classes of position pairs inside each sequence, from what was counted."""
     size, same_token = x.sizes, x.squares
     if model.arch.has_positions:
@@ -388,7 +388,7 @@ class PositionPairs:
         return (entries[0][:, -1, :, -1] if self.outer else entries[0][:, -1, -1],)
 
 
-def position_pairs(model: Model, x: Sequences, y: Sequences, positions: Array, *, outer: bool) -> PositionPairs:
+def position_pairs(model: KernelModel, x: Sequences, y: Sequences, positions: Array, *, outer: bool) -> PositionPairs:
     """Every pair of positions of two batches, or of each sequence with itself (`outer=False`, y is x)."""
     arch = model.arch
     return PositionPairs(x, y, positions, model.positions_matter, arch.symbols, arch.causal, arch.has_positions, outer)

@@ -22,7 +22,7 @@ from specht.errors import InputError
 from specht.kernel.closed import propagate
 from specht.kernel.forms import choose_form
 from specht.kernel.layers import embedding
-from specht.kernel.model import Model, model_of
+from specht.kernel.model import KernelModel, model_of
 from specht.kernel.pairs import ClassPairs
 
 _CHUNK = 2**17
@@ -86,7 +86,7 @@ def kernel_of_counts(arch: Architecture, counts: PairCounts, kind: Kind) -> Floa
 
 
 @partial(jax.jit, static_argnames="kind")
-def _evaluate(model: Model, matches, same_token, own_left, own_right, agree: Array, *, kind: Kind) -> Float[Array, " pairs"]:
+def _evaluate(model: KernelModel, matches, same_token, own_left, own_right, agree: Array, *, kind: Kind) -> Float[Array, " pairs"]:
     arch = model.arch
     columns = jnp.full(matches.shape, arch.columns, dtype=jnp.float64)
     matches, same_token, own_left, own_right = (part.astype(jnp.float64) for part in (matches, same_token, own_left, own_right))

@@ -23,7 +23,7 @@ Tile = Callable[[Sequences, Sequences | None, Tick], tuple[jax.Array, ...]]
 
 
 @dataclasses.dataclass(frozen=True)
-class Plan:
+class TilePlan:
     """How a Gram is cut up."""
 
     rows: int
@@ -40,7 +40,7 @@ class Plan:
     """Prepared blocks that memory holds."""
 
 
-def gram(tile: Tile, x: Sequences, y: Sequences | None, plan: Plan, progress: Progress | None = None) -> tuple[np.ndarray, ...]:
+def gram(tile: Tile, x: Sequences, y: Sequences | None, plan: TilePlan, progress: Progress | None = None) -> tuple[np.ndarray, ...]:
     """Every output of `tile` on all pairs of sequences; only half of the tiles when `y` is None (y = x)."""
     n, m = len(x.symbols), len(x.symbols if y is None else y.symbols)
     left = _Blocks(x, plan)
@@ -72,7 +72,7 @@ class _Blocks:
     Few sizes, few compilations: a multiple of 8 for batches below the usual size, and blocks of that size for all others.
     """
 
-    def __init__(self, x: Sequences, plan: Plan) -> None:
+    def __init__(self, x: Sequences, plan: TilePlan) -> None:
         n, self._devices = len(x.symbols), jax.devices()
         whole = min(plan.usual or n, 8 * math.ceil(n / 8))
         size = whole if whole <= plan.rows else n / math.ceil(n / plan.rows)

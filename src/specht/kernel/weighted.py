@@ -15,13 +15,15 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from specht.kernel.heads import Reading
-from specht.kernel.model import Model
+from specht.kernel.heads import ColumnStrengths
+from specht.kernel.model import KernelModel
 from specht.kernel.pairs import Sequences, matching_columns
 from specht.kernel.products import outer, rows
 
 
-def attention_sum(model: Model, x: Sequences, y: Sequences | None, reads: tuple[Reading, Reading]) -> Float[Array, "..."]:
+def attention_sum(
+    model: KernelModel, x: Sequences, y: Sequences | None, reads: tuple[ColumnStrengths, ColumnStrengths]
+) -> Float[Array, "..."]:
     """The sum over pairs of columns, of all pairs of sequences (n, m), or of each sequence with itself (`y=None`)."""
     other, read = x if y is None else y, reads[0]
     product = rows if y is None else outer
@@ -51,12 +53,12 @@ def attention_sum(model: Model, x: Sequences, y: Sequences | None, reads: tuple[
     return total / product(x.sizes()[:, None], other.sizes()[:, None])
 
 
-def _tally(model: Model, batch: Sequences, weights: Float[Array, "n columns"]) -> Float[Array, "n symbols"]:
+def _tally(model: KernelModel, batch: Sequences, weights: Float[Array, "n columns"]) -> Float[Array, "n symbols"]:
     """How often each token occurs, with the weight of its column."""
     return jnp.einsum("nav,na->nv", batch.one_hot(model.arch.symbols, jnp.float64), weights)
 
 
-def _squares(read: Reading, batch: Sequences) -> Float[Array, "n columns"]:
+def _squares(read: ColumnStrengths, batch: Sequences) -> Float[Array, "n columns"]:
     """r^2 of the real columns, and zero for the others."""
     visible = batch.visible.astype(jnp.float64)
     return visible if read.inverse is None else visible * read.inverse**2

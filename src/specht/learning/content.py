@@ -22,14 +22,14 @@ import numpy as np
 from specht.errors import InputError
 from specht.groups.partitions import Partition
 from specht.learning.modes import Modes
-from specht.learning.multiplets import Multiplet, multiplet
+from specht.learning.multiplets import MultipletFunctions, multiplet
 from specht.learning.support import find_support
 from specht.progress import Progress
 from specht.sequences.law import Source
 from specht.sequences.targets import Target
 from specht.sequences.tasks import Task, order_forgotten
 from specht.sequences.tokens import whole_numbers
-from specht.spectra.block import Block
+from specht.spectra.block import IrrepBlock
 from specht.spectra.points import Points, points
 from specht.spectra.spectrum import Row, Spectrum
 from specht.stats import jackknife_error, standard_error
@@ -79,10 +79,10 @@ class Shifted:
 
 
 @dataclasses.dataclass(frozen=True)
-class Part:
+class TargetPart:
     """Where the parts of a target in one block come from: coefficients of the functions of its multiplet."""
 
-    block: Block
+    block: IrrepBlock
     rows: np.ndarray
     """Indices of the rows of this block, one a copy that is used."""
     orders: tuple[np.ndarray, np.ndarray]
@@ -120,7 +120,7 @@ class Content:
     """Variance of the labels around the target, from the task itself."""
     tail: float
     """Share of E[k] in no row: functions that are not resolved, which act on all others like a ridge."""
-    parts: tuple[Part, ...]
+    parts: tuple[TargetPart, ...]
     outputs: int
     shifted: Shifted | None = None
     """The test law, if it is another one."""
@@ -200,7 +200,7 @@ class _Found:
 
     def __init__(self, rows: int) -> None:
         self.weights, self.stderr = np.zeros(rows), np.zeros(rows)
-        self.parts: list[Part] = []
+        self.parts: list[TargetPart] = []
         self.total = self.mean_square = self.label_noise = 0.0
 
 
@@ -226,7 +226,7 @@ class _Finder:
         blocks = [block for block in self.spectrum.blocks if not pure or block.irrep == _two_rows(arch.length, target.pairs or 0)]
         singled = target.reads if pure or target.reads is not None else find_support(target, at.x, arch.length)
         for number, block in enumerate(blocks):
-            identity = Multiplet(np.arange(arch.length)[None], np.eye(1))  # the only function that matters to a pure target
+            identity = MultipletFunctions(np.arange(arch.length)[None], np.eye(1))  # the only function that matters to a pure target
             self._block(block, at, values, found, identity if pure else multiplet(block.irrep, singled))
             if progress is not None:
                 progress(number + 1, len(blocks))
@@ -239,18 +239,18 @@ class _Finder:
             if chosen.any():
                 found.weights[rows] = chosen**2
                 identity, coefficients = np.arange(self.spectrum.arch.length)[None], chosen[None, :, None]
-                found.parts.append(Part(block, rows, (identity, identity), (coefficients, coefficients)))
+                found.parts.append(TargetPart(block, rows, (identity, identity), (coefficients, coefficients)))
         found.total = float(sum(value**2 for value in target.coefficients.values()))
         at = points(self.source, self.spectrum.arch.length, self.spectrum.arch.columns, 0, self.samples, self.rng)
         found.mean_square = float(((at.weights @ target.invariant_part(at.x)) ** 2).sum())
         return found
 
-    def _rows_of(self, block: Block) -> tuple[np.ndarray, int]:
+    def _rows_of(self, block: IrrepBlock) -> tuple[np.ndarray, int]:
         """Indices of the rows of a block in the order of its copies, and how many copies they are: always the first ones."""
         rows = [index for index, row in enumerate(self.rows) if row.irrep == block.irrep]
         return np.array(rows, dtype=int), len(rows)
 
-    def _block(self, block: Block, at: Points, values: np.ndarray, found: _Found, functions: Multiplet) -> None:
+    def _block(self, block: IrrepBlock, at: Points, values: np.ndarray, found: _Found, functions: MultipletFunctions) -> None:
         """Inner products of the target with the functions of one block."""
         rows, copies = self._rows_of(block)
         if not copies:
@@ -261,14 +261,14 @@ class _Finder:
         halves = (inner[: (folds + 1) // 2].mean(axis=0), inner[folds // 2 :].mean(axis=0))
         expansions = [functions.expansion(half, number, self.rng) for number, half in enumerate(halves)]
         orders, coefficients = zip(*expansions, strict=True)
-        found.parts.append(Part(block, rows, orders, coefficients))
+        found.parts.append(TargetPart(block, rows, orders, coefficients))
 
 
 def _two_rows(length: int, level: int) -> Partition:
     return Partition((length - level, level) if level else (length,))
 
 
-def _inner_products(block: Block, orders: np.ndarray, at: Points, values: np.ndarray, copies: int, folds: int) -> np.ndarray:
+def _inner_products(block: IrrepBlock, orders: np.ndarray, at: Points, values: np.ndarray, copies: int, folds: int) -> np.ndarray:
     """E[g phi] in every fold, for every order and copy: shape (folds, functions, copies, outputs)."""
     length = orders.shape[1]
     fold = np.arange(len(at.x)) % folds
@@ -286,7 +286,7 @@ def _inner_products(block: Block, orders: np.ndarray, at: Points, values: np.nda
     return inner
 
 
-def _mean_squares(inner: np.ndarray, functions: Multiplet) -> tuple[np.ndarray, np.ndarray]:
+def _mean_squares(inner: np.ndarray, functions: MultipletFunctions) -> tuple[np.ndarray, np.ndarray]:
     """Mean square of the target in every copy, without the products of a fold with itself, and its standard error.
 
     The error is that of the jackknife over folds, and of the scatter over orders where these are random.
@@ -301,7 +301,7 @@ def _mean_squares(inner: np.ndarray, functions: Multiplet) -> tuple[np.ndarray, 
     return value, np.hypot(jackknife_error(others), _order_scatter(inner, functions))
 
 
-def _order_scatter(inner: np.ndarray, functions: Multiplet) -> np.ndarray:
+def _order_scatter(inner: np.ndarray, functions: MultipletFunctions) -> np.ndarray:
     """Standard error that random orders add: each is an estimate by itself."""
     if not functions.is_random:
         return np.zeros(inner.shape[2])

@@ -24,7 +24,7 @@ class Role(enum.IntEnum):
     REFERENCE = 4
 
 
-class Samples(NamedTuple):
+class LabelledSequences(NamedTuple):
     """Sequences (n, columns) and values (n, outputs)."""
 
     x: np.ndarray
@@ -40,19 +40,19 @@ class Datasets(NamedTuple):
     """Variance of Gaussian noise on each label."""
     seed: int
 
-    def training(self, dataset: int, n: int) -> Samples:
+    def training(self, dataset: int, n: int) -> LabelledSequences:
         """Samples of the task, with noise on the labels."""
         parts = [self.task.draw(self._generator(Role.TRAIN, dataset, i), size, self.columns) for i, size in enumerate(_draws(n))]
         x, y = (np.concatenate(each)[:n] for each in zip(*parts, strict=True))
-        return Samples(x, y + np.sqrt(self.noise) * self._generator(Role.NOISE, dataset).standard_normal(y.shape))
+        return LabelledSequences(x, y + np.sqrt(self.noise) * self._generator(Role.NOISE, dataset).standard_normal(y.shape))
 
-    def test(self, dataset: int, n: int) -> Samples:
+    def test(self, dataset: int, n: int) -> LabelledSequences:
         """Fresh sequences for this dataset, with the target's values."""
-        return Samples(*self.task.draw_test(self._generator(Role.TEST, dataset), n, self.columns))
+        return LabelledSequences(*self.task.draw_test(self._generator(Role.TEST, dataset), n, self.columns))
 
-    def out_of_distribution(self, dataset: int, n: int) -> Samples:
+    def out_of_distribution(self, dataset: int, n: int) -> LabelledSequences:
         """The same from the test source."""
-        return Samples(*self.task.draw_ood(self._generator(Role.OOD, dataset), n, self.columns))
+        return LabelledSequences(*self.task.draw_ood(self._generator(Role.OOD, dataset), n, self.columns))
 
     def reference(self, n: int) -> np.ndarray:
         """Sequences of the source that belong to no dataset."""

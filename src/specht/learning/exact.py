@@ -27,7 +27,7 @@ from specht.checks import not_negative, positive, whole_number
 from specht.errors import InputError, explains_calls, unknown_choice
 from specht.kernel.forms import Form, choose_form
 from specht.kernel.kernel import Kernel
-from specht.learning.datasets import Datasets, Samples
+from specht.learning.datasets import Datasets, LabelledSequences
 from specht.learning.gp.own_gram import OwnGram, own_gram
 from specht.learning.nested import NestedInference, count_features
 from specht.learning.tally import MeasuredCurve, Tally, mean_square, overlaps
@@ -162,7 +162,7 @@ def mean_outputs(
 
 
 @dataclasses.dataclass(frozen=True)
-class Problem:
+class ExactInference:
     """Datasets and exact inference on them, from arguments that are known to be good."""
 
     inference: NestedInference
@@ -176,7 +176,7 @@ class Problem:
         assert isinstance(self.inference.kernel, Kernel)
         return self.inference.kernel.arch
 
-    def infer(self, i: int, sizes: list[int], fresh: list[Samples], tally: Tally) -> None:
+    def infer(self, i: int, sizes: list[int], fresh: list[LabelledSequences], tally: Tally) -> None:
         """Enter into the tally what the posterior mean makes of dataset i; `fresh` are test and, if there is one, shifted sequences."""
         x, y = self.data.training(i, max(sizes))
         found = self.inference.posteriors(x, y, sizes, [each.x for each in fresh])
@@ -207,7 +207,7 @@ def prepare(
     kind: str,
     scale: float | None,
     heads: int | None,
-) -> Problem:
+) -> ExactInference:
     """Check the arguments of `learning_curve`."""
     if not isinstance(arch, (Architecture, OwnGram)):
         raise InputError(f"arch must be an Architecture, got {arch!r}: write specht.Architecture(...) or Architecture.parse(...).")
@@ -226,7 +226,7 @@ def prepare(
     data = Datasets(task, arch.columns, noise, kernel.seed)
     mean, stderr = (positive("scale", scale), 0.0) if scale is not None else _mean_diagonal(kernel, kind, data)
     inference = NestedInference(kernel, kind, mean, ridge, count_features(kernel, kind, data.reference(_FEW)))
-    return Problem(inference, data, mean, stderr)
+    return ExactInference(inference, data, mean, stderr)
 
 
 def _mean_diagonal(kernel: Kernel | OwnGram, kind: Kind, data: Datasets) -> tuple[float, float]:

@@ -41,7 +41,7 @@ MOST_CLASSES = 5000
 
 
 @dataclasses.dataclass(frozen=True)
-class Multiplet:
+class MultipletFunctions:
     """Functions that span a multiplet, or stand for it."""
 
     orders: np.ndarray
@@ -80,7 +80,7 @@ class Multiplet:
         return orders, np.concatenate([self.metric[:, None, None] * inner / members] * members)
 
 
-def multiplet(shape: Partition, support: Sequence[int] | None = None, seed: int = 0) -> Multiplet:
+def multiplet(shape: Partition, support: Sequence[int] | None = None, seed: int = 0) -> MultipletFunctions:
     """Functions that stand for an irrep; `support` are the positions that the target singles out, where they are known and few."""
     if shape.dimension <= MOST_TABLEAUX:
         return _of_tableaux(shape)
@@ -89,17 +89,17 @@ def multiplet(shape: Partition, support: Sequence[int] | None = None, seed: int 
         return _of_support(shape, tuple(support), tall)
     rng = np.random.default_rng([seed, *shape.parts])
     orders = np.array([rng.permutation(shape.n) for _ in range(MOST_TABLEAUX)])
-    return Multiplet(orders, np.full(len(orders), shape.dimension / len(orders)), is_random=True)
+    return MultipletFunctions(orders, np.full(len(orders), shape.dimension / len(orders)), is_random=True)
 
 
 @functools.lru_cache(maxsize=64)
-def _of_tableaux(shape: Partition) -> Multiplet:
+def _of_tableaux(shape: Partition) -> MultipletFunctions:
     tableaux = [_columns(tableau) for tableau in standard_tableaux(shape)]
     orders = np.array([list(itertools.chain.from_iterable(columns)) for columns in tableaux])
-    return Multiplet(orders, np.linalg.inv(_gram(tableaux)))
+    return MultipletFunctions(orders, np.linalg.inv(_gram(tableaux)))
 
 
-def _of_support(shape: Partition, support: tuple[int, ...], tall: int) -> Multiplet:
+def _of_support(shape: Partition, support: tuple[int, ...], tall: int) -> MultipletFunctions:
     """One order for each way to put some of the support into boxes of the tall columns, at most one box of each left to others.
 
     Two positions outside the support in one column: the target is symmetric in them and the function antisymmetric, so nothing is left.
@@ -119,7 +119,7 @@ def _of_support(shape: Partition, support: tuple[int, ...], tall: int) -> Multip
             orders.append(order + [position for position in range(length) if position not in order])
             probabilities.append(ways)
     found = np.array(orders, dtype=int).reshape(-1, length)
-    return Multiplet(found, shape.dimension * np.array(probabilities), support, tall)
+    return MultipletFunctions(found, shape.dimension * np.array(probabilities), support, tall)
 
 
 def _members(orders: np.ndarray, tall: int, support: tuple[int, ...], rng: np.random.Generator) -> np.ndarray:

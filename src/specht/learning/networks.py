@@ -26,8 +26,8 @@ import numpy as np
 from specht.architecture import Architecture
 from specht.checks import finite_number, whole_number
 from specht.errors import InputError
-from specht.learning.datasets import Samples
-from specht.learning.exact import Problem, prepare, sample_sizes
+from specht.learning.datasets import LabelledSequences
+from specht.learning.exact import ExactInference, prepare, sample_sizes
 from specht.learning.losses import describe_losses, loss_variables
 from specht.learning.tally import MeasuredCurve, Tally, mean_square, ratio
 from specht.nn.data import Fixed
@@ -169,7 +169,7 @@ def learning_curve(
     return comparison.trained(seed, progress)
 
 
-def label_unit(problem: Problem, task: Task, output_scale: float) -> float:
+def label_unit(problem: ExactInference, task: Task, output_scale: float) -> float:
     """What labels are divided by, so that random networks are `output_scale` times as large as the target.
 
     Changing the readout's variance instead would do the same, and compile every program again.
@@ -185,18 +185,18 @@ def label_unit(problem: Problem, task: Task, output_scale: float) -> float:
 class _Comparison:
     """Networks and exact inference on the same data."""
 
-    problem: Problem
+    problem: ExactInference
     unit: float
     """What labels are divided by before networks see them, and their outputs multiplied with."""
     sizes: list[int]
-    fresh: list[list[Samples]]
+    fresh: list[list[LabelledSequences]]
     """Test sequences of every dataset, and those out of distribution if there are any."""
     networks: Networks
     exact: Tally
     found: Tally
 
     @classmethod
-    def of(cls, problem: Problem, task: Task, sizes: list[int], datasets: int, n_test: int, networks: Networks) -> _Comparison:
+    def of(cls, problem: ExactInference, task: Task, sizes: list[int], datasets: int, n_test: int, networks: Networks) -> _Comparison:
         shifted = task.test_source is not None
         unit = label_unit(problem, task, networks.output_scale)
         fresh = [
@@ -264,7 +264,7 @@ class _Comparison:
         }
         told = stages(progress, [n**1.5 for n in self.sizes])
         for place, n in enumerate(self.sizes):
-            x, y = self._stacked([Samples(data.x[:n], data.y[:n]) for data in datasets])
+            x, y = self._stacked([LabelledSequences(data.x[:n], data.y[:n]) for data in datasets])
             found = train_to_the_end(
                 self.start(y.shape[-1]),
                 Fixed(x, y),
@@ -284,7 +284,7 @@ class _Comparison:
                 self.found.overlap[i, place], self.found.square[i] = (values * fresh[0].y).sum() / len(values), mean_square(fresh[0].y)
         return self._curve("gradient descent", said, None, None)
 
-    def _stacked(self, samples: list[Samples]) -> tuple[np.ndarray, np.ndarray]:
+    def _stacked(self, samples: list[LabelledSequences]) -> tuple[np.ndarray, np.ndarray]:
         """Inputs and labels of all datasets, the latter in units of networks."""
         return np.stack([each.x for each in samples]), np.stack([each.y for each in samples]) / self.unit
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from specht.architecture import Architecture
 from specht.checks import finite_number, whole_number
-from specht.learning.exact import Problem, prepare
+from specht.learning.exact import ExactInference, prepare
 from specht.learning.networks import Networks, label_unit, train_to_the_end
 from specht.learning.tally import average, mean_square
 from specht.nn.data import Fixed
@@ -182,7 +182,7 @@ def _kernel_change(found: Trained, seed: int, x: np.ndarray) -> float:
     return float(np.linalg.norm(kernels[1] - kernels[0]) / np.linalg.norm(kernels[0]))
 
 
-def _kernel_function(problem: Problem, x: np.ndarray, y: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
+def _kernel_function(problem: ExactInference, x: np.ndarray, y: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
     """The function that regression with the infinite tangent kernel learns."""
     return lambda at: problem.inference.posteriors(x, y, [len(x)], [np.asarray(at)]).means[0][0]
 

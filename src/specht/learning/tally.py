@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from specht.learning.datasets import Samples
+from specht.learning.datasets import LabelledSequences
 from specht.learning.losses import LOSSES, describe_losses, loss_variables
 from specht.results import Result, Variable, plain
 from specht.stats import standard_error
@@ -96,7 +96,7 @@ class Tally:
         )
 
 
-def overlaps(means: np.ndarray, fresh: Samples) -> np.ndarray:
+def overlaps(means: np.ndarray, fresh: LabelledSequences) -> np.ndarray:
     """E[f . g] for functions (S, M, K) on M fresh sequences."""
     return np.einsum("smk,mk->s", means, fresh.y) / len(fresh.y)
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         feature_kernel as feature_kernel,
         tangent_kernel as tangent_kernel,
     )
+    from specht.nn.fully_connected import FullyConnected as FullyConnected
     from specht.nn.network import Network as Network, Size as Size
     from specht.nn.posterior import SampledPosterior as SampledPosterior
     from specht.nn.recipe import Recipe as Recipe

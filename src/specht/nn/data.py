@@ -88,7 +88,7 @@ class Fresh:
 explains_calls(Fresh)
 
 
-class Blocks(NamedTuple):
+class SampleBlocks(NamedTuple):
     """Samples in blocks that are evaluated one after the other; the last is filled up with copies that do not count."""
 
     x: Any
@@ -99,7 +99,7 @@ class Blocks(NamedTuple):
     """(blocks, size), False for the copies."""
 
 
-def in_blocks(x: np.ndarray, y: np.ndarray, size: int = EVALUATED_TOGETHER) -> Blocks:
+def in_blocks(x: np.ndarray, y: np.ndarray, size: int = EVALUATED_TOGETHER) -> SampleBlocks:
     """Samples (n, ...) and labels (n, _) in blocks of one size.
 
     >>> in_blocks(np.zeros((5, 3)), np.zeros((5, 1)), size=4).counts.astype(int).tolist()
@@ -109,4 +109,4 @@ def in_blocks(x: np.ndarray, y: np.ndarray, size: int = EVALUATED_TOGETHER) -> B
     blocks = -(-len(x) // size)
     rows = np.arange(blocks * size).reshape(blocks, size)
     inside = np.minimum(rows, len(x) - 1)
-    return Blocks(x[inside], y[inside], rows < len(x))
+    return SampleBlocks(x[inside], y[inside], rows < len(x))

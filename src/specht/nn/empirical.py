@@ -38,7 +38,7 @@ class Estimate(NamedTuple):
     networks: int
 
 
-class Inputs(NamedTuple):
+class KeyedSequences(NamedTuple):
     """Sequences, which of their tokens are real, and a key for each, from which its stochastic positions are drawn."""
 
     tokens: Int[Array, "n columns"]
@@ -146,7 +146,7 @@ def tangent_kernel(
 
 
 def _kernel(
-    features: Callable[[Network, Inputs], Any], network: Network, rows: Inputs, columns: Inputs | None, chunk: int
+    features: Callable[[Network, KeyedSequences], Any], network: Network, rows: KeyedSequences, columns: KeyedSequences | None, chunk: int
 ) -> Float64[np.ndarray, "n m"]:
     """Inner products of features, block by block; without columns, of the rows with themselves."""
     row_blocks = _blocks(rows, chunk)
@@ -164,8 +164,8 @@ def _kernel(
 
 
 @jax.jit
-def _scaled_hidden(network: Network, inputs: Inputs) -> Float[Array, "n width"]:
-    def hidden(sequence: Inputs) -> Float[Array, " width"]:
+def _scaled_hidden(network: Network, inputs: KeyedSequences) -> Float[Array, "n width"]:
+    def hidden(sequence: KeyedSequences) -> Float[Array, " width"]:
         return network.hidden(sequence.tokens[None], sequence.mask[None], key=sequence.keys)[0]
 
     vectors = jax.vmap(hidden)(inputs)
@@ -173,10 +173,10 @@ def _scaled_hidden(network: Network, inputs: Inputs) -> Float[Array, "n width"]:
 
 
 @jax.jit
-def _gradients(network: Network, inputs: Inputs) -> Network:
+def _gradients(network: Network, inputs: KeyedSequences) -> Network:
     """The gradient of the output for every sequence, stacked on a leading axis of every weight."""
 
-    def output(network: Network, sequence: Inputs) -> Float[Array, ""]:
+    def output(network: Network, sequence: KeyedSequences) -> Float[Array, ""]:
         return network(sequence.tokens[None], sequence.mask[None], key=sequence.keys)[0, 0]
 
     return jax.vmap(jax.grad(output), in_axes=(None, 0))(network, inputs)
@@ -188,7 +188,7 @@ def _inner_products(left: Any, right: Any) -> Float[Array, "n m"]:
     return jnp.stack([a.reshape(len(a), -1) @ b.reshape(len(b), -1).T for a, b in leaves]).sum(axis=0)
 
 
-def _blocks(inputs: Inputs, chunk: int) -> list[Inputs]:
+def _blocks(inputs: KeyedSequences, chunk: int) -> list[KeyedSequences]:
     """Blocks of one size, at most `chunk`, the last filled up with copies of the last sequence so that one shape is compiled."""
     n = len(inputs.tokens)
     size = math.ceil(n / math.ceil(n / whole_number("chunk", chunk, at_least=1)))
@@ -221,8 +221,8 @@ def _average_over_networks(
     return Estimate(mean, np.sqrt(squares / (networks - 1) / networks), networks)
 
 
-def _inputs(arch: Architecture, name: str, tokens: Any, mask: Any, key: PRNGKeyArray | None) -> Inputs:
+def _inputs(arch: Architecture, name: str, tokens: Any, mask: Any, key: PRNGKeyArray | None) -> KeyedSequences:
     """Checked inputs; `name` is x or y, whose stochastic positions differ even where the sequences agree."""
     checked, real = check_batch(arch, tokens, mask, name)
     keys = None if key is None else jax.random.split(jax.random.fold_in(key, ord(name)), len(checked))
-    return Inputs(jnp.asarray(checked), jnp.asarray(real), keys)
+    return KeyedSequences(jnp.asarray(checked), jnp.asarray(real), keys)

@@ -10,7 +10,7 @@ from typing import Any, Protocol, runtime_checkable
 import jax
 import numpy as np
 
-from specht.nn.loop import NOT_YET, Spans, State
+from specht.nn.loop import NOT_YET, Spans, TrainingState
 
 
 @runtime_checkable
@@ -53,7 +53,7 @@ class Ledger:
             self.accuracies[name][first_run : first_run + len(values), at] = np.asarray(losses.accuracy)[:, wanted]
         self.recorded += len(wanted)
 
-    def finish(self, first_run: int, state: State) -> None:
+    def finish(self, first_run: int, state: TrainingState) -> None:
         """The end of a group of runs: its models are kept, and what was not recorded after an early stop repeats what was."""
         leaves = [np.asarray(leaf) for leaf in jax.tree.leaves(state.params if state.best is None else state.best)]
         at = slice(first_run, first_run + len(leaves[0]))
@@ -66,7 +66,7 @@ class Ledger:
             values[at, self.recorded :] = values[at, self.recorded - 1 : self.recorded]
         self.recorded = 0
 
-    def arrays(self, group: int, place: int, state: State) -> dict[str, np.ndarray]:
+    def arrays(self, group: int, place: int, state: TrainingState) -> dict[str, np.ndarray]:
         """Everything that is needed to go on, by name."""
         named = {"at": np.array([group, place, self.recorded]), "diverged_at": self.diverged_at, "stopped_at": self.stopped_at}
         named |= {f"loss {name}": values for name, values in self.losses.items()}

@@ -17,7 +17,7 @@ import numpy as np
 import optax
 from jaxtyping import Array, Bool, Float, Int, Key, Num, PyTree
 
-from specht.nn.data import Blocks
+from specht.nn.data import SampleBlocks
 from specht.nn.losses import JUDGEMENTS
 from specht.nn.network import Network
 from specht.nn.recipe import Recipe
@@ -41,7 +41,7 @@ class Spans(NamedTuple):
     recorded: Bool[np.ndarray, " spans"] | Bool[Array, " spans"]
 
 
-class State(eqx.Module):
+class TrainingState(eqx.Module):
     """What changes while a run is trained; of several runs, everything has one more axis in front."""
 
     params: PyTree
@@ -62,10 +62,10 @@ class State(eqx.Module):
     diverged_at: Int[AnyArray, "*runs"]
 
 
-class Run(eqx.Module):
+class TrainingRun(eqx.Module):
     """One run: its state, and what it is trained and tested on."""
 
-    state: State
+    state: TrainingState
     start: PyTree | None
     """Parameters at the start, where they are needed."""
     learning_rate: Float[AnyArray, "*runs"]
@@ -73,10 +73,10 @@ class Run(eqx.Module):
     x: Num[AnyArray, "..."]
     """The dataset, or the fresh samples of this slice (steps, batch, ...)."""
     y: Num[AnyArray, "..."]
-    sets: dict[str, Blocks]
+    sets: dict[str, SampleBlocks]
 
 
-class Losses(NamedTuple):
+class LossAndAccuracy(NamedTuple):
     """Mean loss and accuracy on a set; NaN where there is none."""
 
     loss: Float[AnyArray, "..."]
@@ -84,7 +84,7 @@ class Losses(NamedTuple):
 
 
 @dataclasses.dataclass(frozen=True)
-class Plan:
+class TrainingPlan:
     """What all runs have in common."""
 
     recipe: Recipe
@@ -103,7 +103,7 @@ def call_model(model: Any, x: Any, key: Any) -> Any:
     return model(x)
 
 
-def outputs(plan: Plan, rest: PyTree, params: PyTree, start: PyTree | None, x: Any, key: Any) -> Float[Array, "n outputs"]:
+def outputs(plan: TrainingPlan, rest: PyTree, params: PyTree, start: PyTree | None, x: Any, key: Any) -> Float[Array, "n outputs"]:
     """What is trained towards the labels: the network, centred and scaled as the recipe says. `rest` is the part that is not trained."""
     values = plan.forward(eqx.combine(params, rest), x, key)
     if plan.recipe.centred:
@@ -111,10 +111,10 @@ def outputs(plan: Plan, rest: PyTree, params: PyTree, start: PyTree | None, x: A
     return plan.recipe.output_scale * values
 
 
-def initial_state(plan: Plan, params: PyTree, n: int) -> State:
+def initial_state(plan: TrainingPlan, params: PyTree, n: int) -> TrainingState:
     """The state before the first step."""
     recipe, nothing = plan.recipe, jnp.asarray(NOT_YET, jnp.int32)
-    return State(
+    return TrainingState(
         params=params,
         moments=recipe.transformation(jnp.float32(1.0), params).init(params),
         order=jnp.arange(n) if not plan.fresh and recipe.batch is not None else None,
@@ -129,10 +129,10 @@ def initial_state(plan: Plan, params: PyTree, n: int) -> State:
 
 
 @eqx.filter_jit
-def advance(plan: Plan, rest: PyTree, runs: Run, spans: Spans) -> tuple[State, dict[str, Losses]]:
+def advance(plan: TrainingPlan, rest: PyTree, runs: TrainingRun, spans: Spans) -> tuple[TrainingState, dict[str, LossAndAccuracy]]:
     """The states of runs after a slice of their steps, and their losses, shape (runs, spans), NaN where none were recorded."""
 
-    def through(run: Run) -> tuple[State, dict[str, Losses]]:
+    def through(run: TrainingRun) -> tuple[TrainingState, dict[str, LossAndAccuracy]]:
         return jax.lax.scan(lambda state, span: _span(plan, rest, run, state, span), run.state, spans)
 
     if len(runs.learning_rate) == 1:  # a batch axis of one makes slower programs
@@ -141,33 +141,37 @@ def advance(plan: Plan, rest: PyTree, runs: Run, spans: Spans) -> tuple[State, d
     return jax.vmap(through)(runs)
 
 
-def _span(plan: Plan, rest: PyTree, run: Run, state: State, span: Spans) -> tuple[State, dict[str, Losses]]:
+def _span(
+    plan: TrainingPlan, rest: PyTree, run: TrainingRun, state: TrainingState, span: Spans
+) -> tuple[TrainingState, dict[str, LossAndAccuracy]]:
     first, last, recorded = span
     transformation = plan.recipe.transformation(run.learning_rate, run.start if plan.recipe.decay_to == "start" else None)
 
-    def step(t: Any, state: State) -> State:
+    def step(t: Any, state: TrainingState) -> TrainingState:
         return _step(plan, rest, run, transformation, t, state)
 
     # Only where training may stop does the number of steps differ between runs, which costs a copy of the state a step.
     end = jnp.where(state.stopped_at == NOT_YET, last, first) if plan.recipe.may_stop else last
     state = jax.lax.fori_loop(first, end, step, state)
 
-    def judged(state: State) -> tuple[State, dict[str, Losses]]:
+    def judged(state: TrainingState) -> tuple[TrainingState, dict[str, LossAndAccuracy]]:
         found = {name: _losses(plan, rest, run, state, blocks) for name, blocks in run.sets.items()}
         if plan.fresh:
-            found["train"] = Losses(state.batch_loss, jnp.float32(jnp.nan))
+            found["train"] = LossAndAccuracy(state.batch_loss, jnp.float32(jnp.nan))
         model = eqx.combine(state.params, rest)
-        found |= {name: Losses(jnp.asarray(measure(model), jnp.float32), jnp.float32(jnp.nan)) for name, measure in plan.measures}
+        found |= {name: LossAndAccuracy(jnp.asarray(measure(model), jnp.float32), jnp.float32(jnp.nan)) for name, measure in plan.measures}
         return _judge(plan, state, found, last), found
 
-    def passed(state: State) -> tuple[State, dict[str, Losses]]:
+    def passed(state: TrainingState) -> tuple[TrainingState, dict[str, LossAndAccuracy]]:
         names = [*run.sets, *(["train"] if plan.fresh else []), *(name for name, _ in plan.measures)]
-        return state, {name: Losses(jnp.float32(jnp.nan), jnp.float32(jnp.nan)) for name in names}
+        return state, {name: LossAndAccuracy(jnp.float32(jnp.nan), jnp.float32(jnp.nan)) for name in names}
 
     return jax.lax.cond(recorded, judged, passed, state)
 
 
-def _step(plan: Plan, rest: PyTree, run: Run, transformation: optax.GradientTransformation, t: Any, state: State) -> State:
+def _step(
+    plan: TrainingPlan, rest: PyTree, run: TrainingRun, transformation: optax.GradientTransformation, t: Any, state: TrainingState
+) -> TrainingState:
     x, y, order = _batch(plan, run, state.order, t)
     key = jax.random.fold_in(run.key, t)
 
@@ -181,7 +185,7 @@ def _step(plan: Plan, rest: PyTree, run: Run, transformation: optax.GradientTran
     return dataclasses.replace(state, params=params, moments=moments, order=order, batch_loss=loss)
 
 
-def _batch(plan: Plan, run: Run, order: Any, t: Any) -> tuple[Any, Any, Any]:
+def _batch(plan: TrainingPlan, run: TrainingRun, order: Any, t: Any) -> tuple[Any, Any, Any]:
     """The samples of step t, and the order from there on."""
     batch = plan.recipe.batch
     if plan.fresh:
@@ -196,10 +200,10 @@ def _batch(plan: Plan, run: Run, order: Any, t: Any) -> tuple[Any, Any, Any]:
     return run.x[chosen], run.y[chosen], order
 
 
-def _losses(plan: Plan, rest: PyTree, run: Run, state: State, blocks: Blocks) -> Losses:
+def _losses(plan: TrainingPlan, rest: PyTree, run: TrainingRun, state: TrainingState, blocks: SampleBlocks) -> LossAndAccuracy:
     judgement = JUDGEMENTS[plan.recipe.loss]
 
-    def total(block: Blocks) -> tuple[Float[Array, ""], Float[Array, ""]]:
+    def total(block: SampleBlocks) -> tuple[Float[Array, ""], Float[Array, ""]]:
         values = outputs(plan, rest, state.params, run.start, block.x, run.key)
         losses = jnp.where(block.counts, judgement.loss(values, block.y), 0)
         right = jnp.nan if judgement.correct is None else jnp.where(block.counts, judgement.correct(values, block.y), 0)
@@ -207,10 +211,10 @@ def _losses(plan: Plan, rest: PyTree, run: Run, state: State, blocks: Blocks) ->
 
     losses, right = jax.lax.map(total, blocks)
     count = blocks.counts.sum(dtype=jnp.float32)
-    return Losses(losses.sum() / count, right.sum() / count)
+    return LossAndAccuracy(losses.sum() / count, right.sum() / count)
 
 
-def _judge(plan: Plan, state: State, found: dict[str, Losses], step: Any) -> State:
+def _judge(plan: TrainingPlan, state: TrainingState, found: dict[str, LossAndAccuracy], step: Any) -> TrainingState:
     """Whether the run has diverged, is good enough, or has waited long enough."""
     train, watched = found["train"].loss, found[plan.watched].loss
     first = jnp.where(jnp.isnan(state.first_loss), train, state.first_loss)

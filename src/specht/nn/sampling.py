@@ -195,7 +195,7 @@ class _Chain(NamedTuple):
     velocity: Float[Array, " numbers"]
 
 
-class _Kept(NamedTuple):
+class _KeptSample(NamedTuple):
     """What is kept of a sample."""
 
     values: np.ndarray
@@ -235,7 +235,7 @@ class _Walk:
         samples, conditional = [], []
         for number, key in enumerate(keys):
             chain = self._go(chains[number], key, half, begin, steps, told)
-            kept: list[_Kept] = []
+            kept: list[_KeptSample] = []
             for sample in range(self.sampling.samples):
                 here = begin + sample * steps.thin
                 chain = self._go(chain, key, here, here + steps.thin, steps, told)
@@ -256,17 +256,17 @@ class _Walk:
         known = None if conditional[0][0] is None else np.array(conditional)
         return SampledPosterior(np.stack(samples), known, steps.step, steps.momentum, largest, begin, steps.thin)
 
-    def _keep(self, chain: _Chain) -> _Kept:
+    def _keep(self, chain: _Chain) -> _KeptSample:
         """The function of a chain where it is, and its mean over the readout weights."""
         values = np.concatenate(np.asarray(_at(self.energy, chain.params, self.blocks)))[: self.kept]
         model: Any = eqx.combine(chain.params, self.energy.rest)
         if not self.energy.known_readout or not np.isfinite(values).all():
-            return _Kept(values, None)
+            return _KeptSample(values, None)
         inside, outside = (np.asarray(each, dtype=np.float64) for each in _features(model, self.energy.x, self.blocks))
         outside = np.concatenate(outside)[: self.kept]
         # Regression in the space of samples: they are usually fewer than features.
         weights = np.linalg.solve(inside @ inside.T + float(self.energy.temperature) * np.eye(len(inside)), self.energy.y)
-        return _Kept(values, outside @ (inside.T @ weights))
+        return _KeptSample(values, outside @ (inside.T @ weights))
 
     def _curvature(self, chains: list[_Chain]) -> float:
         """The largest over all chains; infinite where a chain has left all bounds."""

@@ -13,7 +13,7 @@ import numpy as np
 
 from specht.errors import InputError
 from specht.nn.data import check_model_inputs, in_blocks
-from specht.nn.loop import NOT_YET, Plan, outputs
+from specht.nn.loop import NOT_YET, TrainingPlan, outputs
 from specht.sequences.tokens import input_array
 
 Start = Callable[[Any], Any]
@@ -39,7 +39,7 @@ class Trained:
     """Record at which a run ended early, in steps; -1 for those that ran to the end."""
     learning_rates: tuple[float, ...]
     seeds: tuple[int, ...]
-    plan: Plan
+    plan: TrainingPlan
     start: Start
 
     @property
@@ -88,7 +88,7 @@ class Trained:
 
 
 @eqx.filter_jit
-def _outputs(plan: Plan, rest: Any, params: Any, start: Any, x: Any, key: Any) -> Any:
+def _outputs(plan: TrainingPlan, rest: Any, params: Any, start: Any, x: Any, key: Any) -> Any:
     return outputs(plan, rest, params, start, x, key)
 
 

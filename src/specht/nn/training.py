@@ -23,9 +23,9 @@ import numpy as np
 from specht.checks import finite_number, whole_number
 from specht.errors import InputError, explains_calls
 from specht.nn.checks import check_memory, listed
-from specht.nn.data import Blocks, Fixed, Fresh, check_model_inputs, in_blocks
+from specht.nn.data import Fixed, Fresh, SampleBlocks, check_model_inputs, in_blocks
 from specht.nn.ledger import Keeper, Ledger
-from specht.nn.loop import NOT_YET, Forward, Measure, Plan, Run, Spans, State, advance, call_model, initial_state
+from specht.nn.loop import NOT_YET, Forward, Measure, Spans, TrainingPlan, TrainingRun, TrainingState, advance, call_model, initial_state
 from specht.nn.losses import check_outputs
 from specht.nn.recipe import Recipe
 from specht.nn.trained import Start, Trained, keys_of
@@ -139,7 +139,7 @@ def _prepare(
         chunk = 1 if jax.default_backend() == "cpu" else runs
     chunk = min(runs, whole_number("chunk", chunk, at_least=1))
     check_memory(runs, chunk, numbers, datasets * len(rates))
-    plan = Plan(_compiled(recipe), forward, fixed is None, "validation" if "validation" in sets else "train", measures)
+    plan = TrainingPlan(_compiled(recipe), forward, fixed is None, "validation" if "validation" in sets else "train", measures)
     work = getattr(model, "multiplications", None) or numbers * first.x.shape[-1]
     return _Training(start, data if fixed is None else fixed, recipe, seeds, rates, sets, plan, chunk, work, datasets)
 
@@ -160,7 +160,7 @@ class _Training:
     seeds: tuple[int, ...]
     rates: tuple[float, ...]
     sets: dict[str, Fixed]
-    plan: Plan
+    plan: TrainingPlan
     chunk: int
     work: int
     """Multiplications for one sample: those that a model says it needs, or every trained number once a column."""
@@ -174,7 +174,7 @@ class _Training:
         identity = self._identity() if checkpoint is not None else ""
         kept = checkpoint.load(identity) if checkpoint is not None else None
         group_at, slice_at, leaves = ledger.restore(kept) if kept is not None else (0, 0, None)
-        runs: Run | None = None
+        runs: TrainingRun | None = None
         for number in range(group_at, len(groups)):
             runs, rest = self._begin(groups[number], runs, groups[max(0, number - 1)])
             if leaves is not None:
@@ -227,7 +227,7 @@ class _Training:
         work = _SLICE_WORK / (6 * self.work * self.recipe.batch * self.chunk)
         return max(1, min(int(work), _BLOCK_NUMBERS // (self.recipe.batch * width * self.chunk)))
 
-    def _begin(self, group: list[_Member], before: Run | None, before_group: list[_Member]) -> tuple[Run, Any]:
+    def _begin(self, group: list[_Member], before: TrainingRun | None, before_group: list[_Member]) -> tuple[TrainingRun, Any]:
         """A group of runs before their first step, and what of the model is not trained.
 
         What they read is that of the group before, where the datasets are the same: taking it to the device again would cost more than
@@ -245,21 +245,21 @@ class _Training:
             return dataclasses.replace(before, state=state, start=start, learning_rate=rates, key=run_keys), split[0][1]
         x, y = _stacked([self._inputs(dataset, seed, 0) for dataset, _, seed in group])
         read = jax.device_put((x, y, _stacked([self._sets(dataset) for dataset, _, _ in group])))
-        return Run(state, start, rates, run_keys, *read), split[0][1]
+        return TrainingRun(state, start, rates, run_keys, *read), split[0][1]
 
     @functools.cached_property
-    def _blank(self) -> State:
+    def _blank(self) -> TrainingState:
         """The states of a group before their first step but for the parameters: nothing else in them depends on the seed."""
         params = eqx.filter(self.start(keys_of(self.seeds[0]).start), eqx.is_inexact_array)
         blank = initial_state(self.plan, params, 0 if isinstance(self.data, Fresh) else self.data.n)
         return _stacked([blank] * self.chunk)
 
-    def _sets(self, dataset: int) -> dict[str, Blocks]:
+    def _sets(self, dataset: int) -> dict[str, SampleBlocks]:
         """What losses are recorded on."""
         sets = self.sets | ({"train": self.data} if isinstance(self.data, Fixed) else {})
         return {name: in_blocks(given.x[dataset % given.datasets], given.y[dataset % given.datasets]) for name, given in sets.items()}
 
-    def _with_fresh_samples(self, runs: Run, group: list[_Member], place: int) -> Run:
+    def _with_fresh_samples(self, runs: TrainingRun, group: list[_Member], place: int) -> TrainingRun:
         x, y = _stacked([self._inputs(dataset, seed, place) for dataset, _, seed in group])
         return dataclasses.replace(runs, x=x, y=y)
 

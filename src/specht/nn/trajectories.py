@@ -49,7 +49,7 @@ class Schedule(Protocol):
     def seed(self) -> int: ...
 
 
-class State(NamedTuple):
+class ChainState(NamedTuple):
     """Where the chains stand: all that going on needs, in arrays."""
 
     done: int
@@ -71,11 +71,11 @@ class State(NamedTuple):
         return math.exp(float(self.averaging[1]))
 
 
-def begin(position: np.ndarray) -> State:
+def begin(position: np.ndarray) -> ChainState:
     """Chains that start at given numbers (chains, parameters)."""
     averaging = tuple(np.asarray(number, dtype=np.float64) for number in (math.log(0.05), math.log(0.05), 1.0, 0.0, math.log(0.5)))
     chains, parameters = position.shape
-    return State(0, position, averaging, np.empty((chains, 0, parameters)), np.empty((chains, 0)), np.empty(0))
+    return ChainState(0, position, averaging, np.empty((chains, 0, parameters)), np.empty((chains, 0)), np.empty(0))
 
 
 def kept_after(schedule: Schedule) -> np.ndarray:
@@ -85,12 +85,12 @@ def kept_after(schedule: Schedule) -> np.ndarray:
 
 def run(
     density: Callable[[Any], Any],
-    state: State,
+    state: ChainState,
     schedule: Schedule,
     *,
-    save: Callable[[State], None] | None = None,
+    save: Callable[[ChainState], None] | None = None,
     progress: Progress | None = None,
-) -> State:
+) -> ChainState:
     """Run the chains from a state to their end; call it where float64 is enabled.
 
     Arguments:
@@ -111,13 +111,13 @@ def run(
     return state
 
 
-def _advance(density: Callable[[Any], Any], state: State, schedule: Schedule, *, count: int, burning: bool) -> State:
+def _advance(density: Callable[[Any], Any], state: ChainState, schedule: Schedule, *, count: int, burning: bool) -> ChainState:
     key = jax.random.fold_in(jax.random.key(schedule.seed), state.done + 1)
     position, averaging, path, trace, acceptance = (
         jax.tree.map(np.asarray, part) for part in _trajectories(density, state.position, state.averaging, key, count, burning)
     )
     chosen = np.isin(np.arange(state.done + 1, state.done + count + 1), kept_after(schedule))
-    return State(
+    return ChainState(
         state.done + count,
         position,
         averaging,

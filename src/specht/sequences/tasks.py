@@ -90,7 +90,7 @@ def shifted(source: Source, shift: str, seed: int = 0, epsilon: float = 0.2) -> 
     return SHIFTS[shift](source, seed, epsilon)
 
 
-class Preset(NamedTuple):
+class TaskPreset(NamedTuple):
     """A named task."""
 
     summary: str
@@ -114,22 +114,24 @@ def _mixture(vocab: int, seed: int) -> Source:
     return default_mixture(vocab, seed=seed)
 
 
-TASKS: dict[str, Preset] = {
-    "next-token": Preset("the next token of an exchangeable mixture of hidden Markov models", _mixture, "next-token"),
-    "counts": Preset("how often a token occurs, in the same mixture", _mixture, "counts"),
-    "one-position": Preset("a function that singles out one position, in the same mixture", _mixture, "level", support=1),
-    "two-positions": Preset("one that singles out two", _mixture, "level"),
-    "new-components": Preset("the next token, tested on components that training did not show", _mixture, "next-token", shift="redrawn"),
-    "broken-order": Preset("the next token, tested where order begins to matter", _mixture, "next-token", shift="order-broken"),
-    "graded": Preset(
+TASKS: dict[str, TaskPreset] = {
+    "next-token": TaskPreset("the next token of an exchangeable mixture of hidden Markov models", _mixture, "next-token"),
+    "counts": TaskPreset("how often a token occurs, in the same mixture", _mixture, "counts"),
+    "one-position": TaskPreset("a function that singles out one position, in the same mixture", _mixture, "level", support=1),
+    "two-positions": TaskPreset("one that singles out two", _mixture, "level"),
+    "new-components": TaskPreset(
+        "the next token, tested on components that training did not show", _mixture, "next-token", shift="redrawn"
+    ),
+    "broken-order": TaskPreset("the next token, tested where order begins to matter", _mixture, "next-token", shift="order-broken"),
+    "graded": TaskPreset(
         "the next token of a mixture whose order matters a little", lambda v, s: graded_mixture(0.2, v, seed=s), "next-token", shift=None
     ),
-    "generic": Preset(
+    "generic": TaskPreset(
         "the next token of any mixture of hidden Markov models", lambda v, s: generic_mixture(v, seed=s), "next-token", shift=None
     ),
-    "sparse-and": Preset("AND of three of many independent tokens", _uniform, "and", support=3, shift=None),
-    "sparse-majority": Preset("majority of three of many independent tokens", _uniform, "majority", support=3, shift=None),
-    "sparse-parity": Preset("parity of two of many independent tokens", _uniform, "parity", shift=None),
+    "sparse-and": TaskPreset("AND of three of many independent tokens", _uniform, "and", support=3, shift=None),
+    "sparse-majority": TaskPreset("majority of three of many independent tokens", _uniform, "majority", support=3, shift=None),
+    "sparse-parity": TaskPreset("parity of two of many independent tokens", _uniform, "parity", shift=None),
 }
 """Named tasks."""
 

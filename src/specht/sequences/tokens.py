@@ -21,7 +21,7 @@ _EXAMPLE = "write one list of numbers a sequence, for example [[0, 1, 1], [1, 0,
 _MASK = "give True or 1 where the token is real, and False or 0 where it is padding"
 
 
-class Batch(NamedTuple):
+class TokenBatch(NamedTuple):
     """Sequences, and which of their tokens are real."""
 
     tokens: np.ndarray
@@ -30,7 +30,7 @@ class Batch(NamedTuple):
     """bool (n, columns)."""
 
 
-def check_batch(arch: Architecture, tokens: Any, mask: Any = None, name: str = "x") -> Batch:
+def check_batch(arch: Architecture, tokens: Any, mask: Any = None, name: str = "x") -> TokenBatch:
     """Tokens and the mask of their padding, given beside them or by a tokenizer in one mapping.
 
     >>> encoded = {"input_ids": [[0, 1, 2]], "attention_mask": [[0, 1, 1]]}
@@ -39,7 +39,7 @@ def check_batch(arch: Architecture, tokens: Any, mask: Any = None, name: str = "
     """
     ids, mask = split_batch(tokens, mask, name)
     checked = check_tokens(arch, ids, name)
-    return Batch(checked, check_mask(arch, mask, checked, f"the mask of {name}"))
+    return TokenBatch(checked, check_mask(arch, mask, checked, f"the mask of {name}"))
 
 
 def check_tokens(arch: Architecture, tokens: Any, name: str = "x") -> np.ndarray:

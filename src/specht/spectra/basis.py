@@ -26,7 +26,7 @@ from specht.groups.tableaux import count_semistandard, kostka_number
 from specht.spectra.combinatorics import CountIndex, log_factorial
 
 
-class Columns(NamedTuple):
+class TableauColumns(NamedTuple):
     """The columns of one height: how many there are, what can stand in them, and in which numbers."""
 
     height: int
@@ -53,7 +53,7 @@ class Basis:
 
     shape: Partition
     vocab: int
-    columns: tuple[Columns, ...]
+    columns: tuple[TableauColumns, ...]
     """Tallest first, as they take the positions."""
     counts: np.ndarray
     """Token counts of each basis function, shape (functions, V)."""
@@ -80,14 +80,14 @@ def basis(shape: Partition, vocab: int) -> Basis:
 
 
 @functools.lru_cache(maxsize=256)
-def columns_of(shape: Partition, vocab: int) -> tuple[Columns, ...]:
+def columns_of(shape: Partition, vocab: int) -> tuple[TableauColumns, ...]:
     """The columns of a shape by height, tallest first, with all that can be written into them."""
     parts = (*shape.parts, *[0] * (vocab + 1 - len(shape.parts)))
     numbers = {height: parts[height - 1] - parts[height] for height in range(vocab, 0, -1)}
     return tuple(_columns(vocab, height, count) for height, count in numbers.items() if count)
 
 
-def evaluate(columns_by_height: tuple[Columns, ...], context: np.ndarray) -> Evaluation:
+def evaluate(columns_by_height: tuple[TableauColumns, ...], context: np.ndarray) -> Evaluation:
     """The basis function that does not vanish on each sequence of tokens (n, L)."""
     index, total_sign, log_size, start = np.zeros(len(context), dtype=int), np.ones(len(context)), np.zeros(len(context)), 0
     for columns in columns_by_height:
@@ -105,12 +105,12 @@ def evaluate(columns_by_height: tuple[Columns, ...], context: np.ndarray) -> Eva
     return Evaluation(index, total_sign, log_size)
 
 
-def _columns(vocab: int, height: int, count: int) -> Columns:
+def _columns(vocab: int, height: int, count: int) -> TableauColumns:
     letters = tuple(itertools.combinations(range(vocab), height))
-    return Columns(height, count, letters, CountIndex(count, len(letters)))
+    return TableauColumns(height, count, letters, CountIndex(count, len(letters)))
 
 
-def _token_counts(vocab: int, columns: tuple[Columns, ...]) -> np.ndarray:
+def _token_counts(vocab: int, columns: tuple[TableauColumns, ...]) -> np.ndarray:
     counts = np.zeros((1, vocab), dtype=int)
     for part in columns:
         holds = np.array([[token in letter for token in range(vocab)] for letter in part.letters], dtype=int)
@@ -132,7 +132,7 @@ def _letters(tokens: np.ndarray, letters: tuple[tuple[int, ...], ...]) -> tuple[
     return letter, np.where(distinct, 1 - 2 * (inversions % 2), 0)
 
 
-def _highest_part(shape: Partition, vocab: int, columns: tuple[Columns, ...], counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _highest_part(shape: Partition, vocab: int, columns: tuple[TableauColumns, ...], counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """An orthonormal basis of the part generated from the highest weight vector, and the token counts of its vectors."""
     lower = [_lowering(columns, token) for token in range(vocab - 1)]
     highest = (*shape.parts, *[0] * (vocab - len(shape.parts)))
@@ -163,7 +163,7 @@ def _orthonormal(vectors: np.ndarray, rank: int) -> np.ndarray:
     return out
 
 
-def _lowering(columns: tuple[Columns, ...], token: int) -> scipy.sparse.csr_array:
+def _lowering(columns: tuple[TableauColumns, ...], token: int) -> scipy.sparse.csr_array:
     """The operator that turns `token` into `token + 1` in one place, on the product of all columns."""
     sizes = [len(part.fillings) for part in columns]
     total = scipy.sparse.csr_array((math.prod(sizes), math.prod(sizes)))
@@ -174,7 +174,7 @@ def _lowering(columns: tuple[Columns, ...], token: int) -> scipy.sparse.csr_arra
     return scipy.sparse.csr_array(total)
 
 
-def _lowering_of_columns(columns: Columns, token: int) -> scipy.sparse.coo_array:
+def _lowering_of_columns(columns: TableauColumns, token: int) -> scipy.sparse.coo_array:
     """On columns of one height, where letters are bosons: one letter I becomes J at amplitude sqrt(n_I (n_J + 1))."""
     vectors, rows, sources, amplitudes = columns.fillings.vectors, [], [], []
     for number, letter in enumerate(columns.letters):

@@ -17,7 +17,7 @@ Eigenfunctions = Callable[[np.ndarray], np.ndarray]
 
 
 @dataclasses.dataclass(frozen=True)
-class Block:
+class IrrepBlock:
     r"""The operator restricted to one irrep $\lambda$: every eigenvalue belongs to $\dim\lambda$ orthogonal eigenfunctions."""
 
     irrep: Partition

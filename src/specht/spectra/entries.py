@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from specht.spectra.scaling import Family, Point, is_resolved, scaling
+from specht.spectra.scaling import IrrepFamily, Point, is_resolved, scaling
 from specht.spectra.spectrum import Spectrum
 
 
-def spectrum_entry(spectrum: Spectrum, families: Sequence[Family] | None = None) -> dict[str, Any]:
+def spectrum_entry(spectrum: Spectrum, families: Sequence[IrrepFamily] | None = None) -> dict[str, Any]:
     """A spectrum at one length as plain values; `families` are those of all lengths, where there are several."""
     families = scaling([spectrum]) if families is None else families
     return {
@@ -46,7 +46,7 @@ def rows(spectrum: Spectrum) -> list[dict[str, Any]]:
     ]
 
 
-def _top(family: Family, point: Point) -> dict[str, Any]:
+def _top(family: IrrepFamily, point: Point) -> dict[str, Any]:
     return {
         "irrep": str(point.irrep),
         "family": family.name,

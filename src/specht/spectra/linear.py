@@ -25,7 +25,7 @@ import numpy as np
 
 from specht.architecture import Architecture, Kind
 from specht.groups.partitions import Partition
-from specht.spectra.block import Block, diagonalise, require_finite
+from specht.spectra.block import IrrepBlock, diagonalise, require_finite
 from specht.spectra.law import CountLaw
 
 
@@ -38,7 +38,7 @@ def is_linear_model(arch: Architecture, kind: Kind) -> bool:
     return plain and linear and arch.positions in ("learned", "none") and (kind == "nngp" or same_in_ntk)
 
 
-def linear_blocks(arch: Architecture, law: CountLaw, kind: Kind) -> list[Block]:
+def linear_blocks(arch: Architecture, law: CountLaw, kind: Kind) -> list[IrrepBlock]:
     """The blocks of [L] and [L-1,1], at a cost that does not depend on L."""
     moments = _moments(law)
     with np.errstate(over="ignore", invalid="ignore"):  # what is out of range is refused with a sentence later
@@ -82,7 +82,7 @@ def _moments(law: CountLaw) -> _Pair:
     return _Pair(length * diagonal + length * (length - 1) * double, diagonal - double)
 
 
-def _block(law: CountLaw, shape: Partition, form: np.ndarray, gram: np.ndarray) -> Block:
+def _block(law: CountLaw, shape: Partition, form: np.ndarray, gram: np.ndarray) -> IrrepBlock:
     """Eigenvalues of R C R with R R = M, block by block of the readout token; R turns coefficients into unit functions."""
     readouts, vocab = gram.shape[0], gram.shape[1]
     values, vectors = np.linalg.eigh(gram)
@@ -95,10 +95,10 @@ def _block(law: CountLaw, shape: Partition, form: np.ndarray, gram: np.ndarray) 
     eigenvalues, directions = diagonalise(operator)
     rank = int(cut.sum())  # directions without variance are no functions
     coefficients = np.einsum("wvu,wum->wvm", inverse, directions.reshape(readouts, vocab, -1))
-    return Block(shape, eigenvalues[:rank], _Functions(law, coefficients[:, :, :rank], standard=shape.level == 1))
+    return IrrepBlock(shape, eigenvalues[:rank], _LinearFunctions(law, coefficients[:, :, :rank], standard=shape.level == 1))
 
 
-class _Functions(NamedTuple):
+class _LinearFunctions(NamedTuple):
     """Features times coefficients (W, V, copies); for the irrep [L-1,1] the difference of positions 0 and 1."""
 
     law: CountLaw

@@ -19,7 +19,7 @@ from specht.kernel.kernel import Kernel
 from specht.progress import Progress, stages
 from specht.sequences.law import Source
 from specht.spectra import values
-from specht.spectra.block import Block
+from specht.spectra.block import IrrepBlock
 from specht.spectra.combinatorics import CountIndex, log_factorial
 from specht.spectra.law import CountLaw, count_readouts
 from specht.spectra.linear import is_linear_model, linear_blocks
@@ -71,7 +71,7 @@ _BYTES_A_COUNT = 24
 _INSTEAD = "use method='rayleigh', which samples low levels at any length"
 
 
-class Sampling(NamedTuple):
+class SpectrumSampling(NamedTuple):
     """How much is sampled, where something has to be."""
 
     heads: int
@@ -121,7 +121,7 @@ def two_token_refusal(arch: Architecture, kind: Kind, max_level: int) -> str | N
     return None
 
 
-def two_tokens(law: CountLaw, kind: Kind, max_level: int, sampling: Sampling, progress: Progress | None) -> Spectrum:
+def two_tokens(law: CountLaw, kind: Kind, max_level: int, sampling: SpectrumSampling, progress: Progress | None) -> Spectrum:
     """Two tokens, any invariant kernel."""
     arch = law.arch
     refusal = two_token_refusal(arch, kind, max_level)
@@ -175,7 +175,7 @@ def young_refusal(arch: Architecture, kind: Kind, max_level: int, limit: int) ->
     return None
 
 
-def young(law: CountLaw, kind: Kind, max_level: int, sampling: Sampling, progress: Progress | None) -> Spectrum:
+def young(law: CountLaw, kind: Kind, max_level: int, sampling: SpectrumSampling, progress: Progress | None) -> Spectrum:
     """Any number of tokens, any invariant kernel, short sequences."""
     arch = law.arch
     refusal = young_refusal(arch, kind, max_level, MAX_TERMS)
@@ -190,7 +190,7 @@ def young(law: CountLaw, kind: Kind, max_level: int, sampling: Sampling, progres
     shapes = list(partitions(arch.length, max_rows=arch.vocab, max_level=max_level))
     terms = [count_terms(shape, arch.vocab) for shape in shapes]
 
-    def blocks(chosen: list[int], progress: Progress | None) -> list[Block]:
+    def blocks(chosen: list[int], progress: Progress | None) -> list[IrrepBlock]:
         table = np.mean([tables[i] for i in chosen], axis=0)
         return [young_block(law, shape, index, table, part) for shape, part in zip(shapes, stages(progress, terms), strict=True)]
 
@@ -203,24 +203,26 @@ def young(law: CountLaw, kind: Kind, max_level: int, sampling: Sampling, progres
     return Spectrum(arch, kind, "young", found, _mean(law, counts, diagonals.mean(axis=0)), _error_over_heads(traces))
 
 
-def rayleigh(arch: Architecture, source: Source, kind: Kind, max_level: int, sampling: Sampling, progress: Progress | None) -> Spectrum:
+def rayleigh(
+    arch: Architecture, source: Source, kind: Kind, max_level: int, sampling: SpectrumSampling, progress: Progress | None
+) -> Spectrum:
     """Lower bounds on the top eigenvalue of each irrep of low level, sampled."""
     return _sampled("rayleigh", rayleigh_block, arch, source, kind, max_level, sampling, progress)
 
 
-def ritz(arch: Architecture, source: Source, kind: Kind, max_level: int, sampling: Sampling, progress: Progress | None) -> Spectrum:
+def ritz(arch: Architecture, source: Source, kind: Kind, max_level: int, sampling: SpectrumSampling, progress: Progress | None) -> Spectrum:
     """Lower bounds on the leading eigenvalues of each irrep of low level, sampled."""
     return _sampled("ritz", ritz_block, arch, source, kind, max_level, sampling, progress)
 
 
 def _sampled(
     method: str,
-    block: Callable[..., Block],
+    block: Callable[..., IrrepBlock],
     arch: Architecture,
     source: Source,
     kind: Kind,
     max_level: int,
-    sampling: Sampling,
+    sampling: SpectrumSampling,
     progress: Progress | None,
 ) -> Spectrum:
     if choose_form(arch, kind) == "joint":
@@ -252,7 +254,7 @@ def _largest(arch: Architecture, kind: Kind, shapes: list[Partition]) -> float:
     return max(orders / MAX_ORDERS, FEWEST * orders * arch.columns / positions)
 
 
-def _refuse_large(arch: Architecture, kind: Kind, shapes: list[Partition], sampling: Sampling) -> None:
+def _refuse_large(arch: Architecture, kind: Kind, shapes: list[Partition], sampling: SpectrumSampling) -> None:
     if _largest(arch, kind, shapes[:1]) > 1.0:
         raise InputError(
             f"A batch of Rayleigh quotients has {FEWEST} sequences at least, and at length {arch.length} there is no room for them: "
@@ -271,7 +273,7 @@ def _refuse_large(arch: Architecture, kind: Kind, shapes: list[Partition], sampl
         )
 
 
-def _refuse_heads(arch: Architecture, kind: Kind, pairs: int, sampling: Sampling) -> None:
+def _refuse_heads(arch: Architecture, kind: Kind, pairs: int, sampling: SpectrumSampling) -> None:
     """Raise where the products of the features of sampled heads on so many pairs of sequences take longer than anybody waits for."""
     products = REPEATS * pairs * sampling.heads * (arch.columns + arch.symbols)
     if choose_form(arch, kind) == "heads" and products > MAX_PRODUCTS:
@@ -281,7 +283,7 @@ def _refuse_heads(arch: Architecture, kind: Kind, pairs: int, sampling: Sampling
         )
 
 
-def _kernels(arch: Architecture, kind: Kind, sampling: Sampling) -> list[Kernel]:
+def _kernels(arch: Architecture, kind: Kind, sampling: SpectrumSampling) -> list[Kernel]:
     """The kernel, or where heads are sampled several of it with heads of their own."""
     sampled = choose_form(arch, kind) in SAMPLED_FORMS
     return [Kernel(arch, heads=sampling.heads, seed=sampling.seed * REPEATS + i) for i in range(REPEATS if sampled else 1)]
@@ -293,7 +295,7 @@ def _two_stages(progress: Progress | None, kernels: int, passes: int, drawing: f
     return parts[:kernels], parts[kernels:]
 
 
-def _with_errors(blocks: list[Block], left_out: list[list[Block]]) -> tuple[Block, ...]:
+def _with_errors(blocks: list[IrrepBlock], left_out: list[list[IrrepBlock]]) -> tuple[IrrepBlock, ...]:
     """Blocks with the standard errors of their eigenvalues: `left_out` are the blocks without one set of heads each."""
     if not left_out:
         return tuple(blocks)

@@ -28,7 +28,7 @@ from specht.kernel.kernel import Kernel
 from specht.progress import Progress, report, stages
 from specht.sequences.exchangeable import Exchangeable
 from specht.sequences.law import Source, cumulative, pick
-from specht.spectra.block import Block, require_finite
+from specht.spectra.block import IrrepBlock, require_finite
 from specht.stats import standard_error
 
 BATCHES = 16
@@ -49,7 +49,7 @@ def rayleigh_block(
     sequences: int,
     seed: int,
     progress: Progress | None = None,
-) -> Block:
+) -> IrrepBlock:
     """The Rayleigh quotient of one shape as a block with a single eigenvalue, a lower bound on the top one.
 
     Arguments:
@@ -74,7 +74,7 @@ def rayleigh_block(
         report(part, 1, 1)
     function = _Determinants(columns, math.sqrt(weights.mean()))
     stderr = np.array([standard_error(quotients)])
-    return Block(shape, np.array([quotients.mean()]), function, stderr, is_bound=True)
+    return IrrepBlock(shape, np.array([quotients.mean()]), function, stderr, is_bound=True)
 
 
 class _Determinants(NamedTuple):

@@ -33,7 +33,7 @@ from specht.groups.tableaux import count_semistandard
 from specht.kernel.kernel import Kernel
 from specht.progress import Progress, report, stages
 from specht.sequences.law import Source
-from specht.spectra.block import Block, diagonalise, require_finite
+from specht.spectra.block import IrrepBlock, diagonalise, require_finite
 from specht.spectra.points import Points, points
 from specht.spectra.rayleigh import BATCHES, FEWEST, signed_orders, tall_columns
 from specht.stats import standard_error
@@ -62,7 +62,7 @@ def ritz_block(
     sequences: int,
     seed: int,
     progress: Progress | None = None,
-) -> Block:
+) -> IrrepBlock:
     """The leading eigenvalues of one shape that stand out of the noise, as lower bounds.
 
     Arguments:
@@ -103,7 +103,7 @@ def ritz_block(
     errors = stderr[:kept]
     if not at.exact:  # an eigenvalue is in proportion to the mean square of its function, which is then sampled too
         errors = np.hypot(errors, eigenvalues[:kept] * ((trial(at.x) @ combined) ** 2).std(axis=0) / math.sqrt(_NORM_SAMPLES))
-    return Block(shape, eigenvalues[:kept], _Combinations(trial, combined), errors, is_bound=True)
+    return IrrepBlock(shape, eigenvalues[:kept], _Combinations(trial, combined), errors, is_bound=True)
 
 
 def _fit(matrices: np.ndarray, sampled: list[np.ndarray]) -> np.ndarray:

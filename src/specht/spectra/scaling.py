@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from specht.errors import InputError
 from specht.groups.partitions import Partition
 from specht.spectra.spectrum import ROUNDING, Row, Spectrum
-from specht.stats import Exponent, fit_exponent
+from specht.stats import FittedExponent, fit_exponent
 
 SIGNIFICANT = 3.0
 """Standard errors above zero from which a sampled eigenvalue has a logarithm worth the name."""
@@ -65,23 +65,23 @@ class LocalExponent:
 
     start: int
     stop: int
-    raw: Exponent
-    normalised: Exponent
+    raw: FittedExponent
+    normalised: FittedExponent
 
 
 @dataclasses.dataclass(frozen=True)
-class Family:
+class IrrepFamily:
     """The top eigenvalues of the irreps with one tail, and how they scale."""
 
     tail: Partition
     """Rows below the first one."""
     points: tuple[Point, ...]
     """One a length at which the irrep was computed, shortest first."""
-    raw: Exponent | None
+    raw: FittedExponent | None
     """Of the eigenvalue; None where fewer than two points are resolved."""
-    normalised: Exponent | None
+    normalised: FittedExponent | None
     """Of the eigenvalue over E[k]."""
-    bound: Exponent | None
+    bound: FittedExponent | None
     """Of 1/dim over the same lengths; it comes to `expected` as they grow."""
     local: tuple[LocalExponent, ...]
 
@@ -119,7 +119,7 @@ def family_name(tail: Partition) -> str:
     return f"[{','.join([first, *map(str, tail.parts)])}]"
 
 
-def scaling(spectra: Sequence[Spectrum]) -> list[Family]:
+def scaling(spectra: Sequence[Spectrum]) -> list[IrrepFamily]:
     """The families in spectra of one architecture at several lengths, by level.
 
     >>> from specht.architecture import Architecture
@@ -168,13 +168,13 @@ def _point(spectrum: Spectrum, row: Row) -> Point:
     )
 
 
-def _family(tail: Partition, points: list[Point]) -> Family:
+def _family(tail: Partition, points: list[Point]) -> IrrepFamily:
     resolved = [point for point in points if point.resolved]
     if len(resolved) < 2:
-        return Family(tail, tuple(points), None, None, None, ())
+        return IrrepFamily(tail, tuple(points), None, None, None, ())
     lengths = [point.length for point in resolved]
     dimensions = [point.irrep.dimension for point in resolved]
-    return Family(
+    return IrrepFamily(
         tail,
         tuple(points),
         *_exponents(resolved),
@@ -183,7 +183,7 @@ def _family(tail: Partition, points: list[Point]) -> Family:
     )
 
 
-def _exponents(points: Sequence[Point]) -> tuple[Exponent, Exponent]:
+def _exponents(points: Sequence[Point]) -> tuple[FittedExponent, FittedExponent]:
     """Raw and normalised."""
     lengths = [point.length for point in points]
     exact = all(point.stderr is None for point in points)

@@ -15,7 +15,7 @@ from specht.sequences.sources import uniform
 from specht.spectra import methods
 from specht.spectra.law import CountLaw, count_readouts
 from specht.spectra.linear import is_linear_model
-from specht.spectra.methods import Sampling
+from specht.spectra.methods import SpectrumSampling
 from specht.spectra.spectrum import Spectrum
 
 Method = Literal["auto", "linear", "two tokens", "young", "rayleigh", "ritz"]
@@ -77,7 +77,7 @@ def spectrum(
         method = choose_method(arch, source, kind, max_level)
     if max_level is None and (method == "rayleigh" or (method == "two tokens" and arch.length > FULL_LENGTH)):
         level = LOW_LEVEL if method == "two tokens" else methods.highest_level(arch, kind, LOW_LEVEL)
-    sampling = Sampling(
+    sampling = SpectrumSampling(
         whole_number("heads", heads, 1), whole_number("sequences", sequences, 2), whole_number("seed", seed, 0, methods.MAX_SEED)
     )
     if method == "rayleigh":

@@ -26,7 +26,7 @@ from specht.groups.permutations import check_permutation
 from specht.results import Result, Variable
 from specht.sequences.actions import permute_context
 from specht.sequences.tokens import check_tokens
-from specht.spectra.block import Block, Eigenfunction
+from specht.spectra.block import Eigenfunction, IrrepBlock
 
 ROUNDING = 1e-14
 """Eigenvalues below this fraction of E[k] are not resolved in float64."""
@@ -58,7 +58,7 @@ class Spectrum(Result):
     arch: Architecture
     kind: Kind
     method: str
-    blocks: tuple[Block, ...]
+    blocks: tuple[IrrepBlock, ...]
     trace: float
     """E[k(x, x)] over the source."""
     trace_stderr: float = 0.0
@@ -72,7 +72,7 @@ class Spectrum(Result):
         rows = [self._row(block, copy) for block in self.blocks for copy in range(len(block.eigenvalues))]
         return sorted(rows, key=lambda row: -row.eigenvalue)
 
-    def _row(self, block: Block, copy: int) -> Row:
+    def _row(self, block: IrrepBlock, copy: int) -> Row:
         eigenvalue, degeneracy = float(block.eigenvalues[copy]), block.irrep.dimension
         stderr = None if block.stderr is None else float(block.stderr[copy])
         try:

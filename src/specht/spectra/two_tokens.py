@@ -20,7 +20,7 @@ import numpy as np
 from specht.groups.partitions import Partition
 from specht.progress import Progress, report
 from specht.spectra.basis import basis
-from specht.spectra.block import Block, diagonalise
+from specht.spectra.block import IrrepBlock, diagonalise
 from specht.spectra.combinatorics import log_factorial
 from specht.spectra.law import CountLaw
 from specht.spectra.young import eigenfunctions
@@ -31,7 +31,7 @@ OverlapKernel = Callable[[int], np.ndarray]
 
 def two_token_blocks(
     law: CountLaw, kernel: OverlapKernel, levels: Iterable[int], progress: Progress | None = None
-) -> tuple[list[Block], np.ndarray]:
+) -> tuple[list[IrrepBlock], np.ndarray]:
     """The blocks of the given levels m, at a cost of O(L^3), and k(x, x) by readout token and number of ones, shape (W, L + 1)."""
     length, readouts = law.arch.length, law.readouts
     diagonal = np.empty((readouts, length + 1))
@@ -68,7 +68,7 @@ def _log_binomial(n: np.ndarray, k: np.ndarray) -> np.ndarray:
     return log_factorial(n) - log_factorial(k) - log_factorial(n - k)
 
 
-def _block(law: CountLaw, m: int, differences: np.ndarray) -> Block:
+def _block(law: CountLaw, m: int, differences: np.ndarray) -> IrrepBlock:
     length = law.arch.length
     shape = Partition((length - m, m) if m else (length,))
     functions = basis(shape, 2)
@@ -77,4 +77,4 @@ def _block(law: CountLaw, m: int, differences: np.ndarray) -> Block:
     half = np.exp((law.log_probability(functions.copy_counts) + log_orders) / 2.0)
     matrix = half[:, :, None, None] * differences[:, ones - m][:, :, :, ones - m] * half[None, None]
     eigenvalues, vectors = diagonalise(matrix.reshape(half.size, half.size))
-    return Block(shape, eigenvalues, eigenfunctions(law, functions, vectors))
+    return IrrepBlock(shape, eigenvalues, eigenfunctions(law, functions, vectors))

@@ -22,8 +22,8 @@ import numpy as np
 from specht.groups.partitions import Partition
 from specht.groups.sets import count_vectors
 from specht.progress import Progress, report
-from specht.spectra.basis import Basis, Columns, basis, columns_of, evaluate
-from specht.spectra.block import Block, Eigenfunctions, diagonalise
+from specht.spectra.basis import Basis, TableauColumns, basis, columns_of, evaluate
+from specht.spectra.block import Eigenfunctions, IrrepBlock, diagonalise
 from specht.spectra.combinatorics import CountIndex, log_factorial
 from specht.spectra.law import CountLaw
 
@@ -43,7 +43,7 @@ class Terms(NamedTuple):
     coefficients: np.ndarray
 
 
-def young_block(law: CountLaw, shape: Partition, index: CountIndex, kernel: np.ndarray, progress: Progress | None = None) -> Block:
+def young_block(law: CountLaw, shape: Partition, index: CountIndex, kernel: np.ndarray, progress: Progress | None = None) -> IrrepBlock:
     """The block of one shape; `kernel` has one entry for each pair of readout tokens and table, shape (W, W, tables)."""
     functions = basis(shape, law.arch.vocab)
     sums = _sums_over_tables(functions, law.arch.vocab, index, kernel, progress)
@@ -51,17 +51,17 @@ def young_block(law: CountLaw, shape: Partition, index: CountIndex, kernel: np.n
     blocks = np.einsum("ia,wxij,jb->waxb", functions.copies, sums, functions.copies, optimize=True)
     matrix = half[:, :, None, None] * blocks * half[None, None]
     eigenvalues, vectors = diagonalise(matrix.reshape(half.size, half.size))
-    return Block(shape, eigenvalues, eigenfunctions(law, functions, vectors))
+    return IrrepBlock(shape, eigenvalues, eigenfunctions(law, functions, vectors))
 
 
 def eigenfunctions(law: CountLaw, functions: Basis, vectors: np.ndarray) -> Eigenfunctions:
     """All eigenfunctions from the eigenvectors over (readout token, copy)."""
     copies = None if functions.is_whole else functions.copies
-    return _Functions(law, functions.shape, copies, vectors.reshape(law.readouts, functions.copies.shape[1], -1))
+    return _YoungFunctions(law, functions.shape, copies, vectors.reshape(law.readouts, functions.copies.shape[1], -1))
 
 
 @dataclasses.dataclass(frozen=True)
-class _Functions:
+class _YoungFunctions:
     """Combinations of basis functions, divided by the root of the probability."""
 
     law: CountLaw
@@ -147,7 +147,7 @@ def _product(first: Terms, second: Terms, size: int) -> Terms:
     )
 
 
-def _symmetric_power(columns: Columns, weights: np.ndarray) -> Terms:
+def _symmetric_power(columns: TableauColumns, weights: np.ndarray) -> Terms:
     r"""$\mathrm{Sym}^b(\Lambda^h Z)$ between orthonormal fillings, by the multinomial theorem over the terms of all minors."""
     letters = columns.letters
     cells = [  # one term of one minor each: letters on either side, table, sign

@@ -13,7 +13,7 @@ from specht.errors import InputError
 from specht.learning.adaptive import Adapted, Chains, Widths
 from specht.learning.adaptive.adapt import level_of
 from specht.learning.adaptive.order import singled_out
-from specht.learning.adaptive.problem import Problem
+from specht.learning.adaptive.problem import AdaptiveProblem
 from specht.learning.adaptive.widths import widths_of
 from specht.nn.trajectories import kept_after
 
@@ -119,12 +119,12 @@ def test_weights_are_kept_evenly_up_to_the_last_trajectory(samples, kept):
     ids=str,
 )
 def test_what_is_sampled_unless_a_level_is_given(fields, width, level):
-    problem = Problem.of(ARCH.replace(**fields), X, Y, None, 0.1, 1.0)
+    problem = AdaptiveProblem.of(ARCH.replace(**fields), X, Y, None, 0.1, 1.0)
     assert level_of(problem, widths_of(width), None) == level
 
 
 def test_several_outputs_are_sampled_up_to_the_readout():
-    problem = Problem.of(ARCH, X, np.stack([Y, -Y * X[:, 1]], axis=1), None, 0.1, 1.0)
+    problem = AdaptiveProblem.of(ARCH, X, np.stack([Y, -Y * X[:, 1]], axis=1), None, 0.1, 1.0)
     assert level_of(problem, widths_of(4), None) == "readout"
     assert level_of(problem, Widths(4, 4), None) == "layers"
 

@@ -14,7 +14,7 @@ from specht.learning.adaptive.adapt import adapt
 from specht.learning.adaptive.chains import Chains
 from specht.learning.adaptive.collapsed import Collapsed
 from specht.learning.adaptive.evidence import log_evidence_of
-from specht.learning.adaptive.problem import Problem
+from specht.learning.adaptive.problem import AdaptiveProblem
 from specht.learning.adaptive.sampled import draws_of
 from specht.learning.adaptive.widths import Widths
 
@@ -29,7 +29,7 @@ def flips(n, length=3, seed=0):
 
 def problem(arch=LINEAR, n=6, outputs=1):
     x, y = flips(n, arch.length)
-    return Problem.of(arch, x, y if outputs == 1 else np.column_stack([y, *x[:, 1:outputs].T]), None, 0.3, 2.0)
+    return AdaptiveProblem.of(arch, x, y if outputs == 1 else np.column_stack([y, *x[:, 1:outputs].T]), None, 0.3, 2.0)
 
 
 class TestEvidence:

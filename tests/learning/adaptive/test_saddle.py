@@ -8,7 +8,7 @@ import pytest
 import specht
 from specht.learning.adaptive.adapt import adapt
 from specht.learning.adaptive.layers import gain_without_ridge, layer_gain
-from specht.learning.adaptive.problem import Problem
+from specht.learning.adaptive.problem import AdaptiveProblem
 from specht.learning.adaptive.saddle import FreeEnergy, nearest_minimum, variances_at
 from specht.learning.adaptive.widths import Widths
 
@@ -75,7 +75,7 @@ def test_a_very_wide_network_is_the_gaussian_process(fields):
 def test_gradients_are_those_of_finite_differences(fields):
     arch = specht.Architecture(vocab=3, length=4, **fields)
     x = np.random.default_rng(0).integers(0, 3, (9, 5))
-    energy = FreeEnergy(Problem.of(arch, x, 1.0 * x[:, 0], None, 0.2, None), Widths(8, 8))
+    energy = FreeEnergy(AdaptiveProblem.of(arch, x, 1.0 * x[:, 0], None, 0.2, None), Widths(8, 8))
     point, shift = (0.3 * np.random.default_rng(seed).standard_normal(len(energy.zeros())) for seed in (1, 2))
     slope, step = energy.value_and_gradient(point)[1] @ shift, 1e-3
     five = [energy.value(point + k * step * shift) for k in (-2, -1, 1, 2)]
@@ -166,7 +166,7 @@ def test_rows_that_are_filled_in_do_not_count(outputs):
     arch, x = specht.Architecture(vocab=2, length=5, activation="relu"), rng.integers(0, 2, (9, 6))
     point = 0.3 * rng.standard_normal(8)
     for ridge in (0.2, 1.7):
-        problem = Problem.of(arch, x, rng.standard_normal((9, outputs)), None, ridge, None)
+        problem = AdaptiveProblem.of(arch, x, rng.standard_normal((9, outputs)), None, ridge, None)
         plain, filled = (FreeEnergy(problem, Widths(8), rows).value_and_gradient(point) for rows in (None, 16))
         assert filled[0] == pytest.approx(plain[0], rel=1e-12)
         np.testing.assert_allclose(filled[1], plain[1], rtol=1e-9, atol=1e-9)

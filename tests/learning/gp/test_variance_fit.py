@@ -11,7 +11,7 @@ import pytest
 
 from specht.errors import InputError
 from specht.learning.gp.fitting import maximise
-from specht.learning.gp.variance_fit import Model, fit_model
+from specht.learning.gp.variance_fit import ParametricGram, fit_model
 
 ORDER = ("readout", "positions", "tokens", "dense")
 OWN = {"tokens": 1 / 3, "positions": 1.0, "dense": 1.0, "readout": 1.0}
@@ -42,7 +42,7 @@ class TestRecovery:
     @pytest.mark.parametrize("seed", range(3))
     def test_linear_block(self, seed):
         y = drawn(linear, {"tokens": 1 / 3, "positions": 2.0, "dense": 1.0, "readout": 0.05}, 0.2, seed)
-        fitted = fit_model(Model(linear, OWN, "readout", ORDER, SAME), y, starts=2, seed=seed)
+        fitted = fit_model(ParametricGram(linear, OWN, "readout", ORDER, SAME), y, starts=2, seed=seed)
         assert fitted.optimum.names == ("positions", "readout", "ridge")
         assert fitted.held == ("tokens", "dense")
         assert (fitted.values["tokens"], fitted.values["dense"]) == (pytest.approx(1 / 3), 1.0)
@@ -53,7 +53,9 @@ class TestRecovery:
     def test_one_variance_a_token(self):
         truth = np.array([0.1, 1.0, 3.0])
         y = drawn(by_token, {"tokens": truth, "readout": 1.0}, 0.05, 0, outputs=20)
-        fitted = fit_model(Model(by_token, {"tokens": np.ones(3), "readout": 1.0}, "readout", ("tokens", "readout"), SAME), y, starts=2)
+        fitted = fit_model(
+            ParametricGram(by_token, {"tokens": np.ones(3), "readout": 1.0}, "readout", ("tokens", "readout"), SAME), y, starts=2
+        )
         assert fitted.optimum.names == ("tokens[0]", "tokens[1]", "tokens[2]", "ridge")
         assert fitted.held == ("readout",)
         z = np.log(fitted.values["tokens"] / truth) / fitted.optimum.log_stderr[:3]
@@ -61,7 +63,7 @@ class TestRecovery:
 
     def test_variances_that_are_zero_stay_zero(self):
         y = drawn(linear, {"tokens": 1.0, "positions": 0.0, "dense": 1.0, "readout": 0.1}, 0.2, 1)
-        fitted = fit_model(Model(linear, OWN | {"positions": 0.0}, "readout", ORDER, SAME), y, starts=2)
+        fitted = fit_model(ParametricGram(linear, OWN | {"positions": 0.0}, "readout", ORDER, SAME), y, starts=2)
         assert fitted.values["positions"] == 0.0
         assert fitted.optimum.names == ("readout", "ridge")
 
@@ -69,7 +71,7 @@ class TestRecovery:
 class TestOptimum:
     def test_no_step_to_any_side_is_more_likely(self):
         y = drawn(linear, {"tokens": 1 / 3, "positions": 2.0, "dense": 1.0, "readout": 0.05}, 0.2, 4)
-        fitted = fit_model(Model(linear, OWN, "readout", ORDER, SAME), y, starts=2)
+        fitted = fit_model(ParametricGram(linear, OWN, "readout", ORDER, SAME), y, starts=2)
 
         def likelihood(values, ridge):
             with jax.enable_x64(True):
@@ -88,7 +90,7 @@ class TestOptimum:
     def test_bounds_are_told_in_words(self):
         y = drawn(linear, {"tokens": 1 / 3, "positions": 2.0, "dense": 1.0, "readout": 0.05}, 0.2, 5)
         bounds = {"positions": (4.0, 8.0), "ridge": (0.001, 0.1)}
-        optimum = fit_model(Model(linear, OWN, "readout", ORDER, SAME), y, starts=1, bounds=bounds).optimum
+        optimum = fit_model(ParametricGram(linear, OWN, "readout", ORDER, SAME), y, starts=1, bounds=bounds).optimum
         assert optimum.at_bound == {"positions": "lower", "ridge": "upper"}
         assert optimum.warnings() == (
             "positions stopped at its lower bound 4: the labels ask for a smaller value, so do not trust it.",
@@ -100,7 +102,7 @@ class TestOptimum:
     def test_progress_counts_starts(self):
         seen = []
         y = drawn(linear, OWN, 0.2, 6)
-        fit_model(Model(linear, OWN, "readout", ORDER, SAME), y, starts=3, progress=lambda done, total: seen.append((done, total)))
+        fit_model(ParametricGram(linear, OWN, "readout", ORDER, SAME), y, starts=3, progress=lambda done, total: seen.append((done, total)))
         assert seen == [(1, 3), (2, 3), (3, 3)]
 
 
@@ -128,7 +130,7 @@ class TestMaximise:
             maximise(lambda t: (float("nan"), t), ["a"], np.zeros((1, 1)), np.full(1, -1.0), np.full(1, 1.0), labels=1)
 
 
-MODEL = Model(linear, OWN, "readout", ORDER, SAME)
+MODEL = ParametricGram(linear, OWN, "readout", ORDER, SAME)
 Y = np.arange(80.0)
 BAD = {
     "All 80 labels are equal, so they say nothing about variances: give labels that differ.": lambda: fit_model(MODEL, np.ones(80)),
@@ -138,7 +140,7 @@ BAD = {
     "A bound of ridge must be a finite number above 0, got 0": lambda: fit_model(MODEL, Y, bounds={"ridge": (0, 1.0)}),
     "The bounds of ridge must be a smallest and a larger largest value, got (2, 1).": lambda: fit_model(MODEL, Y, bounds={"ridge": (2, 1)}),
     "The kernel is zero, because its readout variance is: give it a positive one.": lambda: fit_model(
-        Model(linear, OWN | {"readout": 0.0}, "readout", ORDER, SAME), Y
+        ParametricGram(linear, OWN | {"readout": 0.0}, "readout", ORDER, SAME), Y
     ),
 }
 

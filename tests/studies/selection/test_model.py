@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from specht.errors import InputError
+from specht.nn import FullyConnected
 from specht.nn.data import Fresh
-from specht.nn.perceptron import Perceptron
 from specht.nn.recipe import Recipe
 from specht.nn.training import train
 from specht.sequences.codes import dual_code, random_codes
@@ -188,7 +188,7 @@ def test_training_tests_other_lengths_and_supports():
 
 
 def test_a_perceptron_is_its_definition():
-    net = Perceptron.init([4, 6, 5, 2], key=KEY)
+    net = FullyConnected.init([4, 6, 5, 2], key=KEY)
     x = np.random.default_rng(0).standard_normal((7, 4))
     hidden = x
     for weight, bias in zip(net.weights[:2], net.biases[:2], strict=True):
@@ -205,7 +205,7 @@ BAD = {
     "Learning rate 300 diverges by step": lambda: train_selection(
         SelectionTraining(task=TASK, code=24, learning_rate=300.0, steps=200, n_test=64, records=40)
     ),
-    "widths must name the input and the output at least": lambda: Perceptron.init([3], key=KEY),
+    "widths must name the input and the output at least": lambda: FullyConnected.init([3], key=KEY),
 }
 
 

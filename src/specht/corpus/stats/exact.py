@@ -41,11 +41,11 @@ class LagByLag:
         self._stack.close()
 
     def centred(self, lag: int) -> tuple[np.ndarray, np.ndarray]:
-        """See `specht.corpus.stats.moments.Moments.centred`."""
+        """See `specht.corpus.stats.moments.PairSums.centred`."""
         return self.tables(lag).centred(lag)
 
     def pairs_at(self, lag: int) -> np.ndarray:
-        """See `specht.corpus.stats.moments.Moments.pairs_at`."""
+        """See `specht.corpus.stats.moments.PairSums.pairs_at`."""
         return self.tables(lag).pairs_at(lag)
 
     def tables(self, lag: int) -> Tables:

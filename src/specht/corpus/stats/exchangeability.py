@@ -43,7 +43,7 @@ CUTS = (1, 2, 3, 5, 10, 20, 40)
 
 
 class Estimates(Protocol):
-    """Estimates of correlations by block and lag: `specht.corpus.stats.moments.Moments`, or anything that computes them."""
+    """Estimates of correlations by block and lag: `specht.corpus.stats.moments.PairSums`, or anything that computes them."""
 
     plan: Plan
 

@@ -79,11 +79,11 @@ class Plan:
         text = json.dumps([_FORMAT, blocks, self.length, self.metric, self.method, self.cells, self.seed])
         return hashlib.sha256(text.encode() + np.ascontiguousarray(self.probabilities, dtype=np.float64).tobytes()).hexdigest()
 
-    def counter(self, order: int = 0) -> Moments:
+    def counter(self, order: int = 0) -> PairSums:
         """Statistics of nothing yet; `order` is the place of what will be counted among its likes."""
         return (Tables if self.method == "tables" else Sketches)(self, order)
 
-    def check_windows(self, moments: Moments) -> None:
+    def check_windows(self, moments: PairSums) -> None:
         """Refuse a corpus without a single window of the longest length."""
         pairs = moments.pairs.sum(axis=0)
         if not pairs[-1]:
@@ -97,7 +97,7 @@ class Plan:
             )
 
 
-class Moments(abc.ABC):
+class PairSums(abc.ABC):
     """Sums over pairs, by block and lag. What blocks have not been seen takes no memory."""
 
     dtype: type
@@ -121,14 +121,14 @@ class Moments(abc.ABC):
             self.sums[segment.block] = np.zeros(self._shape(), dtype=self.dtype)
         self._count(segment, self.sums[segment.block], self.pairs[segment.block])
 
-    def copy(self) -> Moments:
+    def copy(self) -> PairSums:
         """The same statistics again."""
         twin = type(self)(self.plan, self.order, self.lags)
         twin.pairs += self.pairs
         twin.sums.update({block: sums.copy() for block, sums in self.sums.items()})
         return twin
 
-    def add(self, other: Moments, below: int | None = None) -> None:
+    def add(self, other: PairSums, below: int | None = None) -> None:
         """Add the statistics of another part, which are used up by it; those of all parts are to be added in their order.
 
         Arguments:
@@ -181,7 +181,7 @@ class Moments(abc.ABC):
         return content.getvalue()
 
 
-def load(path: str | Path, plan: Plan) -> Moments:
+def load(path: str | Path, plan: Plan) -> PairSums:
     """Statistics from a file that `save` wrote."""
     try:
         return decode(Path(path).read_bytes(), plan)
@@ -193,7 +193,7 @@ def load(path: str | Path, plan: Plan) -> Moments:
         raise InputError(f"{path} does not hold statistics of token pairs: count them again.") from None
 
 
-def decode(content: bytes, plan: Plan) -> Moments:
+def decode(content: bytes, plan: Plan) -> PairSums:
     """Statistics from the content of a file."""
     with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
         head = json.loads(arrays["head"].tobytes().decode())
@@ -205,7 +205,7 @@ def decode(content: bytes, plan: Plan) -> Moments:
     return moments
 
 
-def merge(parts: Iterable[Moments]) -> Moments:
+def merge(parts: Iterable[PairSums]) -> PairSums:
     """The statistics of several parts of a corpus together; the order in which they come does not matter, not even for rounding."""
     ordered = sorted(parts, key=lambda part: part.order)
     if not ordered:
@@ -219,7 +219,7 @@ def merge(parts: Iterable[Moments]) -> Moments:
     return whole
 
 
-class Tables(Moments):
+class Tables(PairSums):
     """Exact counts of pairs: `sums[block][t - 1, i, j]`."""
 
     dtype = np.int32
@@ -261,7 +261,7 @@ class Tables(Moments):
         return rows * symbols + columns, columns * symbols + rows, factor * s[rows] * s[columns]
 
 
-class Sketches(Moments):
+class Sketches(PairSums):
     """Sketches of the centred sums and of their transposes: `sums[block][t - 1, side, cell]`.
 
     Means are subtracted while counting, in double precision; what is left is small, and single precision holds it.

@@ -19,7 +19,7 @@ from specht.kernel.model import model_of
 from specht.learning.adaptive.chains import Chains, LogPosterior, sample
 from specht.learning.adaptive.checkpoint import fingerprint, load, save
 from specht.learning.adaptive.collapsed import Collapsed, Level
-from specht.learning.adaptive.problem import MAX_ENTRIES, Problem
+from specht.learning.adaptive.problem import MAX_ENTRIES, AdaptiveProblem
 from specht.learning.adaptive.saddle import LocalMinimum, Saddle, saddle
 from specht.learning.adaptive.sampled import Adapted, draws_of
 from specht.learning.adaptive.widths import Widths, widths_of
@@ -96,7 +96,7 @@ def adapt(
     """
     if method not in get_args(Method):
         raise unknown_choice("method", method, get_args(Method))
-    problem, widths = Problem.of(arch, x, y, mask, ridge, scale), widths_of(width)
+    problem, widths = AdaptiveProblem.of(arch, x, y, mask, ridge, scale), widths_of(width)
     if method == "saddle":
         return saddle(problem, widths, progress=progress)
     if chains is None:
@@ -110,7 +110,7 @@ def adapt(
 
 
 def _sampled(
-    problem: Problem, widths: Widths, level: Level, chains: Chains, near: LocalMinimum | None, progress: Progress | None
+    problem: AdaptiveProblem, widths: Widths, level: Level, chains: Chains, near: LocalMinimum | None, progress: Progress | None
 ) -> Adapted:
     collapsed, state, keep = Collapsed(problem.arch, widths, level, problem.outputs), None, None
     if chains.checkpoint is not None:
@@ -123,7 +123,7 @@ def _sampled(
     return Adapted(problem, widths, level, chains, state.kept, trace, acceptance)
 
 
-def level_of(problem: Problem, widths: Widths, level: Any) -> Level:
+def level_of(problem: AdaptiveProblem, widths: Widths, level: Any) -> Level:
     """The level that is asked for, if it is possible; without one, the first that leaves nothing out, or else the deepest."""
     arch = problem.arch
     one_block = not by_position(arch)
@@ -148,7 +148,7 @@ def level_of(problem: Problem, widths: Widths, level: Any) -> Level:
     return level
 
 
-def _refuse_large(problem: Problem) -> None:
+def _refuse_large(problem: AdaptiveProblem) -> None:
     entries = (problem.rows * problem.arch.columns) ** 2
     if by_position(problem.arch) and entries > MAX_ENTRIES:
         most = int(MAX_ENTRIES**0.5) // problem.arch.columns

@@ -13,10 +13,10 @@ from jax.flatten_util import ravel_pytree
 
 from specht.checks import whole_number
 from specht.errors import InputError, explains_calls
-from specht.kernel.model import Model
+from specht.kernel.model import KernelModel
 from specht.learning.adaptive.collapsed import Collapsed, Data, Weights
 from specht.learning.adaptive.saddle import LocalMinimum
-from specht.nn.trajectories import State, begin, run
+from specht.nn.trajectories import ChainState, begin, run
 from specht.progress import Progress
 
 
@@ -57,7 +57,7 @@ class LogPosterior(eqx.Module):
     """The log posterior of what is kept, as chains take it: a function of a row of numbers."""
 
     collapsed: Collapsed = eqx.field(static=True)
-    model: Model
+    model: KernelModel
     data: Data
     draws: Any
 
@@ -70,10 +70,10 @@ def sample(
     chains: Chains,
     *,
     near: LocalMinimum | None = None,
-    state: State | None = None,
-    save: Callable[[State], None] | None = None,
+    state: ChainState | None = None,
+    save: Callable[[ChainState], None] | None = None,
     progress: Progress | None = None,
-) -> State:
+) -> ChainState:
     """Run the chains to their end, from their start or from a saved state; call it where float64 is enabled.
 
     Arguments:

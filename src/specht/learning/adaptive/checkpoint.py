@@ -12,15 +12,15 @@ import numpy as np
 from specht.errors import InputError
 from specht.files import write_atomically
 from specht.learning.adaptive.chains import Chains
-from specht.learning.adaptive.problem import Problem
+from specht.learning.adaptive.problem import AdaptiveProblem
 from specht.learning.adaptive.widths import Widths
-from specht.nn.trajectories import State
+from specht.nn.trajectories import ChainState
 
 _AVERAGED = 5
 """Numbers of the step's adaptation."""
 
 
-def fingerprint(problem: Problem, widths: Widths, level: str, chains: Chains, at_saddle: bool) -> str:
+def fingerprint(problem: AdaptiveProblem, widths: Widths, level: str, chains: Chains, at_saddle: bool) -> str:
     """What a checkpoint belongs to: samples, network and settings."""
     digest = hashlib.sha256()
     for array in (problem.x, problem.visible, problem.y):
@@ -30,14 +30,14 @@ def fingerprint(problem: Problem, widths: Widths, level: str, chains: Chains, at
     return digest.hexdigest()
 
 
-def save(path: str | os.PathLike[str], owner: str, state: State) -> None:
+def save(path: str | os.PathLike[str], owner: str, state: ChainState) -> None:
     """Write the state to a file, whole or not at all."""
     arrays: dict[str, Any] = {name: getattr(state, name) for name in ("position", "kept", "trace", "acceptance")}
     with write_atomically(path) as temporary, open(temporary, "wb") as file:
         np.savez(file, owner=np.array(owner), done=np.array(state.done), averaging=np.array(state.averaging), **arrays)
 
 
-def load(path: str | os.PathLike[str], owner: str) -> State | None:
+def load(path: str | os.PathLike[str], owner: str) -> ChainState | None:
     """The state in a file; None where there is no such file."""
     if not os.path.exists(path):
         return None
@@ -48,7 +48,7 @@ def load(path: str | os.PathLike[str], owner: str) -> State | None:
         averaging = tuple(np.asarray(number) for number in arrays["averaging"])
         if len(averaging) != _AVERAGED:
             raise ValueError(f"{len(averaging)} numbers")
-        state = State(int(arrays["done"]), arrays["position"], averaging, arrays["kept"], arrays["trace"], arrays["acceptance"])
+        state = ChainState(int(arrays["done"]), arrays["position"], averaging, arrays["kept"], arrays["trace"], arrays["acceptance"])
     except (OSError, KeyError, ValueError, zipfile.BadZipFile):
         raise InputError(f"{os.fspath(path)} is no checkpoint of `adapt`, or is damaged: give another path, or delete the file.") from None
     if found != owner:

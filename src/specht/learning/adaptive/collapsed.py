@@ -28,7 +28,7 @@ from jax import Array
 from specht.activations import activation
 from specht.architecture import Architecture
 from specht.kernel.embedded import Embedding, Heads, attended, by_position, embedded_diagonal, embedded_kernel, streams
-from specht.kernel.model import Model
+from specht.kernel.model import KernelModel
 from specht.kernel.pairs import Sequences
 from specht.kernel.products import outer
 from specht.learning.adaptive.evidence import log_evidence_of
@@ -103,12 +103,12 @@ class Collapsed:
             total = total - 0.5 * jnp.sum(weights.mixtures**2)
         return total
 
-    def log_posterior(self, model: Model, weights: Weights, data: Data, draws: Array | None) -> Array:
+    def log_posterior(self, model: KernelModel, weights: Weights, data: Data, draws: Array | None) -> Array:
         """Up to a constant; `draws` are random numbers of heads that are infinitely many."""
         gram = self.gram(model, weights, data.x, None, draws) / data.scale
         return self.log_prior(weights) + log_evidence_of(gram, self.mixing(weights), data.y, data.ridge)
 
-    def gram(self, model: Model, weights: Weights, x: Sequences, y: Sequences | None, draws: Array | None) -> Array:
+    def gram(self, model: KernelModel, weights: Weights, x: Sequences, y: Sequences | None, draws: Array | None) -> Array:
         """The kernel given what is kept, without what mixes outputs."""
         embedding = Embedding.scaled(model, weights.tokens, weights.positions)
         if self.level == "readout":
@@ -117,7 +117,7 @@ class Collapsed:
             return model.readout * outer(left, right) / left.shape[1]
         return embedded_kernel(model, embedding, x, y, heads=self._heads(weights, draws))
 
-    def diagonal(self, model: Model, weights: Weights, x: Sequences, draws: Array | None) -> Array:
+    def diagonal(self, model: KernelModel, weights: Weights, x: Sequences, draws: Array | None) -> Array:
         """The same of each sequence with itself."""
         embedding = Embedding.scaled(model, weights.tokens, weights.positions)
         if self.level == "readout":
@@ -169,7 +169,7 @@ class Collapsed:
             return Heads.of_weights(self.arch, weights.query, weights.key, strength)
         return None if draws is None else Heads(draws, None, jnp.ones(len(draws)))
 
-    def _hidden(self, model: Model, embedding: Embedding, weights: Weights, x: Sequences) -> Array:
+    def _hidden(self, model: KernelModel, embedding: Embedding, weights: Weights, x: Sequences) -> Array:
         """What the readout sees, of one block without norm or residual sum."""
         (heads, width, size), hidden = weights.value.shape, weights.dense.shape[0]
         stream = streams(model, embedding, x)

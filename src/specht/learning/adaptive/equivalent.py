@@ -59,7 +59,7 @@ class Labels(NamedTuple):
     losses at given variances are in proportion."""
 
 
-class Losses(NamedTuple):
+class PredictedLosses(NamedTuple):
     """What is predicted."""
 
     test: float
@@ -132,12 +132,12 @@ def assemble(labels: Labels, kappa: float, log_determinant: float, change: float
     return value, (square + constant / kappa**2) / labels.unit * kappa / stiffness
 
 
-def assemble_losses(labels: Labels, kappa: float, count: Count, total: float, fit: float, square: float) -> Losses:
+def assemble_losses(labels: Labels, kappa: float, count: Count, total: float, fit: float, square: float) -> PredictedLosses:
     """Losses from their parts: as above, and the square of t."""
     n = labels.n_train
     overfitting = n / (n - (count.learnt - count.change))
     missed = overfitting * (kappa**2 * square + labels.unseen + labels.noise)
-    return Losses(missed - labels.noise, (labels.ridge / (n * kappa)) ** 2 * missed, total - kappa * fit, kappa)
+    return PredictedLosses(missed - labels.noise, (labels.ridge / (n * kappa)) ** 2 * missed, total - kappa * fit, kappa)
 
 
 def energy(sectors: Sequence[Sector], labels: Labels) -> tuple[float, list[np.ndarray]]:
@@ -157,7 +157,7 @@ def energy(sectors: Sequence[Sector], labels: Labels) -> tuple[float, list[np.nd
     return value, derivatives
 
 
-def losses(sectors: Sequence[Sector], labels: Labels) -> Losses:
+def losses(sectors: Sequence[Sector], labels: Labels) -> PredictedLosses:
     """Test and train loss by theory."""
     values, numbers = _spectrum(sectors)
     kappa = find_kappa(values, numbers, labels.n_train, labels.ridge)

@@ -16,7 +16,7 @@ import numpy as np
 
 from specht.architecture import Architecture
 from specht.learning.adaptive import low_rank
-from specht.learning.adaptive.equivalent import Labels, Losses, Sector, energy, losses
+from specht.learning.adaptive.equivalent import Labels, PredictedLosses, Sector, energy, losses
 from specht.learning.adaptive.linear_kernel import Expansion, LinearKernel, TokenFunctions, columns_that_vary, token_functions
 from specht.learning.adaptive.operators import Matrix, Monomials, Parts
 from specht.learning.adaptive.orbits import Orbits
@@ -153,7 +153,7 @@ class LinearBlock:
             gradient += matrix.pull(parts, derivative)
         return value, gradient
 
-    def losses(self, logarithms: np.ndarray, labels: Labels) -> Losses:
+    def losses(self, logarithms: np.ndarray, labels: Labels) -> PredictedLosses:
         """Test and train loss by theory."""
         if self.of_low_rank:
             return low_rank.losses(self._low_rank(logarithms), labels)

@@ -29,7 +29,7 @@ from typing import NamedTuple
 import numpy as np
 
 from specht.learning.adaptive.operators import Monomials
-from specht.learning.adaptive.orbits import FIXED, Columns, Orbits
+from specht.learning.adaptive.orbits import FIXED, ColumnOrbit, Orbits
 
 READOUT = -2
 """Orbit of the factor (READOUT, u), which stands for pi_u^-1/2 [x_T = u] at the readout column."""
@@ -246,7 +246,7 @@ class LinearKernel:
         return total
 
 
-def columns_that_vary(orbits: Orbits) -> list[Columns]:
+def columns_that_vary(orbits: Orbits) -> list[ColumnOrbit]:
     """Orbits of columns whose tokens vary: not the one of the class symbol."""
     return [each for each in orbits.columns if not (orbits.arch.readout == "cls" and each.role == "readout")]
 

@@ -23,7 +23,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from specht.learning.adaptive.equivalent import Count, Labels, Losses, assemble, assemble_losses, solve_kappa
+from specht.learning.adaptive.equivalent import Count, Labels, PredictedLosses, assemble, assemble_losses, solve_kappa
 from specht.learning.adaptive.operators import Matrix
 
 
@@ -109,7 +109,7 @@ def energy(operators: Sequence[LowRank], labels: Labels, start: float = math.inf
     return value, gradient, kappa
 
 
-def losses(operators: Sequence[LowRank], labels: Labels) -> Losses:
+def losses(operators: Sequence[LowRank], labels: Labels) -> PredictedLosses:
     """Test and train loss by theory."""
     kappa, count = _resolve(operators, labels, math.inf)
     solved = [each.solve() for each in operators]

@@ -22,7 +22,7 @@ from typing import Protocol
 import numpy as np
 from scipy.optimize import minimize
 
-from specht.learning.adaptive.equivalent import Labels, Losses
+from specht.learning.adaptive.equivalent import Labels, PredictedLosses
 from specht.learning.adaptive.orbits import Orbits
 from specht.progress import Progress, report
 
@@ -65,7 +65,7 @@ class Energy(Protocol):
 
     def energy(self, logarithms: np.ndarray, labels: Labels) -> tuple[float, np.ndarray]: ...
 
-    def losses(self, logarithms: np.ndarray, labels: Labels) -> Losses: ...
+    def losses(self, logarithms: np.ndarray, labels: Labels) -> PredictedLosses: ...
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

@@ -25,7 +25,7 @@ REST = "rest"
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Columns:
+class ColumnOrbit:
     """An orbit of columns."""
 
     places: np.ndarray
@@ -53,7 +53,7 @@ class Orbits:
     """Embedding vectors that share it (P,)."""
     tokens: tuple[int, ...]
     """Index of the variance of every symbol, or `FIXED`."""
-    columns: tuple[Columns, ...]
+    columns: tuple[ColumnOrbit, ...]
 
     @property
     def context(self) -> list[int]:
@@ -114,11 +114,11 @@ def find_orbits(arch: Architecture, task: Task, seed: int = 0) -> Orbits:
         variance(f"token {symbol}" if symbol < arch.vocab else "class symbol", arch.token_variance, 1) for symbol in range(arch.symbols)
     ]
     s_p, others = arch.position_variance, np.setdiff1d(np.arange(arch.length), reads)
-    columns = [Columns(np.array([place]), variance(f"position {place}", s_p, 1), "read") for place in reads]
+    columns = [ColumnOrbit(np.array([place]), variance(f"position {place}", s_p, 1), "read") for place in reads]
     if len(others):
-        columns.append(Columns(others, variance(REST, s_p, len(others)), "rest"))
+        columns.append(ColumnOrbit(others, variance(REST, s_p, len(others)), "rest"))
     if arch.columns > arch.length:
-        columns.append(Columns(np.array([arch.length]), variance("readout", s_p, 1), "readout"))
+        columns.append(ColumnOrbit(np.array([arch.length]), variance("readout", s_p, 1), "readout"))
     return Orbits(arch, tuple(names), np.array(prior), np.array(multiplicity), tuple(tokens), tuple(columns))
 
 

@@ -25,7 +25,7 @@ MAX_ENTRIES = 2**26
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Problem:
+class AdaptiveProblem:
     """An architecture with the samples it learns from; labels and ridge are in units of `scale`, the size of the kernel."""
 
     arch: Architecture
@@ -43,7 +43,7 @@ class Problem:
     """The kernel is divided by it: the mean of k(x, x) over the samples at infinite width, unless given."""
 
     @classmethod
-    def of(cls, arch: Any, x: Any, y: Any, mask: Any, ridge: Any, scale: Any) -> Problem:
+    def of(cls, arch: Any, x: Any, y: Any, mask: Any, ridge: Any, scale: Any) -> AdaptiveProblem:
         """A checked problem."""
         if not isinstance(arch, Architecture):
             raise InputError(f"arch must be an Architecture, got {arch!r}: write specht.Architecture(...) or Architecture.parse(...).")

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from specht.learning.adaptive.order import Order, singled_out, symmetry_left
-from specht.learning.adaptive.problem import Problem
+from specht.learning.adaptive.problem import AdaptiveProblem
 from specht.learning.adaptive.widths import Widths
 from specht.results import Result, Variable
 
@@ -16,7 +16,7 @@ from specht.results import Result, Variable
 class AdaptiveResult(Result):
     """A result with a problem, widths and order parameters."""
 
-    problem: Problem
+    problem: AdaptiveProblem
     widths: Widths
 
     @property

@@ -33,12 +33,12 @@ from specht.kernel.functions import kernel_of_batches
 from specht.kernel.kernel import Kernel
 from specht.learning.adaptive.collapsed import Collapsed, Data
 from specht.learning.adaptive.order import Order, singled_out
-from specht.learning.adaptive.problem import Problem
+from specht.learning.adaptive.problem import AdaptiveProblem
 from specht.learning.adaptive.result import AdaptiveResult
 from specht.learning.adaptive.widths import Widths
 from specht.learning.gp.evidence import log_evidence
 from specht.learning.gp.gaussian_process import GP
-from specht.learning.gp.posterior import Posterior, Prediction
+from specht.learning.gp.posterior import GPPrediction, Posterior
 from specht.progress import Progress
 from specht.results import Variable
 
@@ -80,7 +80,7 @@ class LocalMinimum(NamedTuple):
 class Saddle(AdaptiveResult):
     """Minima of the free energy, the lowest first; predictions are those of the Gaussian process at the lowest."""
 
-    problem: Problem
+    problem: AdaptiveProblem
     widths: Widths
     minima: tuple[LocalMinimum, ...]
     reached: int
@@ -109,7 +109,7 @@ class Saddle(AdaptiveResult):
         process = GP(Kernel(problem.arch, variances=variances_at(problem, lowest)), ridge=problem.ridge * scale)
         return process.condition(problem.x, problem.y, problem.visible)
 
-    def predict(self, x_new: Any, mask: Any = None) -> Prediction:
+    def predict(self, x_new: Any, mask: Any = None) -> GPPrediction:
         """Posterior mean and variance at new inputs.
 
         Arguments:
@@ -118,7 +118,7 @@ class Saddle(AdaptiveResult):
         """
         mean, variance = self.posterior.predict(x_new, mask)
         scale = self.problem.scale / float(np.prod(self.lowest.layers))
-        return Prediction(mean[:, 0] if self.problem.single else mean, variance / scale)
+        return GPPrediction(mean[:, 0] if self.problem.single else mean, variance / scale)
 
     def mean_square_error(self, x_new: Any, y_new: Any, mask: Any = None) -> tuple[float, float]:
         """Mean over inputs of the squared error of the mean, summed over outputs; nothing is sampled, so its error is zero."""
@@ -151,7 +151,7 @@ class Saddle(AdaptiveResult):
         ]
 
 
-def saddle(problem: Problem, widths: Widths, *, progress: Progress | None = None) -> Saddle:
+def saddle(problem: AdaptiveProblem, widths: Widths, *, progress: Progress | None = None) -> Saddle:
     """All minima of the free energy that the starts lead to."""
     energy = FreeEnergy(problem, widths)
     found = [energy.minimise(energy.zeros())]
@@ -167,7 +167,7 @@ def saddle(problem: Problem, widths: Widths, *, progress: Progress | None = None
     return Saddle(problem, widths, tuple(energy.minimum(point) for point in distinct), reached)
 
 
-def nearest_minimum(problem: Problem, widths: Widths, *, rows: int | None = None) -> LocalMinimum:
+def nearest_minimum(problem: AdaptiveProblem, widths: Widths, *, rows: int | None = None) -> LocalMinimum:
     """The minimum that the prior leads to, downhill and roughly: what hundreds of data sets can afford.
 
     Arguments:
@@ -180,7 +180,7 @@ def nearest_minimum(problem: Problem, widths: Widths, *, rows: int | None = None
 class FreeEnergy:
     """S as a function of the logarithms of variances over their priors, tokens first, then columns, then layers."""
 
-    def __init__(self, problem: Problem, widths: Widths, rows: int | None = None) -> None:
+    def __init__(self, problem: AdaptiveProblem, widths: Widths, rows: int | None = None) -> None:
         self.problem, self.widths = problem, widths
         arch = problem.arch
         self.symbols, self.columns = arch.symbols, arch.columns if arch.has_positions else 0
@@ -372,7 +372,7 @@ def _filled(data: Data, rows: int) -> tuple[Data, jax.Array]:
     return data._replace(x=x, y=y), jnp.concatenate([jnp.ones(len(data.y)), jnp.zeros(more)])
 
 
-def variances_at(problem: Problem, minimum: LocalMinimum) -> Variances:
+def variances_at(problem: AdaptiveProblem, minimum: LocalMinimum) -> Variances:
     """The variances of a kernel at a minimum, in place of those of its architecture."""
     prior = problem.arch.variances
     along = minimum.positions * np.asarray(prior.positions) if problem.arch.has_positions else prior.positions

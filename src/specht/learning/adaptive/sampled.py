@@ -12,12 +12,12 @@ import jax.numpy as jnp
 import numpy as np
 
 from specht.arrays import as_numpy
-from specht.kernel.model import Model, model_of
+from specht.kernel.model import KernelModel, model_of
 from specht.kernel.pairs import Sequences
 from specht.learning.adaptive.chains import Chains, weights_of
 from specht.learning.adaptive.collapsed import Collapsed, Data, Level, needs_draws
 from specht.learning.adaptive.order import Order
-from specht.learning.adaptive.problem import Problem
+from specht.learning.adaptive.problem import AdaptiveProblem
 from specht.learning.adaptive.result import AdaptiveResult
 from specht.learning.adaptive.widths import Widths
 from specht.nn.posterior import diagnosed, square_of_mean
@@ -49,7 +49,7 @@ class SampledPrediction(NamedTuple):
 class Adapted(AdaptiveResult):
     """What a transformer of finite width learns from samples; made by `specht.adapt`."""
 
-    problem: Problem
+    problem: AdaptiveProblem
     widths: Widths
     level: Level
     chains: Chains
@@ -142,7 +142,7 @@ def draws_of(collapsed: Collapsed, seed: int) -> Any:
 
 
 @partial(jax.jit, static_argnames="collapsed")
-def _predictions(collapsed: Collapsed, model: Model, data: Data, draws: Any, x_new: Sequences, flat: jax.Array) -> Any:
+def _predictions(collapsed: Collapsed, model: KernelModel, data: Data, draws: Any, x_new: Sequences, flat: jax.Array) -> Any:
     def one(row: jax.Array) -> tuple[jax.Array, jax.Array]:
         weights = weights_of(collapsed, row)
         own = collapsed.gram(model, weights, data.x, None, draws) / data.scale

@@ -28,7 +28,7 @@ from scipy.optimize import brentq
 from specht.architecture import Architecture, Variances
 from specht.errors import InputError
 from specht.kernel.forms import SAMPLED_FORMS, choose_form
-from specht.learning.adaptive.equivalent import Labels, Losses, resolvent
+from specht.learning.adaptive.equivalent import Labels, PredictedLosses, resolvent
 from specht.learning.adaptive.orbits import Orbits
 from specht.sequences.tasks import Task
 
@@ -95,7 +95,7 @@ class SampledKernel:
         slope = self.orbits.gather(np.asarray(tokens), np.asarray(positions))
         return 0.5 * (outputs * bulk + fit / labels.unit), slope * np.exp(logarithms)
 
-    def losses(self, logarithms: np.ndarray, labels: Labels) -> Losses:
+    def losses(self, logarithms: np.ndarray, labels: Labels) -> PredictedLosses:
         """Test and train loss by theory."""
         return losses_of(self.gram(logarithms), self.values, labels)
 
@@ -116,7 +116,7 @@ def require_closed_form(arch: Architecture) -> None:
         )
 
 
-def losses_of(gram: np.ndarray, values: np.ndarray, labels: Labels) -> Losses:
+def losses_of(gram: np.ndarray, values: np.ndarray, labels: Labels) -> PredictedLosses:
     """Losses by theory from the Gram of sequences and the target on them (M, K)."""
     m, n = len(gram), labels.n_train
     eigenvalues = np.maximum(np.linalg.eigvalsh(gram), 0.0)
@@ -130,7 +130,7 @@ def losses_of(gram: np.ndarray, values: np.ndarray, labels: Labels) -> Losses:
     total = n / (n - squares) * (missed + labels.noise)
     size = float(np.mean((values**2).sum(axis=1)))
     learned = size - kappa * float(np.vdot(values, solved))
-    return Losses(total - labels.noise, (labels.ridge / (n * kappa)) ** 2 * total, learned, kappa)
+    return PredictedLosses(total - labels.noise, (labels.ridge / (n * kappa)) ** 2 * total, learned, kappa)
 
 
 def _find_kappa(eigenvalues: np.ndarray, labels: Labels) -> tuple[float, float]:

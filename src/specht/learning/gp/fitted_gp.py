@@ -13,8 +13,8 @@ from specht.architecture import Architecture, Variances
 from specht.errors import InputError, unknown_choice
 from specht.learning.checks import labels
 from specht.learning.gp.fitting import Optimum
-from specht.learning.gp.gram_source import GramSource, Inputs
-from specht.learning.gp.variance_fit import Fitted, Model, fit_model
+from specht.learning.gp.gram_source import GramSource, MaskedInputs
+from specht.learning.gp.variance_fit import Fitted, ParametricGram, fit_model
 from specht.memory import available_memory
 from specht.progress import Progress
 from specht.results import Result, Variable, plain
@@ -179,10 +179,10 @@ def _names(per: str | Sequence[str] | None) -> tuple[str, ...]:
     return names
 
 
-def _of_any_kernel(source: GramSource, inputs: Inputs, per: Any) -> Model:
+def _of_any_kernel(source: GramSource, inputs: MaskedInputs, per: Any) -> ParametricGram:
     if per is not None:
         raise InputError(f"per={per!r} needs an architecture, and {source!r} is none: leave it out, or give an Architecture.")
-    return Model(_times_scale, {SCALE: 1.0}, SCALE, (SCALE,), source.gram(inputs))
+    return ParametricGram(_times_scale, {SCALE: 1.0}, SCALE, (SCALE,), source.gram(inputs))
 
 
 def _times_scale(values: Mapping[str, Any], gram: Any) -> Any:
@@ -203,7 +203,7 @@ class _ArchitectureGram:
         return kernel_of_batches(self.structure, batch, variances=Variances(**values), heads=self.heads, seed=self.seed)
 
 
-def _of_architecture(source: GramSource, arch: Architecture, inputs: Inputs, per: tuple[str, ...]) -> Model:
+def _of_architecture(source: GramSource, arch: Architecture, inputs: MaskedInputs, per: tuple[str, ...]) -> ParametricGram:
     from specht.kernel.batches import sequences
 
     own = {name: np.asarray(value, dtype=np.float64) for name, value in source.kernel.variances._asdict().items()}
@@ -214,7 +214,7 @@ def _of_architecture(source: GramSource, arch: Architecture, inputs: Inputs, per
     if "position" in per:
         own["positions"], order = np.broadcast_to(own["positions"], (arch.columns,)), ("positions", "tokens", "readout", "dense")
     gram = _ArchitectureGram(arch.structure, source.kernel.heads_drawn() or HEADS, source.kernel.seed)
-    return Model(gram, own, "readout", order, sequences(arch, inputs.x, inputs.mask, "x"))
+    return ParametricGram(gram, own, "readout", order, sequences(arch, inputs.x, inputs.mask, "x"))
 
 
 def _with_variances(source: GramSource, arch: Architecture, fitted: Fitted) -> Any:

@@ -25,7 +25,7 @@ import numpy as np
 from specht.checks import not_negative, whole_number
 from specht.errors import InputError, explains_calls, unknown_choice
 from specht.learning.checks import labels
-from specht.learning.gp.gram_source import GramSource, Inputs
+from specht.learning.gp.gram_source import GramSource, MaskedInputs
 from specht.learning.gp.kernel_recipe import KernelRecipe, recipe_of
 from specht.learning.gp.posterior import ITERATIVE, Posterior
 from specht.learning.gp.solvers import ByFeatures, ByGram, ByOneCall, ByProducts, Solver
@@ -168,13 +168,13 @@ class GP:
         if not isinstance(self.kernel, KernelRecipe):
             raise InputError(f"The kernel {self.name} is a function or a sum or product of kernels, which no file can hold: {instead}.")
 
-    def _mean_diagonal(self, inputs: Inputs) -> float:
+    def _mean_diagonal(self, inputs: MaskedInputs) -> float:
         mean = float(self.source.diagonal(inputs).mean())
         if not mean > 0.0:
             raise InputError(f"The kernel {self.source!r} vanishes on these inputs: raise a variance, or choose another kernel.")
         return mean
 
-    def solve(self, inputs: Inputs, y: np.ndarray, ridge: float) -> Solver:
+    def solve(self, inputs: MaskedInputs, y: np.ndarray, ridge: float) -> Solver:
         """What the posterior is computed from, by the way that suits kernel, size and memory."""
         if self.method == "iterative":
             return self._by_products(inputs, y, ridge)
@@ -187,7 +187,7 @@ class GP:
             return self._by_products(inputs, y, ridge)
         return ByGram.solve(self.source, inputs, y, ridge)
 
-    def _by_products(self, inputs: Inputs, y: np.ndarray, ridge: float) -> ByProducts:
+    def _by_products(self, inputs: MaskedInputs, y: np.ndarray, ridge: float) -> ByProducts:
         return ByProducts.solve(self.source, inputs, y, ridge, tolerance=self.tolerance, memory=self._budget(), seed=self.seed)
 
     def _budget(self) -> float:

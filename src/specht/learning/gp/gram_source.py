@@ -26,21 +26,21 @@ _DIAGONAL_ROWS = 256
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Inputs:
+class MaskedInputs:
     """Inputs with one a row, and which of their tokens are real; None where all are."""
 
     x: np.ndarray
     mask: np.ndarray | None
 
-    def __getitem__(self, rows: Any) -> Inputs:
-        return Inputs(self.x[rows], None if self.mask is None else self.mask[rows])
+    def __getitem__(self, rows: Any) -> MaskedInputs:
+        return MaskedInputs(self.x[rows], None if self.mask is None else self.mask[rows])
 
     def __len__(self) -> int:
         return len(self.x)
 
-    def copy(self) -> Inputs:
+    def copy(self) -> MaskedInputs:
         """Arrays of its own, row after row in memory: what is done to the originals later does not change them."""
-        return Inputs(np.array(self.x, order="C"), None if self.mask is None else np.array(self.mask, order="C"))
+        return MaskedInputs(np.array(self.x, order="C"), None if self.mask is None else np.array(self.mask, order="C"))
 
 
 class GramSource:
@@ -82,32 +82,32 @@ class GramSource:
             return self
         return GramSource(recipe.build(kernel.progress))
 
-    def inputs(self, x: Any, mask: Any = None, name: str = "x") -> Inputs:
+    def inputs(self, x: Any, mask: Any = None, name: str = "x") -> MaskedInputs:
         """Inputs as arrays: tokens where the kernel has an architecture, anything with rows otherwise."""
-        if isinstance(x, Inputs):
+        if isinstance(x, MaskedInputs):
             return x
         if self.arch is not None:
             tokens, visible = check_batch(self.arch, x, mask, name)
-            return Inputs(tokens, None if visible.all() else visible)
+            return MaskedInputs(tokens, None if visible.all() else visible)
         array = np.asarray(x)
         if array.ndim == 0 or len(array) == 0:
             raise InputError(f"{name} has shape {array.shape}: give one input a row, and at least one.")
         if mask is not None and not _takes_masks(self.kernel):
             raise InputError(f"{self!r} is a function of x and y, so it cannot use a mask: give it arguments mask and mask_y.")
-        return Inputs(array, None if mask is None else np.asarray(mask))
+        return MaskedInputs(array, None if mask is None else np.asarray(mask))
 
-    def gram(self, inputs: Inputs) -> np.ndarray:
+    def gram(self, inputs: MaskedInputs) -> np.ndarray:
         """Kernel (N, N) of the inputs with themselves."""
         values = self.kernel(inputs.x, **({} if inputs.mask is None else {"mask": inputs.mask}))
         return table("the kernel", _plain(values), rows=len(inputs), columns=len(inputs))
 
-    def between(self, left: Inputs, right: Inputs) -> np.ndarray:
+    def between(self, left: MaskedInputs, right: MaskedInputs) -> np.ndarray:
         """Kernel (M, N) between two batches of inputs."""
         masks = {} if left.mask is None and right.mask is None else {"mask": left.mask, "mask_y": right.mask}
         values = self.kernel(left.x, right.x, **masks)
         return table("the kernel", _plain(values), rows=len(left), columns=len(right))
 
-    def diagonal(self, inputs: Inputs) -> np.ndarray:
+    def diagonal(self, inputs: MaskedInputs) -> np.ndarray:
         """k(x, x) of every input (N,)."""
         if hasattr(self.kernel, "diagonal"):
             masks = {} if inputs.mask is None else {"mask": inputs.mask}
@@ -115,12 +115,12 @@ class GramSource:
         starts = range(0, len(inputs), _DIAGONAL_ROWS)
         return np.concatenate([self.gram(inputs[start : start + _DIAGONAL_ROWS]).diagonal() for start in starts])
 
-    def features(self, inputs: Inputs) -> np.ndarray:
+    def features(self, inputs: MaskedInputs) -> np.ndarray:
         """Explicit features (N, P) whose inner products are the kernel; ask only where `count_features` has a number."""
         masks = {} if inputs.mask is None else {"mask": inputs.mask}
         return table("the features", _plain(self.kernel.features(inputs.x, **masks)), rows=len(inputs))
 
-    def count_features(self, inputs: Inputs) -> int | None:
+    def count_features(self, inputs: MaskedInputs) -> int | None:
         """How many explicit features the kernel has; None where it has none that are known."""
         if self.arch is None or not hasattr(self.kernel, "features"):
             return None

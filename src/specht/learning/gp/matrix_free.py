@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.linalg import eigh
 
-from specht.learning.gp.gram_source import GramSource, Inputs
+from specht.learning.gp.gram_source import GramSource, MaskedInputs
 from specht.learning.gp.iterative import Product, nystrom_features, regress_iteratively
 
 TILE = 1024
@@ -56,7 +56,7 @@ class Variance(NamedTuple):
 class TiledGram:
     """The Gram of N inputs as square tiles of its upper half, kept where they fit into `memory` bytes."""
 
-    def __init__(self, source: GramSource, inputs: Inputs, memory: float) -> None:
+    def __init__(self, source: GramSource, inputs: MaskedInputs, memory: float) -> None:
         self.source, self.inputs = source, inputs
         count = math.ceil(len(inputs) / TILE)
         self.kept = 8 * TILE**2 * count * (count + 1) // 2 <= memory
@@ -97,7 +97,7 @@ class Preconditioner:
     ridge: float
 
     @classmethod
-    def from_landmarks(cls, source: GramSource, inputs: Inputs, ridge: float, seed: int) -> Preconditioner:
+    def from_landmarks(cls, source: GramSource, inputs: MaskedInputs, ridge: float, seed: int) -> Preconditioner:
         """From random inputs as landmarks, at most a quarter of all."""
         count = max(1, min(len(inputs) // 4, LANDMARKS))
         landmarks = inputs[np.sort(np.random.default_rng(seed).permutation(len(inputs))[:count])]

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from specht.checks import whole_number
-from specht.learning.gp.gram_source import GramSource, Inputs
+from specht.learning.gp.gram_source import GramSource, MaskedInputs
 from specht.learning.gp.solvers import Solver
 from specht.results import Result, Variable
 
@@ -28,7 +28,7 @@ SHOWN_ITERATIVE = 100
 """The same where the variance at each of them takes many products with the Gram."""
 
 
-class Prediction(NamedTuple):
+class GPPrediction(NamedTuple):
     """The posterior at M new inputs."""
 
     mean: np.ndarray
@@ -54,7 +54,7 @@ class Posterior(Result):
 
     gp: GP
     """The process before the samples; ridge in the units of the kernel, heads and method as they were chosen."""
-    inputs: Inputs
+    inputs: MaskedInputs
     """Of the samples."""
     y: np.ndarray
     """Labels (N, K)."""
@@ -87,7 +87,7 @@ class Posterior(Result):
         """What all answers come from: `GP.condition` puts it here, and a posterior from a file solves again when it is first asked."""
         return self.gp.solve(self.inputs, self.y, self.ridge)
 
-    def predict(self, x_new: Any, mask: Any = None, *, noise: bool = False) -> Prediction:
+    def predict(self, x_new: Any, mask: Any = None, *, noise: bool = False) -> GPPrediction:
         """Posterior mean and variance at new inputs, as a pair.
 
         Arguments:
@@ -98,7 +98,7 @@ class Posterior(Result):
         Where `method` is "iterative", a variance is exact up to the `tolerance` of the process times k(x, x).
         """
         mean, variance = self.solver.predict(self.source.inputs(x_new, mask, "x_new"))
-        return Prediction(mean[:, 0] if self.single else mean, variance + self.ridge if noise else variance)
+        return GPPrediction(mean[:, 0] if self.single else mean, variance + self.ridge if noise else variance)
 
     def sample(self, x_new: Any, n: int = 1, seed: int = 0, mask: Any = None, *, noise: bool = False) -> np.ndarray:
         """Functions drawn from the posterior, at new inputs: (n, M), or (n, M, K) where labels had K columns.

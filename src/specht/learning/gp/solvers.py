@@ -18,7 +18,7 @@ from typing import Protocol
 import numpy as np
 
 from specht.errors import InputError
-from specht.learning.gp.gram_source import GramSource, Inputs
+from specht.learning.gp.gram_source import GramSource, MaskedInputs
 from specht.learning.gp.iterative import IterativeRegression, regress_iteratively
 from specht.learning.gp.matrix_free import Preconditioner, TiledGram, log_determinant, posterior_covariance, posterior_variance
 from specht.learning.gp.regression import FeatureRegression, Regression, regress, regress_features
@@ -30,11 +30,11 @@ _BLOCK = 2**23
 class Solver(Protocol):
     """What every way can do; N samples, M new inputs, K outputs."""
 
-    def predict(self, new: Inputs) -> tuple[np.ndarray, np.ndarray]:
+    def predict(self, new: MaskedInputs) -> tuple[np.ndarray, np.ndarray]:
         """Posterior mean (M, K) and variance (M,) of the output."""
         ...
 
-    def joint(self, new: Inputs) -> tuple[np.ndarray, np.ndarray]:
+    def joint(self, new: MaskedInputs) -> tuple[np.ndarray, np.ndarray]:
         """Posterior mean (M, K) and covariance (M, M) of the output."""
         ...
 
@@ -52,14 +52,14 @@ class ByGram:
     """Cholesky of the Gram."""
 
     source: GramSource
-    inputs: Inputs
+    inputs: MaskedInputs
     fit: Regression
 
     @classmethod
-    def solve(cls, source: GramSource, inputs: Inputs, y: np.ndarray, ridge: float) -> ByGram:
+    def solve(cls, source: GramSource, inputs: MaskedInputs, y: np.ndarray, ridge: float) -> ByGram:
         return cls(source, inputs, regress(source.gram(inputs), y, ridge, overwrite=True))
 
-    def predict(self, new: Inputs) -> tuple[np.ndarray, np.ndarray]:
+    def predict(self, new: MaskedInputs) -> tuple[np.ndarray, np.ndarray]:
         means, variances = [], []
         for block in _blocks(new, len(self.inputs)):
             cross = self.source.between(block, self.inputs)
@@ -67,7 +67,7 @@ class ByGram:
             variances.append(self.fit.variance(cross, self.source.diagonal(block)))
         return np.concatenate(means), np.concatenate(variances)
 
-    def joint(self, new: Inputs) -> tuple[np.ndarray, np.ndarray]:
+    def joint(self, new: MaskedInputs) -> tuple[np.ndarray, np.ndarray]:
         cross = self.source.between(new, self.inputs)
         return self.fit.mean(cross), self.fit.covariance(cross, self.source.gram(new))
 
@@ -84,24 +84,24 @@ class ByOneCall:
 
     source: GramSource
     """With as many heads in every call as the Gram of the samples has."""
-    inputs: Inputs
+    inputs: MaskedInputs
     gram: np.ndarray
     """Of the samples (N, N)."""
     fit: Regression
 
     @classmethod
-    def solve(cls, source: GramSource, inputs: Inputs, y: np.ndarray, ridge: float) -> ByOneCall:
+    def solve(cls, source: GramSource, inputs: MaskedInputs, y: np.ndarray, ridge: float) -> ByOneCall:
         gram = source.gram(inputs)
         return cls(source.pinned(), inputs, gram, regress(gram, y, ridge))
 
-    def predict(self, new: Inputs) -> tuple[np.ndarray, np.ndarray]:
+    def predict(self, new: MaskedInputs) -> tuple[np.ndarray, np.ndarray]:
         mean, covariance = self.joint(new)
         return mean, np.maximum(covariance.diagonal(), 0.0)
 
-    def joint(self, new: Inputs) -> tuple[np.ndarray, np.ndarray]:
+    def joint(self, new: MaskedInputs) -> tuple[np.ndarray, np.ndarray]:
         n, columns = len(self.inputs), self.inputs.x.shape[1:]
         masks = [np.ones((len(part), *columns), bool) if part.mask is None else part.mask for part in (self.inputs, new)]
-        gram = self.source.gram(Inputs(np.concatenate([self.inputs.x, new.x]), np.concatenate(masks)))
+        gram = self.source.gram(MaskedInputs(np.concatenate([self.inputs.x, new.x]), np.concatenate(masks)))
         fit = regress(gram[:n, :n], self.fit.y, self.fit.ridge)
         return fit.mean(gram[n:, :n]), fit.covariance(gram[n:, :n], gram[n:, n:])
 
@@ -117,18 +117,18 @@ class ByFeatures:
     """Cholesky in the space of explicit features."""
 
     source: GramSource
-    inputs: Inputs
+    inputs: MaskedInputs
     fit: FeatureRegression
 
     @classmethod
-    def solve(cls, source: GramSource, inputs: Inputs, y: np.ndarray, ridge: float) -> ByFeatures:
+    def solve(cls, source: GramSource, inputs: MaskedInputs, y: np.ndarray, ridge: float) -> ByFeatures:
         return cls(source, inputs, regress_features(source.features(inputs), y, ridge))
 
-    def predict(self, new: Inputs) -> tuple[np.ndarray, np.ndarray]:
+    def predict(self, new: MaskedInputs) -> tuple[np.ndarray, np.ndarray]:
         parts = [self.source.features(block) for block in _blocks(new, len(self.fit.factor))]
         return tuple(np.concatenate([ask(part) for part in parts]) for ask in (self.fit.mean, self.fit.variance))  # type: ignore[return-value]
 
-    def joint(self, new: Inputs) -> tuple[np.ndarray, np.ndarray]:
+    def joint(self, new: MaskedInputs) -> tuple[np.ndarray, np.ndarray]:
         features = self.source.features(new)
         return self.fit.mean(features), self.fit.covariance(features)
 
@@ -153,7 +153,7 @@ class ByProducts:
 
     @classmethod
     def solve(
-        cls, source: GramSource, inputs: Inputs, y: np.ndarray, ridge: float, *, tolerance: float, memory: float, seed: int
+        cls, source: GramSource, inputs: MaskedInputs, y: np.ndarray, ridge: float, *, tolerance: float, memory: float, seed: int
     ) -> ByProducts:
         if ridge == 0.0:
             raise InputError("method='iterative' needs a positive ridge, got 0: raise the ridge, or use method='cholesky'.")
@@ -167,7 +167,7 @@ class ByProducts:
         fit = regress_iteratively(tiles.product, y, ridge, low_rank=preconditioner.features, tolerance=tolerance)
         return cls(source, tiles, preconditioner, y, fit, tolerance, seed)
 
-    def predict(self, new: Inputs) -> tuple[np.ndarray, np.ndarray]:
+    def predict(self, new: MaskedInputs) -> tuple[np.ndarray, np.ndarray]:
         means, variances = [], []
         for block in _blocks(new, len(self.y)):
             cross, prior = self.source.between(block, self.tiles.inputs), self.source.diagonal(block)
@@ -176,7 +176,7 @@ class ByProducts:
             variances.append(variance.value)
         return np.concatenate(means), np.concatenate(variances)
 
-    def joint(self, new: Inputs) -> tuple[np.ndarray, np.ndarray]:
+    def joint(self, new: MaskedInputs) -> tuple[np.ndarray, np.ndarray]:
         cross, prior = self.source.between(new, self.tiles.inputs), self.source.gram(new)
         covariance = posterior_covariance(self.tiles.product, self.preconditioner, cross, prior, tolerance=self.tolerance)
         return self.fit.mean(cross), covariance
@@ -195,7 +195,7 @@ class ByProducts:
         return value, 0.5 * outputs * determinant.stderr
 
 
-def _blocks(new: Inputs, width: int) -> Iterator[Inputs]:
+def _blocks(new: MaskedInputs, width: int) -> Iterator[MaskedInputs]:
     """New inputs, so many at a time that their kernel with the samples stays small."""
     step = max(1, _BLOCK // width)
     return (new[start : start + step] for start in range(0, len(new), step))

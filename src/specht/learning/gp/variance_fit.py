@@ -40,7 +40,7 @@ Values = Mapping[str, Any]
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Model:
+class ParametricGram:
     """A Gram as a function of positive parameters."""
 
     gram: Callable[[Values, Any], Any]
@@ -84,7 +84,7 @@ class Fitted:
 
 
 def fit_model(
-    model: Model,
+    model: ParametricGram,
     y: Any,
     *,
     starts: int = 4,
@@ -133,7 +133,7 @@ def fit_model(
 class _Layout:
     """Parameters by name as one vector of logarithms: those of the model that are not zero, and the ridge at the end."""
 
-    def __init__(self, model: Model) -> None:
+    def __init__(self, model: ParametricGram) -> None:
         own = {name: np.asarray(value, dtype=np.float64) for name, value in model.own.items()}
         places = {name: tuple(np.flatnonzero(value).tolist()) for name, value in own.items()}
         self.unpack = Unpack(tuple((name, own[name].shape, places[name]) for name in own))
@@ -183,7 +183,7 @@ class _Evaluation(NamedTuple):
     """Mean of k(x, x)."""
 
 
-def _compiled_evidence(model: Model, layout: _Layout, y: np.ndarray) -> Callable[[np.ndarray], _Evaluation]:
+def _compiled_evidence(model: ParametricGram, layout: _Layout, y: np.ndarray) -> Callable[[np.ndarray], _Evaluation]:
     """Log marginal likelihood and gradient as a function of logarithms, compiled once."""
     import jax
 

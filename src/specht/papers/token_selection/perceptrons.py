@@ -27,8 +27,8 @@ _N_TEST = 20_000
 )
 def measure_perceptron(width: int, steps: int, batch: int, seed: int) -> xarray.Dataset:
     """Mean squared error of a trained network whose first layer has so many units; it sees the sequence and the indicator of the set."""
+    from specht.nn import FullyConnected
     from specht.nn.data import Fresh
-    from specht.nn.perceptron import Perceptron
     from specht.nn.recipe import Recipe
     from specht.nn.training import train
     from specht.studies.selection.task import Selection
@@ -44,7 +44,7 @@ def measure_perceptron(width: int, steps: int, batch: int, seed: int) -> xarray.
 
     recipe = Recipe(steps=steps, learning_rate=5e-3, optimiser="adam", schedule="cosine", batch=batch, records=1)
     widths = [LENGTH * DIMENSION + LENGTH, width, SECOND, DIMENSION]
-    network = train(lambda key: Perceptron.init(widths, key=key), Fresh(draw), recipe, seeds=[seed])
+    network = train(lambda key: FullyConnected.init(widths, key=key), Fresh(draw), recipe, seeds=[seed])
     x, y = draw(np.random.default_rng([seed, 7]), _N_TEST)
     errors = ((network.function()(x) - y) ** 2).sum(axis=1)
     bound = float(width_bound(width, LENGTH, SUPPORT, DIMENSION))

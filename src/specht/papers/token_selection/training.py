@@ -63,7 +63,7 @@ def measure_training(
     return xarray.Dataset(arrays | numbers, {"set": names, "step": outcome.steps})
 
 
-class Setting(NamedTuple):
+class TrainingSetting(NamedTuple):
     """What trainings of one scale have in common."""
 
     length: int
@@ -73,12 +73,12 @@ class Setting(NamedTuple):
     seeds: int
 
 
-def setting(scale: Scale) -> Setting:
+def setting(scale: Scale) -> TrainingSetting:
     return common.at_scale(
         scale,
-        smoke=Setting(12, 24, [15, 18], [2, 5], 2),
-        quick=Setting(50, 64, [62, 75, 87, 100], [2, 5, 8], 3),
-        full=Setting(200, 170, [250, 300, 350, 400], [2, 5, 8], 3),
+        smoke=TrainingSetting(12, 24, [15, 18], [2, 5], 2),
+        quick=TrainingSetting(50, 64, [62, 75, 87, 100], [2, 5, 8], 3),
+        full=TrainingSetting(200, 170, [250, 300, 350, 400], [2, 5, 8], 3),
     )
 
 
@@ -96,7 +96,7 @@ def trainings(scale: Scale, optimiser: str = "sgd", codes: Sequence[str] = CODES
     return grid(codes=list(codes), optimiser=optimiser, **where, steps=steps, rate=rate, seed=range(chosen.seeds))
 
 
-class Curve(NamedTuple):
+class TrainingCurve(NamedTuple):
     """A mean over seeds and its standard error, along steps."""
 
     steps: np.ndarray
@@ -109,10 +109,10 @@ class Curve(NamedTuple):
         return float(self.mean[place]), float(self.stderr[place])
 
 
-def curve(runs: xarray.Dataset, name: str) -> Curve:
+def curve(runs: xarray.Dataset, name: str) -> TrainingCurve:
     """The loss on a set, or one of the measures, over the seeds of one kind of codes."""
     values = (runs[name] if name in MEASURES else runs["loss"].sel(set=name)).values
-    return Curve(runs["step"].values, values.mean(axis=0), values.std(axis=0, ddof=1) / np.sqrt(len(values)))
+    return TrainingCurve(runs["step"].values, values.mean(axis=0), values.std(axis=0, ddof=1) / np.sqrt(len(values)))
 
 
 def last(runs: xarray.Dataset, name: str) -> tuple[float, float]:

@@ -17,7 +17,7 @@ from specht.studies.sparse.task import Sample, SparseFunction, needed
 
 if TYPE_CHECKING:
     from specht.architecture import Architecture
-    from specht.learning.adaptive.problem import Problem
+    from specht.learning.adaptive.problem import AdaptiveProblem
     from specht.studies.sparse.model import Model
     from specht.studies.sparse.trials import Schooling, TrialRun
 
@@ -150,15 +150,15 @@ class WidthLearner:
         gram = _block_gram(problem.arch, "nngp", variances_at(problem, minimum))
         return _signs(gram(train.x, None), gram(x, train.x), train.y, _RIDGE * problem.scale)
 
-    def problem(self, train: Sample) -> Problem:
+    def problem(self, train: Sample) -> AdaptiveProblem:
         """The samples as the theory of finite width takes them: labels -1 and 1 without their mean, the kernel in units of its own mean."""
         from specht.kernel.kernel import Kernel
-        from specht.learning.adaptive.problem import Problem
+        from specht.learning.adaptive.problem import AdaptiveProblem
         from specht.studies.sparse.trials import filled
 
         arch, labels = _block(self.task.length), 2.0 * train.y - 1.0
         mean = float(Kernel(arch).diagonal(_with_symbol(train.x, filled(len(train.x))))[: len(train.x)].mean())
-        return Problem.of(arch, _with_symbol(train.x), labels - labels.mean(), None, _RIDGE, mean)
+        return AdaptiveProblem.of(arch, _with_symbol(train.x), labels - labels.mean(), None, _RIDGE, mean)
 
 
 Learner = NetworkLearner | KernelLearner | WidthLearner

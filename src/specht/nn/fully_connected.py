@@ -15,10 +15,10 @@ from specht.checks import whole_number
 from specht.errors import InputError
 
 
-class Perceptron(eqx.Module):
+class FullyConnected(eqx.Module):
     """Rectified linear layers, and a linear one at the end.
 
-    >>> net = Perceptron.init([4, 8, 1], key=jax.random.key(0))
+    >>> net = FullyConnected.init([4, 8, 1], key=jax.random.key(0))
     >>> net(jnp.ones((3, 4))).shape
     (3, 1)
     """
@@ -28,7 +28,7 @@ class Perceptron(eqx.Module):
     biases: list[Float[Array, " _"]]
 
     @classmethod
-    def init(cls, widths: Sequence[int], *, key: Any) -> Perceptron:
+    def init(cls, widths: Sequence[int], *, key: Any) -> FullyConnected:
         """Normal weights of variance 2 over the number of inputs, which keeps the size of activations, and no biases.
 
         Args:
