@@ -124,7 +124,7 @@ def test_files_are_netcdf_for_other_readers(made, tmp_path):
 
 def test_figures_are_those_of_the_reports(made):
     profile, spectrum = made["profile"], made["spectrum, two tokens"]
-    assert profile.plot() == share_plot(profile.summary(), title="", caption="").figure
+    assert profile.plot() == share_plot(named(profile.summary()), title="", caption="").figure
     assert spectrum.plot() == spectrum_plot([named(spectrum.summary())], title="", caption="").figure
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import shlex
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,15 +15,16 @@ import toy_probe
 import toy_select
 import toy_threshold
 
+from specht.commands.command import Command
+from specht.commands.profile import ProfileCommand, ProfileConfig
 from specht.commands.spectrum import SpectrumCommand, SpectrumConfig
 from specht.lab.archive import Archive
+from specht.lab.config import Config
 from specht.lab.executors import this_process
 from specht.lab.forecast_config import ForecastConfig
 from specht.lab.forecast_job import run_forecast
 from specht.lab.predict_config import PredictConfig
 from specht.lab.predict_job import run_predict
-from specht.lab.profile_config import ProfileConfig
-from specht.lab.profile_job import run_profile
 from specht.lab.sweep import sweep
 from specht.lab.symmetry_config import SymmetryConfig
 from specht.lab.symmetry_job import Prepared, run_symmetry
@@ -35,7 +37,6 @@ from specht.report.forecast import forecast_report
 from specht.report.html import Report, Step, Table, render
 from specht.report.predict import predict_report
 from specht.report.probe import probe_report
-from specht.report.profile import profile_report
 from specht.report.scorecard import scorecard_page
 from specht.report.select import select_report
 from specht.report.symmetry import symmetry_report
@@ -46,6 +47,11 @@ def written(report: Report, folder: Path) -> Path:
     path = folder / "report.html"
     path.write_text(render(report), encoding="utf-8")
     return path
+
+
+def report_on(command: Command, config: Config) -> Report:
+    page = command.page(command.compute(config, None))
+    return Report(**vars(page), reproduce=shlex.join(["specht", command.name, *config.flags()]), made_with={"seed": "0"})
 
 
 @pytest.fixture(scope="module")
@@ -70,9 +76,7 @@ def report_file(tmp_path_factory) -> Path:
 
 @pytest.fixture(scope="module")
 def spectrum_file(tmp_path_factory) -> Path:
-    command = SpectrumCommand()
-    page = command.page(command.compute(SpectrumConfig(lengths=(4, 8, 16))))
-    report = Report(**vars(page), reproduce="specht spectrum --lengths 4 8 16", made_with={"seed": "0"})
+    report = report_on(SpectrumCommand(), SpectrumConfig(lengths=(4, 8, 16)))
     return written(report, tmp_path_factory.mktemp("spectrum"))
 
 
@@ -88,8 +92,7 @@ def predict_file(tmp_path_factory) -> Path:
 
 @pytest.fixture(scope="module")
 def profile_file(tmp_path_factory) -> Path:
-    run = run_profile(ProfileConfig(target="and", length=12, samples=400))
-    report = profile_report(run.summary(), reproduce="specht profile and --length 12 --samples 400", made_with={"seed": "0"})
+    report = report_on(ProfileCommand(), ProfileConfig(target="and", length=12, samples=400))
     return written(report, tmp_path_factory.mktemp("profile"))
 
 

@@ -12,6 +12,7 @@ import xarray
 
 import specht
 from specht.commands.app import main
+from specht.commands.profile import ProfileCommand
 
 SMALL = ["profile", "parity", "--length", "10", "--samples", "500"]
 
@@ -37,7 +38,7 @@ def mine(tmp_path, monkeypatch):
 def test_writes_what_it_says(capsys, tmp_path):
     assert main(SMALL) == 0
     out = capsys.readouterr().out
-    for words in ("parity of 2   V=2 L=10, uniform source", "share of the variance", "above 4", "total", "needs order", "95 % confidence"):
+    for words in ("parity of 2 · V=2 L=10 · uniform source", "share of the variance", "above 4", "total", "needs order", "95 % confidence"):
         assert words in out
     (folder,) = (tmp_path / "specht-results").iterdir()
     assert sorted(path.name for path in folder.iterdir()) == ["config.json", "profile.csv", "profile.nc", "report.html", "result.json"]
@@ -61,12 +62,14 @@ def test_json_is_the_contract(run_json):
 
 def test_files_hold_the_weights(run_json):
     found = run_json(*SMALL)
-    with xarray.open_dataset(found["data"], engine="h5netcdf") as data:
-        np.testing.assert_array_equal(data["weight"], found["weights"])
-        np.testing.assert_array_equal(data["correlation"], found["correlation"]["values"])
+    with xarray.open_datatree(found["data"], engine="h5netcdf") as data:
+        np.testing.assert_array_equal(data["weights"], found["weights"])
+        assert data["weights"].sel(levels=2).item() == found["weights"][2]
+        np.testing.assert_array_equal(data["correlation"]["values"], found["correlation"]["values"])
+        assert data["correlation"]["values"].dims == ("positions",)
         assert data.attrs["command"] == "profile"
-        assert data["irrep"].values.tolist() == [shape["irrep"] for shape in found["shapes"]]
-        assert float(data["above"]) == found["above"]["value"]
+        assert data["shapes"]["irrep"].values.tolist() == [shape["irrep"] for shape in found["shapes"]]
+        assert float(data["above"]["value"]) == found["above"]["value"]
     with open(found["csv"], encoding="utf-8") as file:
         lines = list(csv.DictReader(file))
     assert [line["level"] for line in lines] == ["0", "1", "2", "3", "4", ">4"]
@@ -112,7 +115,7 @@ def test_order_in_the_source_is_said(capsys, run_json):
 
 def test_a_complete_run_is_not_computed_again(run_json, capsys, monkeypatch):
     first = run_json(*SMALL)
-    monkeypatch.setattr("specht.lab.profile_job.run_profile", lambda *_: pytest.fail("computed again"))
+    monkeypatch.setattr(ProfileCommand, "compute", lambda *_: pytest.fail("computed again"))
     assert run_json(*SMALL) == first
     assert main(SMALL) == 0
     assert "computed before" in capsys.readouterr().err

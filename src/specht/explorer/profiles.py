@@ -5,12 +5,12 @@ from __future__ import annotations
 import shlex
 from typing import Any, cast
 
+from specht.commands.profile import ProfileCommand, ProfileConfig
 from specht.explorer.state import TargetPage
-from specht.lab.profile_config import ProfileConfig
 from specht.lab.source_config import SourceFlags
 from specht.lab.target_config import SUPPORTED
 from specht.progress import Progress
-from specht.report.html import Report
+from specht.report.page import Report
 
 
 def profile_config(page: TargetPage) -> ProfileConfig:
@@ -27,9 +27,6 @@ def profile_config(page: TargetPage) -> ProfileConfig:
 
 def level_report(page: TargetPage, progress: Progress | None = None) -> Report:
     """What `specht profile` reports."""
-    from specht.lab.profile_job import run_profile
-    from specht.report.profile import profile_report
-
-    config = profile_config(page)
-    run = run_profile(config, progress)
-    return profile_report(run.summary(), reproduce=shlex.join(["specht", "profile", *config.flags()]), made_with={})
+    config, command = profile_config(page), ProfileCommand()
+    content = command.page(command.compute(config, progress))
+    return Report(**vars(content), reproduce=shlex.join(["specht", "profile", *config.flags()]), made_with={})

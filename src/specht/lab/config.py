@@ -30,7 +30,9 @@ class Config(BaseModel):
     def __pydantic_init_subclass__(cls, **options: Any) -> None:
         super().__pydantic_init_subclass__(**options)
         for name, field in cls.model_fields.items():
-            field.kw_only = name != cls.positional  # which Cyclopts reads
+            # Cyclopts reads both; help breaks its lines itself.
+            field.kw_only = name != cls.positional
+            field.description = field.description and " ".join(field.description.split())
 
     def identity(self) -> dict[str, Any]:
         """What decides the numbers. Two configurations with the same identity give the same results."""

@@ -88,22 +88,32 @@ class Profile(Result):
         weights[0] -= self.mean_square.value
         return weights / self.variance if self.variance > 0.0 else np.zeros_like(weights)
 
-    def __str__(self) -> str:
-        rows = [
-            (str(level), weight, low, high) for level, weight, low, high in zip(self.levels, self.weights, self.low, self.high, strict=True)
+    @property
+    def parts(self) -> list[dict[str, Any]]:
+        """One record a level, and one for all that are above: weight, share of the total, their intervals, and share of the variance."""
+        whole = self.total or 1.0
+        weights = [*zip(self.weights.tolist(), self.low.tolist(), self.high.tolist(), strict=True), self.above]
+        shares = [*self.shares, Estimate(*(part / whole for part in self.above))]
+        of_variance = [*self.variance_shares.tolist(), self.above.value / self.variance if self.variance > 0.0 else 0.0]
+        names = [*map(str, self.levels), f">{self.levels[-1]}"]
+        columns = ("level", "weight", "low", "high", "share", "share_low", "share_high", "variance_share")
+        return [
+            dict(zip(columns, (name, *weight, *share, part), strict=True))
+            for name, weight, share, part in zip(names, weights, shares, of_variance, strict=True)
         ]
-        if self.above.high > 0.0:
-            rows.append((f"> {self.levels[-1]}", self.above.value, self.above.low, self.above.high))
+
+    def __str__(self) -> str:
+        *levels, above = self.parts
         lines = ["level  weight     interval                share"]
-        for name, weight, low, high in rows:
-            share = weight / self.total if self.total else 0.0
-            lines.append(f"{name:5}  {weight:<9.4g}  {f'{low:.4g} to {high:.4g}':22}  {share:.1%}")
+        for part in [*levels, *([above] if above["high"] > 0.0 else [])]:
+            interval = f"{part['low']:.4g} to {part['high']:.4g}"
+            lines.append(f"{part['level'].replace('>', '> '):5}  {part['weight']:<9.4g}  {interval:22}  {part['share']:.1%}")
         lines.append(f"total  {self.total:<9.4g}  E[f]^2 = {self.mean_square.value:.4g}")
         needs = f"{self.order.value:.1%} of the variance needs order ({self.order.low:.1%} to {self.order.high:.1%})"
         return "\n".join([*lines, needs + (", under shuffled sequences" if self.shuffled else "")])
 
     def summary(self) -> dict[str, Any]:
-        """Weights as plain values, as files and figures have them."""
+        """All of it as plain values, as files and figures have them."""
         curve = self.correlation
         return {
             "length": self.length,
@@ -127,6 +137,7 @@ class Profile(Result):
             "samples": self.samples,
             "evaluations": self.evaluations,
             "confidence": self.confidence,
+            "parts": self.parts,
         }
 
     def _summary(self) -> str:

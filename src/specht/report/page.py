@@ -71,3 +71,12 @@ def with_error(value: float, stderr: float | None) -> str:
     '0.25 ± 0.01'
     """
     return f"{value:.4g}" if stderr is None else f"{value:.4g} ± {stderr:.1g}"
+
+
+def percent(share: float) -> str:
+    """A share to a tenth of a per cent.
+
+    >>> percent(0.1234), percent(-1e-9)
+    ('12.3 %', '0.0 %')
+    """
+    return f"{100 * share:z.1f} %".replace("-", "−")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from specht.report.profile_tables import percent
+from specht.report.page import percent
 
 LAYER_HEADER = ("layer", "what the readout sees", "residual", "level 0", "adjacency")
 OUTPUT_HEADER = ("layer", "position", "what the output there sees")

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from types import SimpleNamespace
 
 import plotly.graph_objects as go
 
@@ -14,15 +13,12 @@ SEEN = 0.1
 """Per cent of E[f²] from which on the constant part is drawn by itself."""
 
 
-def share_plot(result: Mapping[str, Any], *, title: str, caption: str) -> Plot:
+def share_plot(result: SimpleNamespace, *, title: str, caption: str) -> Plot:
     """The share of each level, with its interval."""
-    total = result["total"] or 1.0
-    above = {name: part / total for name, part in result["above"].items()}
-    entries = list(zip(map(str, result["levels"]), result["shares"], strict=True))
-    if above["high"] > 0.0:
-        entries.append((f"above {result['levels'][-1]}", above | {"high": min(above["high"], 1.0)}))
-    names, values = [name for name, _ in entries], [100 * share["value"] for _, share in entries]
-    constant = 100 * result["mean_square"]["value"] / total
+    *levels, above = result.parts
+    parts = [*levels, *([above] if above.high > 0.0 else [])]
+    names, values = [part.level.replace(">", "above ") for part in parts], [100 * part.share for part in parts]
+    constant = 100 * result.mean_square.value / (result.total or 1.0)
     figure = go.Figure()
     if constant > SEEN:
         figure.add_bar(
@@ -37,12 +33,12 @@ def share_plot(result: Mapping[str, Any], *, title: str, caption: str) -> Plot:
         y=[values[0] - (constant if constant > SEEN else 0.0), *values[1:]],
         name="what varies",
         customdata=values,
-        marker={"color": [SERIES_COLOURS[0]] * len(result["levels"]) + [GREY] * (len(entries) - len(result["levels"])), "opacity": 0.75},
+        marker={"color": [SERIES_COLOURS[0]] * len(levels) + [GREY] * (len(parts) - len(levels)), "opacity": 0.75},
         error_y={
             "type": "data",
             "symmetric": False,
-            "array": [100 * share["high"] - value for (_, share), value in zip(entries, values, strict=True)],
-            "arrayminus": [value - 100 * share["low"] for (_, share), value in zip(entries, values, strict=True)],
+            "array": [100 * min(part.share_high, 1.0) - value for part, value in zip(parts, values, strict=True)],
+            "arrayminus": [value - 100 * part.share_low for part, value in zip(parts, values, strict=True)],
             "thickness": 1.6,
             "width": 5,
             "color": SERIES_COLOURS[1],
@@ -56,25 +52,25 @@ def share_plot(result: Mapping[str, Any], *, title: str, caption: str) -> Plot:
     return Plot(figure, title, caption, wide=True)
 
 
-def correlation_plot(result: Mapping[str, Any], *, title: str, caption: str) -> Plot:
+def correlation_plot(result: SimpleNamespace, *, title: str, caption: str) -> Plot:
     """The measured correlation after shuffling j positions, and that of the fitted weights."""
-    found = result["correlation"]
+    correlation = result.correlation
     figure = go.Figure()
     figure.add_scatter(
-        x=found["curve_positions"],
-        y=found["curve"],
+        x=correlation.curve_positions,
+        y=correlation.curve,
         name="fitted weights",
         mode="lines",
         line={"color": SERIES_COLOURS[1], "width": 1.8},
         hovertemplate="j = %{x}<br>%{y:.4g}<extra></extra>",
     )
     figure.add_scatter(
-        x=found["positions"],
-        y=found["values"],
+        x=correlation.positions,
+        y=correlation.values,
         name="measured",
         mode="markers",
         marker={"color": SERIES_COLOURS[0], "size": 7},
-        error_y={"type": "data", "array": found["stderr"], "thickness": 1.2, "width": 3},
+        error_y={"type": "data", "array": correlation.stderr, "thickness": 1.2, "width": 3},
         hovertemplate="j = %{x}<br>%{y:.4g}<extra></extra>",
     )
     _style(figure, x="positions shuffled, j", y="C(j)")

@@ -72,13 +72,13 @@ def needs(complexity: Any) -> Plot:
 def shares(profile: Any) -> Plot:
     """The share of each level."""
     caption = "Share of E[f²] at each level, with intervals. Level 0 ignores order, level m singles out m positions."
-    return profile_figures.share_plot(profile.summary(), title="Shares by level", caption=caption)
+    return profile_figures.share_plot(named(profile.summary()), title="Shares by level", caption=caption)
 
 
 def correlation(profile: Any) -> Plot:
     """The correlation that a profile comes from."""
     caption = "Correlation of the function with itself after shuffling j positions: measured, and by the fitted weights."
-    return profile_figures.correlation_plot(profile.summary(), title="Correlation after shuffling", caption=caption)
+    return profile_figures.correlation_plot(named(profile.summary()), title="Correlation after shuffling", caption=caption)
 
 
 def residuals(probe: Any) -> Plot:

@@ -1,4 +1,4 @@
-"""The report of `specht profile` from results as they come, of low and high level, constant and zero."""
+"""The page of `specht profile` from results as they come, of low and high level, constant and zero."""
 
 from __future__ import annotations
 
@@ -7,12 +7,10 @@ from typing import Any
 
 import pytest
 
-from specht.lab.profile_config import ProfileConfig
-from specht.lab.profile_job import run_profile
-from specht.report.html import render
-from specht.report.profile import profile_report
+from specht.commands.profile import ProfileCommand, ProfileConfig, irrep_rows, level_rows, remarks
+from specht.report.html import Report, render
 from specht.report.profile_figures import correlation_plot, share_plot
-from specht.report.profile_tables import level_rows, remarks, shape_rows
+from specht.trees import named, tree
 
 CURVE = {"positions": [0, 8, 16], "values": [1, 0.5, 0.1], "stderr": [0.01] * 3, "curve_positions": [0, 16], "curve": [1, 0.1]}
 
@@ -21,10 +19,21 @@ def estimate(value: float) -> dict[str, float]:
     return {"value": value, "low": 0.9 * value, "high": 1.1 * value}
 
 
+def parts_of(weights: list[float], above: float, total: float, variance: float, mean_square: float) -> list[dict[str, Any]]:
+    names = [*map(str, range(len(weights))), f">{len(weights) - 1}"]
+    varying = [weights[0] - mean_square, *weights[1:], above]
+    parts = []
+    for name, weight, part in zip(names, [*weights, above], varying, strict=True):
+        share = weight / total if total else 0.0
+        shares = {"share": share, "share_low": 0.9 * share, "share_high": 1.1 * share}
+        shares |= {"variance_share": part / variance if variance else 0.0}
+        parts.append({"level": name, "weight": weight, "low": 0.9 * weight, "high": 1.1 * weight} | shares)
+    return parts
+
+
 def result_of(weights: list[float], above: float = 0.0, mean_square: float = 0.0, **changes: Any) -> dict[str, Any]:
     total = sum(weights) + above
     variance = total - mean_square
-    varying = [weights[0] - mean_square, *weights[1:]]
     fields: dict[str, Any] = {
         "target": "parity of 3",
         "source": {"name": "uniform", "exchangeable": True},
@@ -32,12 +41,7 @@ def result_of(weights: list[float], above: float = 0.0, mean_square: float = 0.0
         "vocab": 2,
         "length": 16,
         "levels": list(range(len(weights))),
-        "weights": weights,
-        "low": [0.9 * weight for weight in weights],
-        "high": [1.1 * weight for weight in weights],
-        "shares": [estimate(weight / total if total else 0.0) for weight in weights],
-        "variance_shares": [weight / variance if variance else 0.0 for weight in varying],
-        "above": estimate(above),
+        "parts": parts_of(weights, above, total, variance, mean_square),
         "total": total,
         "mean_square": estimate(mean_square),
         "variance": variance,
@@ -53,8 +57,9 @@ def result_of(weights: list[float], above: float = 0.0, mean_square: float = 0.0
     return fields | changes
 
 
-def report_of(result: dict[str, Any]):
-    return profile_report(result, reproduce="specht profile parity", made_with={"seed": "0"})
+def report_of(result: dict[str, Any]) -> Report:
+    page = ProfileCommand().page(tree(result))
+    return Report(**vars(page), reproduce="specht profile parity", made_with={"seed": "0"})
 
 
 @pytest.mark.parametrize(
@@ -95,34 +100,35 @@ def test_the_file_says_it_all():
 def test_order_in_the_source_is_said():
     gap = {"value": 0.25, "exact": False, "stderr": 0.01}
     result = result_of([0.5, 0.5], shuffled=True, gap=gap, source={"name": "graded", "exchangeable": False})
-    assert "changes its law by a total variation of 0.25 ± 0.01" in " ".join(remarks(result))
+    assert "changes its law by a total variation of 0.25 ± 0.01" in " ".join(remarks(named(result)))
     assert "shuffled first" in report_of(result).method[-1].text
-    assert "total variation of 0.25. " in " ".join(remarks(result | {"gap": gap | {"exact": True}}))
+    assert "total variation of 0.25. " in " ".join(remarks(named(result | {"gap": gap | {"exact": True}})))
 
 
 def test_level_rows():
-    rows = level_rows(result_of([0.52, 0.2], above=0.08, mean_square=0.4))
+    rows = level_rows(named(result_of([0.52, 0.2], above=0.08, mean_square=0.4)))
     assert rows[0] == ["0", "0.52", "0.468 to 0.572", "65.0 %", "58.5 to 71.5 %", "30.0 %"]
     assert rows[2] == ["above 1", "0.08", "0.072 to 0.088", "10.0 %", "9.0 to 11.0 %", "20.0 %"]
     assert rows[3] == ["total", "0.8", "", "", "", ""]
-    assert [row[0] for row in level_rows(result_of([0.5, 0.2]))] == ["0", "1", "total"]
-    assert shape_rows(result_of([1.0])) == [["[15,1]", "1", "0.25", "0.2 to 0.3"]]
+    assert [row[0] for row in level_rows(named(result_of([0.5, 0.2])))] == ["0", "1", "total"]
+    assert irrep_rows(named(result_of([1.0]))) == [["[15,1]", "1", "0.25", "0.2 to 0.3"]]
 
 
 def test_constant_part_is_drawn_by_itself():
-    plain = share_plot(result_of([0.5, 0.2], above=0.1), title="", caption="").figure
+    plain = share_plot(named(result_of([0.5, 0.2], above=0.1)), title="", caption="").figure
     assert [list(trace.y) for trace in plain.data] == [pytest.approx([62.5, 25.0, 12.5])]
-    stacked = share_plot(result_of([0.5, 0.2], above=0.1, mean_square=0.4), title="", caption="").figure
+    stacked = share_plot(named(result_of([0.5, 0.2], above=0.1, mean_square=0.4)), title="", caption="").figure
     assert [list(trace.y) for trace in stacked.data] == [pytest.approx([50.0]), pytest.approx([12.5, 25.0, 12.5])]
     assert stacked.layout.showlegend
 
 
 def test_correlation_plot_holds_the_curve():
-    figure = correlation_plot(result_of([0.5, 0.5]), title="", caption="").figure
+    figure = correlation_plot(named(result_of([0.5, 0.5])), title="", caption="").figure
     assert list(figure.data[1].y) == [1, 0.5, 0.1]
     assert figure.layout.xaxis.type == "linear"
 
 
-def test_real_results_make_a_report():
-    summary = run_profile(ProfileConfig(target="majority", support=3, length=9, samples=200)).summary()
-    assert "at level 1" in report_of(summary).answer
+def test_real_results_make_a_page():
+    command = ProfileCommand()
+    page = command.page(command.compute(ProfileConfig(target="majority", support=3, length=9, samples=200)))
+    assert "at level 1" in page.answer

@@ -7,7 +7,7 @@ import sys
 import pytest
 from hypothesis import given, strategies as st
 
-from specht.lab.profile_config import ProfileConfig
+from specht.commands.profile import ProfileConfig
 from specht.lab.source_config import SourceFlags
 
 
@@ -72,6 +72,4 @@ def test_flags_give_the_same_configuration_back(config):
     from specht.commands.app import app
 
     _, bound, _ = app.parse_args(["profile", *config.flags()], exit_on_error=False, print_error=False)
-    flags = bound.arguments.get("flags")
-    given = {} if flags is None else {name: getattr(flags, name) for name in flags.model_fields_set}
-    assert ProfileConfig(target=bound.arguments["target"], **given) == config
+    assert bound.arguments["config"] == config
