@@ -94,8 +94,11 @@ def test_what_is_not_finite_is_nothing_in_json():
     assert data["losses"]["loss"].values[0] == math.inf
 
 
-def test_records_that_hold_others_are_told_apart_by_their_first_field():
-    with pytest.raises(ValueError, match="their first field, length, must tell them apart"):
+def test_records_that_hold_others_are_identified_by_as_many_fields_as_it_takes(tmp_path):
+    points = [{"learner": name, "T": T, "m": 9.0, "tried": [{"m": T, "ok": True}] * 2} for name in ("a", "b") for T in (4, 8)]
+    assert there_and_back({"points": points}, tmp_path / "points.nc") == {"points": points}
+    assert list(tree({"points": points})["points/tried"].data_vars) == ["learner", "T", "m", "ok"]
+    with pytest.raises(ValueError, match="Records of /lengths hold other records, so their fields must identify them, but two records are"):
         tree({"lengths": [{"length": 4, "rows": [{"a": 1}]}] * 2})
 
 

@@ -5,7 +5,7 @@
 | a number, a word, yes or no | a variable without dimension: `data["trace"]` |
 | a dictionary | a group: `data["source/name"]` |
 | a list of records | a table: a group whose variables share one dimension, which has the name of the group: `data["lengths"]["trace"]` |
-| records in a record | a table below that table, `data["lengths/rows"]`; its first column says to which record each of its rows belongs |
+| records in a record | a table below that table, `data["lengths/rows"]`; its first columns say to which record each row belongs |
 | a dictionary in a record | variables with a dot: `data["exponents"]["raw.value"]` |
 | None | NaN among numbers, an empty word among words |
 | a field that some records of a list lack | that variable, whose attribute `lacking` has the numbers of these records |
@@ -147,12 +147,22 @@ def _put_table(groups: dict[str, xarray.Dataset], path: str, records: Sequence[M
         attributes |= {_LACKING: lacking} if lacking else {}
     groups[path] = xarray.Dataset(variables, attrs={} if records else {_EMPTY: 0})
     if nested:
-        label, *_ = own
-        if len(set(own[label])) < len(records):
-            raise ValueError(f"Records of {path} hold other records, so their first field, {label}, must tell them apart: it does not.")
+        labels = _identifying(own)
+        if not labels:
+            raise ValueError(f"Records of {path} hold other records, so their fields must identify them, but two records are alike.")
+        records = [{label: record.get(label) for label in labels} for record in records]
         for name, tables in nested.items():
-            labels = zip(own[label], tables, strict=True)
-            _put_table(groups, f"{path}/{name}", [{label: value} | row for value, table in labels for row in table])
+            _put_table(groups, f"{path}/{name}", [record | row for record, rows in zip(records, tables, strict=True) for row in rows])
+
+
+def _identifying(table: Mapping[str, Sequence[Any]]) -> list[str]:
+    """The fewest first columns of a table that no two of its rows have in common; none where rows are alike."""
+    names = list(table)
+    for count in range(1, len(names) + 1):
+        rows = [repr(row) for row in zip(*(_finite(list(table[name])) for name in names[:count]), strict=True)]
+        if len(set(rows)) == len(rows):
+            return names[:count]
+    return []
 
 
 def _is_records(value: Any) -> bool:
@@ -228,14 +238,15 @@ def _records(node: xarray.DataTree) -> list[dict[str, Any]]:
     variables = node.to_dataset(inherit=False).variables
     own = {str(name): _values(variable) for name, variable in variables.items()}
     records = [dict(zip(own, row, strict=True)) for row in zip(*own.values(), strict=True)]
+    labels = _identifying(own)
+    keys = [tuple(record[label] for label in labels) for record in records]
     for name, variable in variables.items():
         for number in np.atleast_1d(variable.attrs.get(_LACKING, [])).tolist():
             del records[int(number)][str(name)]
     for name, child in node.children.items():
-        label, *_ = own
-        tables: dict[Any, list[dict[str, Any]]] = {record[label]: record.setdefault(str(name), []) for record in records}
+        tables: dict[Any, list[dict[str, Any]]] = {key: record.setdefault(str(name), []) for key, record in zip(keys, records, strict=True)}
         for row in plain(child):
-            tables[row.pop(label)].append(row)
+            tables[tuple(row.pop(label) for label in labels)].append(row)
     return [_nested(record) for record in records]
 
 

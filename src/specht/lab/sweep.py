@@ -9,10 +9,12 @@ from __future__ import annotations
 import collections
 import dataclasses
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, CancelledError, Future, wait
 
-from specht.errors import InputError, WorkError
+import xarray
+
+from specht.errors import InputError, StorageError, WorkError
 from specht.lab.archive import Archive
 from specht.lab.executors import Computed, Place, Places, compute, describe
 from specht.lab.jobs import Job
@@ -85,6 +87,19 @@ def sweep(
                 running.go_on(place)  # comes back early when the place breaks
     failures = sorted(running.failures, key=lambda failure: every.index(failure.job))  # not as chance had it
     return Sweep(len(every) - len(missing), running.computed, running.elsewhere, tuple(failures))
+
+
+def datasets_of(jobs: Sequence[Job], archive: Archive, places: Places, progress: Progress | None = None) -> list[xarray.Dataset]:
+    """The result of every job, in their order, each tried once; the first failure is raised."""
+    sweep(jobs, archive, places, attempts=1, progress=progress).raise_failure()
+    return [_loaded(archive, job) for job in jobs]
+
+
+def _loaded(archive: Archive, job: Job) -> xarray.Dataset:
+    dataset = archive.load(job)
+    if dataset is None:
+        raise StorageError(f"The result of {job} was damaged after it was computed: give the same command again.")
+    return dataset
 
 
 class _Running:
