@@ -13,8 +13,7 @@ from pathlib import Path
 import pytest
 
 import specht
-from specht.cli import doctor
-from specht.commands import output
+from specht.commands import doctor, output
 from specht.commands.app import COMMANDS, app, main
 from specht.commands.cache import CACHE_VARIABLE, THRESHOLD_VARIABLE, machine_key, use_compilation_cache
 

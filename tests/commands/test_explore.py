@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from specht.cli import explore
+from specht.commands import explore
 from specht.commands.app import main
 from specht.explorer import server
 

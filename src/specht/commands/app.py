@@ -67,10 +67,10 @@ COMMANDS: dict[str, tuple[str, int, str]] = {
     "symmetry": ("specht.cli.symmetry:symmetry", 5, "How permutation-symmetric is a corpus? The share of the correlations between positions that ignores order, with an interval."),
     "threshold": ("specht.cli.threshold:threshold", 6, "The smallest number of samples that learns a sparse Boolean function, and how it grows with the number of bits."),
     "select": ("specht.cli.select:select", 7, "Does attention learn to average the tokens that a query names, and at lengths it has not seen? Training with codes of positions."),
-    "explore": ("specht.cli.explore:explore", 8, "Theory that moves while you look at it: learning curves, spectra, the symmetry of text and of targets, the papers."),
-    "reproduce": ("specht.cli.reproduce:reproduce", 9, "Test what the papers claim: each claim, its criterion, what was measured, and whether it holds."),
-    "runs": ("specht.cli.runs:app", 10, "What has been computed, where, and how."),
-    "doctor": ("specht.cli.doctor:doctor", 11, "Versions, devices, precision, caches and results: what to send along with a question."),
+    "explore": ("specht.commands.explore:explore", 8, "Theory that moves while you look at it: learning curves, spectra, the symmetry of text and of targets, the papers."),
+    "reproduce": ("specht.commands.reproduce:reproduce", 9, "Test what the papers claim: each claim, its criterion, what was measured, and whether it holds."),
+    "runs": ("specht.commands.runs:app", 10, "What has been computed, where, and how."),
+    "doctor": ("specht.commands.doctor:doctor", 11, "Versions, devices, precision, caches and results: what to send along with a question."),
 }  # fmt: skip
 """Commands by name: where it is, its place in the list, and a sentence."""
 for _name, (_home, _place, _sentence_of) in COMMANDS.items():

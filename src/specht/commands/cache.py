@@ -8,7 +8,6 @@ from __future__ import annotations
 import hashlib
 import os
 import platform
-import sys
 from pathlib import Path
 
 CACHE_VARIABLE, THRESHOLD_VARIABLE = "JAX_COMPILATION_CACHE_DIR", "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS"
@@ -29,13 +28,9 @@ def use_compilation_cache() -> None:
 
 def user_cache() -> Path:
     """The folder for caches of this user on this system."""
-    if sys.platform == "win32":
-        base = os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local"
-    elif sys.platform == "darwin":
-        base = Path.home() / "Library" / "Caches"
-    else:
-        base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(base) / "specht"
+    from platformdirs import user_cache_path
+
+    return user_cache_path("specht", appauthor=False, opinion=False)
 
 
 def machine_key() -> str:

@@ -5,15 +5,16 @@ from __future__ import annotations
 import shlex
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
+from pydantic import Field
 
 from specht.commands.cache import use_compilation_cache
 from specht.commands.output import OutputFlags, ProgressBar, print_json, print_paths, print_table
 from specht.commands.workers import WorkFlags
 from specht.errors import InputError
-from specht.lab.reproduce_config import ReproduceConfig, ReproduceFlags
+from specht.lab.config import Config
 
 if TYPE_CHECKING:
     from specht.lab.sweep import Sweep
@@ -24,6 +25,28 @@ AS_EXPECTED, NOT_AS_EXPECTED = 0, 1
 SHOWN_FAILURES = 5
 PUBLISHED = ".published"
 """In a folder of published pages, the list of the files that belong to them."""
+
+
+class ReproduceFlags(Config):
+    """How thoroughly claims are tested."""
+
+    scale: Literal["smoke", "quick", "full"] = "quick"
+    """smoke: does everything run; quick: minutes on two cores; full: the scale of the papers."""
+    seed: Annotated[int, Field(ge=0, lt=10_000)] = 0
+    """Another number draws all that is random anew."""
+
+
+class ReproduceConfig(ReproduceFlags):
+    """Which claims, and how thoroughly.
+
+    >>> ReproduceConfig(names=("view-from-infinity",), scale="smoke").flags()
+    ['view-from-infinity', '--scale', 'smoke']
+    """
+
+    names: Annotated[tuple[str, ...], Parameter(negative="")] = ()
+
+    def flags(self) -> list[str]:
+        return [*self.names, *ReproduceFlags(scale=self.scale, seed=self.seed).flags()]
 
 
 def reproduce(
