@@ -33,19 +33,27 @@ import json, sys, time
 start = time.process_time()
 from pathlib import Path
 import jax
-from specht.lab.forecast_config import ForecastConfig
-from specht.lab.forecast_job import run_forecast
+import xarray
+try:
+    from specht.commands.forecast import ForecastCommand, ForecastConfig
+    from specht.trees import rows as rows_of
+    run = ForecastCommand().compute
+    results_of = lambda data: rows_of(data["architectures"])
+except ImportError:  # the earlier commit
+    from specht.lab.forecast_config import ForecastConfig
+    from specht.lab.forecast_job import run_forecast as run
+    results_of = lambda done: done.forecast.architectures
 seconds = []
 jax.monitoring.register_event_duration_secs_listener(
     lambda event, duration, **_: seconds.append(duration) if event.endswith("backend_compile_duration") else None
 )
 loaded = time.process_time()
 rows = int(sys.argv[2])
-run = run_forecast(ForecastConfig(data=Path(sys.argv[1]), target="kind", rows=rows, fit_rows=min(rows, 400)))
+result = run(ForecastConfig(data=Path(sys.argv[1]), target="kind", rows=rows, fit_rows=min(rows, 400)))
 done = time.process_time()
 print(json.dumps({
     "imports": loaded - start, "forecast": done - loaded, "compilations": len(seconds), "compile_wall_seconds": sum(seconds),
-    "errors": {one.name: one.error for one in run.forecast.architectures},
+    "errors": {one.name: one.error for one in results_of(result)},
 }))
 """
 

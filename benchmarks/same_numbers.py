@@ -83,9 +83,9 @@ CASES = {
     "predict shift": Case("predict --target next-token --shift order-broken --shift-epsilon 0.3 --length 8"),
     "predict own function": Case("predict --target mine:score --vocab 2 --source uniform --length 6"),
     "predict tasks": Case("predict --list-tasks", out=False),
-    "forecast classes": Case(f"predict --data table.csv --target kind {SMALL_TABLE}"),
+    "forecast classes": Case(f"forecast table.csv --target kind {SMALL_TABLE}"),
     "forecast numbers": Case(f"predict --data table.csv --target score --sequence text --compare bag erf {SMALL_TABLE}"),
-    "forecast softmax": Case(f"predict --data table.csv --target kind --compare bag softmax --tokens characters {SMALL_TABLE}"),
+    "forecast softmax": Case(f"forecast table.csv --target kind --compare bag softmax --tokens characters {SMALL_TABLE}"),
     "kernel": Case("kernel --n 50"),
     "kernel softmax erf": Case("kernel --preset lecun --length 8 --n 30 --heads 128 --kind both"),
     "kernel deep relu": Case("kernel --arch V=8|L=12|relu|depth=2|residual|norm=pre --n 40"),
@@ -120,7 +120,7 @@ CASES = {
     "runs": Case(f"runs --root {OUT}", before=(f"kernel --n 20 --out {OUT}/kernel-run", f"spectrum --out {OUT}/spectrum-run"), out=False),
     "runs show": Case(f"runs show kernel-run --root {OUT}", before=(f"kernel --n 20 --out {OUT}/kernel-run",), out=False),
     "refused ridge": Case("predict --width 64 --ridge 0", refused=True),
-    "refused column": Case("predict --data table.csv --target nothing", refused=True),
+    "refused column": Case("forecast table.csv --target nothing", refused=True),
     "refused limit": Case("kernel --preset nowhere", refused=True),
 }
 """All commands but `explore`, which serves pages, and `doctor`, which says what the machine is."""

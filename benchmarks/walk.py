@@ -3,7 +3,7 @@
     python benchmarks/walk.py                   # all four calls, and the lines of every room
     python benchmarks/walk.py kernel spectrum   # some of them
 
-The calls are `specht predict`, a forecast for one's own table (`specht predict --data FILE --target COLUMN`), `Kernel(arch)(x)` and
+The calls are `specht predict`, a forecast for one's own table (`specht forecast FILE --target COLUMN`), `Kernel(arch)(x)` and
 `spectrum(arch, source)`, each in a process of its own, so that nothing is loaded or kept from another one.
 
 A walk is the sequence in which functions of the package are entered for the first time. A function is a code object of a file under
@@ -113,7 +113,7 @@ def walk_forecast(folder: Path) -> Callable[[], object]:
         words = rng.choice(["a", "b", "c"], size=5)
         lines.append(f"{' '.join(words)},{'first' if words[0] == 'a' else 'other'}")
     table.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    return lambda: main(["predict", "--data", str(table), "--target", "kind", "--json", "--out", str(folder / "out")])
+    return lambda: main(["forecast", str(table), "--target", "kind", "--json", "--out", str(folder / "out")])
 
 
 def walk_kernel(_: Path) -> Callable[[], object]:

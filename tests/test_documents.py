@@ -167,8 +167,6 @@ def test_snippet_runs_and_prints_what_stands_below_it(snippet, tmp_path, monkeyp
 @pytest.mark.parametrize("command", dict.fromkeys(map(str, COMMANDS)))
 def test_command_has_flags_that_there_are(command, reader, capsys):
     words = next(each.words for each in COMMANDS if str(each) == command)
-    if words[:1] == ["predict"] and "--data" in words:
-        words = ["predict-data", *words[1:]]
     app.parse_args(words, exit_on_error=False, print_error=False)
 
 
@@ -240,7 +238,7 @@ def test_what_is_not_run_says_why():
 
 def test_errors_lead_to_pages_that_there_are(reader, capsys):
     assert main(["kernel", "--positions", "rotary"]) == 2
-    assert main(["predict", "--data", "nowhere.csv", "--target", "y"]) == 2
+    assert main(["forecast", "nowhere.csv", "--target", "y"]) == 2
     for line, page in zip(capsys.readouterr().err.splitlines(), ("docs/limits.md", "docs/howto/own_data.md"), strict=True):
         assert page in line
         assert (ROOT / page).exists()

@@ -16,13 +16,12 @@ import toy_select
 import toy_threshold
 
 from specht.commands.command import Command
+from specht.commands.forecast import ForecastCommand, ForecastConfig
 from specht.commands.profile import ProfileCommand, ProfileConfig
 from specht.commands.spectrum import SpectrumCommand, SpectrumConfig
 from specht.lab.archive import Archive
 from specht.lab.config import Config
 from specht.lab.executors import this_process
-from specht.lab.forecast_config import ForecastConfig
-from specht.lab.forecast_job import run_forecast
 from specht.lab.predict_config import PredictConfig
 from specht.lab.predict_job import run_predict
 from specht.lab.sweep import sweep
@@ -33,7 +32,6 @@ from specht.papers.page import paper_sections
 from specht.papers.registry import select
 from specht.papers.scorecard import jobs_of, judge
 from specht.report.figures import eigenvalue_plot, gram_heatmap
-from specht.report.forecast import forecast_report
 from specht.report.html import Report, Step, Table, render
 from specht.report.predict import predict_report
 from specht.report.probe import probe_report
@@ -104,10 +102,7 @@ def forecast_file(tmp_path_factory) -> Path:
     data = folder / "mine.csv"
     data.write_text("\n".join(["text,label", *lines, "broken row"]) + "\n", encoding="utf-8")
     config = ForecastConfig(data=data, target="label", compare=("bag", "positions"), fit_rows=64, repeats=2, sizes=(20, 60, 150))
-    run = run_forecast(config)
-    result = {"config": config.identity()} | run.summary()
-    report = forecast_report(result, reproduce=f"specht predict --data {data} --target label", made_with={"seed": "0"})
-    return written(report, folder)
+    return written(report_on(ForecastCommand(), config), folder)
 
 
 @pytest.fixture(scope="module")

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 import xarray
 
-from specht.cli.forecast import forecast
+from specht.commands.app import main
+from specht.commands.forecast import ForecastConfig, forecast
 from specht.commands.output import OutputFlags
 from specht.errors import InputError
-from specht.lab.forecast_config import ForecastConfig
 
 FAST = {"compare": ("bag", "positions"), "rows": 64, "fit_rows": 64, "repeats": 2, "sizes": (8, 16, 40)}
 
@@ -37,7 +37,7 @@ def test_files_json_and_text_agree(data, tmp_path, capsys):
     forecast(config=config, output=OutputFlags(json=True))
     found = json.loads(capsys.readouterr().out)
     assert {"command", "config", "seed", "version", "report", "data", "n_train", "theory", "gp", "architectures", "order"} <= set(found)
-    assert (found["command"], found["task"], found["classes"]) == ("predict", "classification", ["no", "yes"])
+    assert (found["command"], found["task"], found["classes"]) == ("forecast", "classification", ["no", "yes"])
     assert found["n_train"] == [8, 16, 40]
     assert len(found["theory"]["test"]) == len(found["gp"]["test"]) == 3
     assert [(problem["line"], problem["kind"]) for problem in found["problems"]][-3:] == [
@@ -47,18 +47,18 @@ def test_files_json_and_text_agree(data, tmp_path, capsys):
     ]
     assert found["best"] == "positions"
     assert found["order"]["low"] > 0
-    with xarray.open_dataset(found["data"], engine="h5netcdf") as stored:
+    with xarray.open_datatree(found["data"], engine="h5netcdf") as stored:
         one = next(entry for entry in found["architectures"] if entry["name"] == "positions")
         np.testing.assert_array_equal(stored["forecast_high"].sel(architecture="positions"), one["forecast"]["high"])
         assert stored["measured"].dims == ("architecture", "n_train", "repeat")
-        assert stored["problem_line"].values.tolist() == [problem["line"] for problem in found["problems"]]
+        assert stored["problems"]["line"].values.tolist() == [problem["line"] for problem in found["problems"]]
     with open(found["rows"], encoding="utf-8") as file:
         assert [int(row["line"]) for row in csv.DictReader(file)] == [problem["line"] for problem in found["problems"]]
     with open(found["csv"], encoding="utf-8") as file:
         rows = [row for row in csv.DictReader(file) if row["what"] == "forecast" and row["architecture"] == "positions"]
         assert [float(row["low"]) for row in rows] == one["forecast"]["low"]
     report = Path(found["report"]).read_text(encoding="utf-8")
-    for words in ("times your data", "Order carries", "line 83", "mine.csv", "specht predict --data", "Accuracy"):
+    for words in ("times your data", "Order carries", "line 83", "mine.csv", "specht forecast", "Accuracy"):
         assert words in report
 
     forecast(config=config, output=OutputFlags())  # found again, and printed for people
@@ -98,3 +98,54 @@ def test_bad_data_leave_no_folder(tmp_path, content, sentence):
     with pytest.raises(InputError, match=sentence):
         forecast(config=ForecastConfig(data=path, target="y"), output=OutputFlags())
     assert not (tmp_path / "specht-results").exists()
+
+
+def test_the_former_name_gives_the_same_and_says_the_new_one(data, tmp_path, capsys):
+    flags = [
+        "--json",
+        "--target",
+        "y",
+        "--compare",
+        "bag",
+        "--rows",
+        "64",
+        "--fit-rows",
+        "64",
+        "--repeats",
+        "2",
+        "--sizes",
+        "8",
+        "16",
+        "40",
+    ]
+    assert main(["forecast", str(data), *flags, "--out", str(tmp_path / "new")]) == 0
+    new = capsys.readouterr()
+    assert main(["predict", "--data", str(data), *flags, "--out", str(tmp_path / "former")]) == 0
+    former = capsys.readouterr()
+    assert new.err == ""
+    assert former.err == "specht: `specht predict --data FILE` is now `specht forecast FILE`, with the same flags and numbers.\n"
+    changing = {"cpu_seconds", "wall_seconds", "report", "data", "csv", "rows"}
+    one, other = ({name: value for name, value in json.loads(shown.out).items() if name not in changing} for shown in (new, former))
+    assert one == other
+
+
+def test_the_former_name_is_refused_with_one_sentence(refuses):
+    refuses("predict --data none.csv --target y", "none.csv does not exist")
+    refuses("forecast none.csv --target y", "docs/howto/own_data.md shows what a table looks like")
+
+
+def test_help_teaches(capsys):
+    assert main(["forecast", "--help"]) == 0
+    shown = capsys.readouterr().out
+    for words in ("specht forecast reviews.csv --target stars", "Column of the labels", "--horizons", "--out"):
+        assert words in shown
+
+
+def test_many_faulty_rows_are_listed_in_the_report_and_counted_behind_it(data, capsys):
+    with data.open("a") as file:
+        file.write("a b,\n" * 50)
+    forecast(config=ForecastConfig(data=data, target="y", **FAST), output=OutputFlags())
+    shown = capsys.readouterr().out
+    assert shown.count("\nline ") == 10
+    assert "… and more in the report" in shown
+    assert "more in problems.csv" in next(Path().glob("specht-results/*/report.html")).read_text(encoding="utf-8")

@@ -17,8 +17,8 @@ import specht
 from specht.errors import InputError, NoLimitError, StorageError, WorkError, unknown_choice
 
 DONE, FAILED, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
-OWN_DATA = "predict-data"
-"""What `specht predict --data FILE` becomes, since its flags are others."""
+FORECAST = "forecast"
+"""What `specht predict --data FILE`, its former name, becomes."""
 STANDARD_INPUT = "auto:-"
 """What the corpus `-` of `specht symmetry` becomes, since the parser takes it for a flag."""
 LIMITS, TABLES = "docs/limits.md", "docs/howto/own_data.md"
@@ -33,7 +33,7 @@ For example
 
     specht predict                             learning curve of the default task
     specht predict --check gp                  with exact inference beside it
-    specht predict --data FILE --target LABEL  your own sequences and labels
+    specht forecast FILE --target LABEL        your own sequences and labels
     specht profile parity --support 3          which level a function lies at
     specht profile mine:score                  the same for a function of yours
     specht probe nope-causal-softmax           which permutations it ignores
@@ -60,6 +60,7 @@ Every command writes into `specht-results/`, or where `--out` says, and prints o
 # What stands in the list of commands, so that it shows without loading any of them. A test compares it with what they say themselves.
 COMMANDS: dict[str, tuple[str, int, str]] = {
     "predict": ("specht.cli.predict:predict", 1, "The learning curve of a transformer before any training: test, train and out of distribution, and what each irrep costs."),
+    "forecast": ("specht.commands.forecast:forecast", 1, "The learning curve of your own data, measured on part of it and forecast beyond, and how much of the labels needs order."),
     "profile": ("specht.commands.profile:profile", 2, "The symmetry profile of a function: how much of it ignores order or singles out 1, 2, ... positions, hence what it costs to learn."),
     "probe": ("specht.cli.probe:probe", 2, "Does a model see the order of its tokens? Which permutations it ignores, at every position of every layer, and from where on it sees."),
     "spectrum": ("specht.commands.spectrum:spectrum", 3, "Eigenvalues of the kernel by irrep of the symmetric group, against length: what is learnt first, and how much later the rest."),
@@ -75,8 +76,6 @@ COMMANDS: dict[str, tuple[str, int, str]] = {
 """Commands by name: where it is, its place in the list, and a sentence."""
 for _name, (_home, _place, _sentence_of) in COMMANDS.items():
     app.command(_home, name=_name, sort_key=_place, help=_sentence_of)
-_DATA_USAGE = "Usage: specht predict --data FILE --target COLUMN [OPTIONS]"
-app.command("specht.cli.forecast:forecast", name=OWN_DATA, show=False, usage=_DATA_USAGE)
 app.register_install_completion_command(help="Teach your shell to complete commands and flags: bash, zsh or fish.")
 
 
@@ -86,8 +85,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # a terminal without the signs of mathematics gets question marks
             stream.reconfigure(errors="replace")
-    if words[:1] == ["predict"] and any(word.split("=")[0] == "--data" for word in words):
-        words = [OWN_DATA, *words[1:]]  # the same question, but other flags
+    renamed = words[:1] == ["predict"] and any(word.split("=")[0] == "--data" for word in words)
+    if renamed:
+        words = [FORECAST, *words[1:]]
     if words[:1] == ["symmetry"]:
         words = [STANDARD_INPUT if word == "-" else word for word in words]
     if words and words[0] in COMMANDS:
@@ -117,6 +117,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except Exception:
         traceback.print_exc()
         return FAILED
+    if renamed:  # where something is wrong that alone is said
+        print("specht: `specht predict --data FILE` is now `specht forecast FILE`, with the same flags and numbers.", file=sys.stderr)
     return code if isinstance(code, int) else DONE
 
 
@@ -131,7 +133,7 @@ def _explained(error: InputError, words: Sequence[str]) -> str:
     """Where to read more, where there is more to say than the sentence does."""
     if isinstance(error, NoLimitError):
         return f" ({LIMITS} says which architectures have a limit.)"
-    return f" ({TABLES} shows what a table looks like.)" if words[:1] == [OWN_DATA] else ""
+    return f" ({TABLES} shows what a table looks like.)" if words[:1] == [FORECAST] else ""
 
 
 def _refuse(sentence: str) -> int:

@@ -59,7 +59,9 @@ def print_page(page: Page) -> None:
     for table in page.tables:
         if table.brief and table.rows:
             print("", *([f"{table.title}:"] if len(page.tables) > 1 else []), sep="\n")
-            print_table([[in_terminal(cell) for cell in row] for row in table.rows], header=table.header)
+            print_table([[in_terminal(cell) for cell in row] for row in table.rows[: table.most]], header=table.header)
+            if table.most is not None and len(table.rows) > table.most:
+                print("… and more in the report")
             if table.note:
                 print("", in_terminal(table.note), sep="\n")
 

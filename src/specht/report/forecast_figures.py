@@ -1,82 +1,85 @@
-"""The figures of `specht predict --data`: the curve to come, architectures side by side, and accuracy."""
+"""The figures of a forecast: the curve to come, architectures side by side, and accuracy. They take what `Forecast.summary` says."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from types import SimpleNamespace
 from typing import Any
 
 import plotly.graph_objects as go
 
 from specht.report.figures import CLEAR, GREY, SERIES_COLOURS, Plot, style_log_axes
-from specht.report.forecast_tables import best
 
 HEIGHT = 440  # on a telephone the legend takes a third of it
 _FILL = "rgba(42,127,186,0.20)"
 _LAW = SERIES_COLOURS[1]
 
 
-def curve_plot(result: Mapping[str, Any], *, title: str, caption: str) -> Plot:
+def best(result: SimpleNamespace) -> SimpleNamespace:
+    """The architecture with the smallest error now, which the answer and the main figure are about."""
+    return next(one for one in result.architectures if one.name == result.best)
+
+
+def curve_plot(result: SimpleNamespace, *, title: str, caption: str) -> Plot:
     """Measured errors, the forecast with its band, and the power law."""
     one, figure = best(result), go.Figure()
-    band, law = one["curve"], one["power_law_curve"]
-    x = band["n_train"]
+    band, law = one.curve, one.power_law_curve
+    x = band.n_train
     figure.add_scatter(
         x=[*x, *reversed(x)],
-        y=[*band["high"], *reversed(band["low"])],
+        y=[*band.high, *reversed(band.low)],
         fill="toself",
         fillcolor=_FILL,
         line={"color": CLEAR, "width": 0},
-        name=f"{100 * result['confidence']:g} % interval",
+        name=f"{100 * result.confidence:g} % interval",
         hoverinfo="skip",
     )
-    figure.add_scatter(**_line(x, band["value"], "forecast", SERIES_COLOURS[0], "forecast"))
+    figure.add_scatter(**_line(x, band.value, "forecast", SERIES_COLOURS[0], "forecast"))
     figure.add_scatter(
-        **_line(law["n_train"], law["value"], "power law", _LAW, "power law") | {"line": {"color": _LAW, "width": 1.4, "dash": "dash"}}
+        **_line(law.n_train, law.value, "power law", _LAW, "power law") | {"line": {"color": _LAW, "width": 1.4, "dash": "dash"}}
     )
     for end in ("low", "high"):
         dotted = {"color": _LAW, "width": 1, "dash": "dot"}
-        figure.add_scatter(x=law["n_train"], y=law[end], mode="lines", line=dotted, showlegend=False, hoverinfo="skip")
+        figure.add_scatter(x=law.n_train, y=getattr(law, end), mode="lines", line=dotted, showlegend=False, hoverinfo="skip")
     figure.add_scatter(**_points(one, "measured", SERIES_COLOURS[2]))
-    figure.add_vline(x=result["rows"], line={"color": GREY, "width": 1, "dash": "dot"})
-    values = [*band["low"], *band["high"], *one["measured"]["value"], *law["value"]]
+    figure.add_vline(x=result.rows, line={"color": GREY, "width": 1, "dash": "dot"})
+    values = [*band.low, *band.high, *one.measured.value, *law.value]
     return _finish(figure, values, title, caption)
 
 
-def architectures_plot(result: Mapping[str, Any], *, title: str, caption: str) -> Plot:
+def architectures_plot(result: SimpleNamespace, *, title: str, caption: str) -> Plot:
     """The forecast and the measured errors of every architecture."""
     figure, seen = go.Figure(), []
-    for one, colour in zip(result["architectures"], SERIES_COLOURS, strict=False):
-        figure.add_scatter(
-            **_line(one["curve"]["n_train"], one["curve"]["value"], one["name"], colour, one["name"]), legendgroup=one["name"]
-        )
-        figure.add_scatter(**_points(one, one["name"], colour) | {"showlegend": False, "legendgroup": one["name"]})
-        seen += one["curve"]["value"] + one["measured"]["value"]
-    figure.add_vline(x=result["rows"], line={"color": GREY, "width": 1, "dash": "dot"})
+    for one, colour in zip(result.architectures, SERIES_COLOURS, strict=False):
+        figure.add_scatter(**_line(one.curve.n_train, one.curve.value, one.name, colour, one.name), legendgroup=one.name)
+        figure.add_scatter(**_points(one, one.name, colour) | {"showlegend": False, "legendgroup": one.name})
+        seen += one.curve.value + one.measured.value
+    figure.add_vline(x=result.rows, line={"color": GREY, "width": 1, "dash": "dot"})
     return _finish(figure, seen, title, caption)
 
 
-def accuracy_plot(result: Mapping[str, Any], *, title: str, caption: str) -> Plot:
+def accuracy_plot(result: SimpleNamespace, *, title: str, caption: str) -> Plot:
     """Share of held-out rows named rightly, against the rows for training."""
     figure = go.Figure()
-    seen = [result["majority"]]
-    for one, colour in zip(result["architectures"], SERIES_COLOURS, strict=False):
-        values, errors = one["accuracy"]["value"], one["accuracy"]["stderr"]
+    seen = [result.majority]
+    for one, colour in zip(result.architectures, SERIES_COLOURS, strict=False):
+        values, errors = one.accuracy.value, one.accuracy.stderr
         seen += values
         figure.add_scatter(
-            x=one["measured"]["n_train"],
+            x=one.measured.n_train,
             y=values,
-            name=one["name"],
+            name=one.name,
             mode="lines+markers",
             line={"color": colour, "width": 1.6},
             marker={"color": colour, "size": 6},
             error_y={"type": "data", "array": errors, "thickness": 1.2, "width": 3},
-            hovertemplate=f"{one['name']} at %{{x}} rows<br>%{{y:.3f}}<extra></extra>",
+            hovertemplate=f"{one.name} at %{{x}} rows<br>%{{y:.3f}}<extra></extra>",
         )
-    figure.add_hline(y=result["majority"], line={"color": GREY, "width": 1, "dash": "dash"})
+    figure.add_hline(y=result.majority, line={"color": GREY, "width": 1, "dash": "dash"})
     style_log_axes(figure, x="rows for training", y="accuracy")
     figure.update_yaxes(type="linear", dtick=None, exponentformat="none", range=[min(seen) - 0.03, min(1.0, max(seen) + 0.03)])
-    sizes = result["n_train"]
+    sizes = result.n_train
     figure.update_xaxes(tickvals=sizes, ticktext=list(map(str, sizes)))
     figure.update_layout(height=HEIGHT)
     return Plot(figure, title, caption, wide=True)
@@ -93,15 +96,15 @@ def _line(x: Sequence[float], y: Sequence[float], name: str, colour: str, hover:
     }
 
 
-def _points(one: Mapping[str, Any], name: str, colour: str) -> dict[str, Any]:
-    measured = one["measured"]
+def _points(one: SimpleNamespace, name: str, colour: str) -> dict[str, Any]:
+    measured = one.measured
     return {
-        "x": measured["n_train"],
-        "y": measured["value"],
+        "x": measured.n_train,
+        "y": measured.value,
         "name": name,
         "mode": "markers",
         "marker": {"color": colour, "size": 7},
-        "error_y": {"type": "data", "array": measured["stderr"], "thickness": 1.3, "width": 3, "color": colour},
+        "error_y": {"type": "data", "array": measured.stderr, "thickness": 1.3, "width": 3, "color": colour},
         "hovertemplate": f"{name} at %{{x}} rows<br>%{{y:.4g}}<extra></extra>",
     }
 

@@ -21,6 +21,8 @@ class Table:
     title: str = "Numbers"
     brief: bool = True
     """Whether a terminal shows it too."""
+    most: int | None = None
+    """How many rows a terminal shows; all of them unless given."""
 
 
 @dataclasses.dataclass(frozen=True)

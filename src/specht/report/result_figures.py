@@ -167,10 +167,10 @@ def outputs(posterior: Any) -> Plot:
 
 def forecast(outlook: Any) -> Plot:
     """The learning curve of a table, measured and to come."""
-    result = outlook.summary()
+    result = named(outlook.summary())
     caption = (
-        f"Architecture {result['best']}, the one with the smallest error now. Points: held-out errors. Line and band: the forecast and its "
-        f"{100 * result['confidence']:g} % interval. Dashed and dotted: a power law through the points, with its own."
+        f"Architecture {result.best}, the one with the smallest error now. Points: held-out errors. Line and band: the forecast and its "
+        f"{100 * result.confidence:g} % interval. Dashed and dotted: a power law through the points, with its own."
     )
     return forecast_figures.curve_plot(result, title="The learning curve, measured and to come", caption=caption)
 
@@ -178,13 +178,13 @@ def forecast(outlook: Any) -> Plot:
 def architectures(outlook: Any) -> Plot:
     """The forecasts of all architectures."""
     caption = "Points: held-out errors on the same subsets for all architectures. Lines: their forecasts."
-    return forecast_figures.architectures_plot(outlook.summary(), title="Architectures side by side", caption=caption)
+    return forecast_figures.architectures_plot(named(outlook.summary()), title="Architectures side by side", caption=caption)
 
 
 def accuracy(outlook: Any) -> Plot:
     """The accuracy of all architectures."""
-    result = outlook.summary()
-    if result["majority"] is None:
+    result = named(outlook.summary())
+    if result.majority is None:
         raise InputError("The labels of this table are numbers, so there is no accuracy: plot another figure of the forecast.")
     caption = "Share of held-out rows whose class is named rightly; dashed, always naming the most frequent class."
     return forecast_figures.accuracy_plot(result, title="Accuracy", caption=caption)

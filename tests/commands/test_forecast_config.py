@@ -7,9 +7,9 @@ from pathlib import Path
 import pydantic
 import pytest
 
+from specht.commands.forecast import ForecastConfig
 from specht.errors import InputError
 from specht.forecasts.table import TableOptions
-from specht.lab.forecast_config import ForecastConfig
 
 
 @pytest.fixture
@@ -32,7 +32,7 @@ def test_the_name_follows_the_content_and_not_the_place(data, tmp_path):
 def test_flags_give_the_configuration_again(data):
     config = ForecastConfig(data=data, target="y", compare=("bag", "mean"), sizes=(10, 20, 30), keep="first", confidence=0.8)
     assert config.flags() == [
-        *("--data", str(data), "--target", "y", "--keep", "first", "--compare", "bag", "mean"),
+        *(str(data), "--target", "y", "--keep", "first", "--compare", "bag", "mean"),
         *("--sizes", "10", "20", "30", "--confidence", "0.8"),
     ]
 

@@ -1,19 +1,22 @@
-"""Everything that decides the forecast for one's own data, `specht predict --data`."""
+"""Everything that decides the forecast for one's own data."""
 
 from __future__ import annotations
 
 import hashlib
 import itertools
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
 
 from cyclopts import Parameter
 from pydantic import Field, model_validator
 
 from specht.errors import InputError, unknown_choice
 from specht.forecasts.contenders import CONTENDERS, DEFAULT_CONTENDERS
-from specht.forecasts.table import TableOptions
 from specht.lab.config import Config
+
+if TYPE_CHECKING:
+    from specht.forecasts.forecast import Settings
+    from specht.forecasts.table import TableOptions
 
 Many = Parameter(consume_multiple=True, negative="")
 
@@ -22,9 +25,10 @@ class ForecastConfig(Config):
     """A file of sequences and labels, and how its learning curve is forecast.
 
     >>> ForecastConfig(data=Path("mine.csv"), target="label", rows=500, horizons=(2.0, 4.0)).flags()
-    ['--data', 'mine.csv', '--target', 'label', '--rows', '500', '--horizons', '2.0', '4.0']
+    ['mine.csv', '--target', 'label', '--rows', '500', '--horizons', '2.0', '4.0']
     """
 
+    positional: ClassVar[str] = "data"
     data: Path
     """Your own sequences and labels: .csv with a header, .jsonl, .npy, .npz or .parquet."""
     target: str
@@ -38,7 +42,7 @@ class ForecastConfig(Config):
     task: Literal["auto", "regression", "classification"] = "auto"
     """Labels as numbers or as classes; texts and up to ten whole numbers are classes unless given."""
     max_vocab: Annotated[int, Field(ge=2)] = 512
-    """Different tokens that are told apart; the rarest beyond become one."""
+    """Most different tokens; the rarest beyond become one symbol."""
     max_length: Annotated[int, Field(ge=1)] = 64
     """Tokens of a sequence that are kept."""
     keep: Literal["last", "first"] = "last"
@@ -66,8 +70,17 @@ class ForecastConfig(Config):
 
     def table_options(self) -> TableOptions:
         """How the file is read."""
+        from specht.forecasts.table import TableOptions  # loads NumPy, which help does not need
+
         names = ("delimiter", "tokens", "task", "max_length", "keep", "duplicates")
         return TableOptions(vocab=self.max_vocab, **{name: getattr(self, name) for name in names})
+
+    def settings(self) -> Settings:
+        """How the forecast is made."""
+        from specht.forecasts.forecast import Settings  # loads SciPy
+
+        names = ("rows", "fit_rows", "test_share", "sizes", "repeats", "horizons", "confidence", "seed")
+        return Settings(**{name: getattr(self, name) for name in names})
 
     def identity(self) -> dict[str, Any]:
         # The content of the file decides, wherever it lies.
