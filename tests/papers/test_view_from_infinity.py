@@ -17,7 +17,7 @@ def test_every_row_of_the_notes_has_a_claim():
 
 
 def test_a_job_gives_the_same_numbers_again():
-    job = losses.jobs("smoke")[0]
+    job = losses.measure_losses.jobs("smoke")[0]
     assert job.run().identical(job.run())
 
 

@@ -11,7 +11,7 @@ from judging import assert_says_yes_and_no
 
 from specht.papers import common
 from specht.papers.claims import Result
-from specht.papers.view_from_infinity import PAPER, complexity, losses, nonlinear, posterior, regime, scaling, width
+from specht.papers.view_from_infinity import PAPER, blocks, complexity, half, losses, nonlinear, outputs, posterior, regime, scaling, width
 
 ON_TEXT = ("infinity.f3", "infinity.q8", "infinity.e5", "infinity.e7")
 """Tried in `test_text_judges`."""
@@ -21,6 +21,8 @@ LENGTHS = (4, 8, 16, 32, 64)
 
 def made(what, variables, coords=None, **arguments):
     """A result with numbers of our own."""
+    if not isinstance(what, str):
+        return what.result(variables, coords, **arguments)
     return Result(arguments, common.record(what, variables, coords))
 
 
@@ -61,7 +63,7 @@ def losses_grid(test=1.02, train=1.02, ood=1.02, equivalent=(0.85, 0.2)):
     """Theory over exact losses, and the equivalent kernel over exact ones at the large and the small ridge."""
     return [
         made(
-            "losses",
+            losses.measure_losses,
             {
                 "theory": (("loss", "n_train"), np.outer([test, train, ood], [1.0, 0.5])),
                 "exact": (("loss", "n_train"), np.outer([1.0, 1.0, 1.0], [1.0, 0.5])),
@@ -102,24 +104,22 @@ def block_results(off_block=1e-15, spread=1e-16, difference=1e-15):
         "difference": difference,
         "eigenvalue": ("index", [2.0, 1.0]),
     }
-    return [made("blocks", variables, {"irrep": ["[3]", "[2,1]"], "index": [1, 2]}, vocab=2, length=3, activation="erf", seed=0)]
+    return [
+        made(blocks.measure_blocks, variables, {"irrep": ["[3]", "[2,1]"], "index": [1, 2]}, vocab=2, length=3, activation="erf", seed=0)
+    ]
 
 
 def bound_results(ratio):
     variables = {"ratio": ("irrep", [0.8, ratio]), "stderr": ("irrep", [0.0, 0.01]), "level": ("irrep", [0.0, 1.0])}
-    return [made("bound", variables, {"irrep": ["[3]", "[2,1]"]}, vocab=2, length=3, attention="softmax", activation="erf", seed=0)]
+    return [
+        made(blocks.measure_bound, variables, {"irrep": ["[3]", "[2,1]"]}, vocab=2, length=3, attention="softmax", activation="erf", seed=0)
+    ]
 
 
 def output_results(r2):
-    variables = {
-        "predicted": (("n_train", "sequence"), [[0.0, 1.0]]),
-        "exact": (("n_train", "sequence"), [[0.0, 1.0]]),
-        "r2": ("n_train", [r2]),
-        "r2_stderr": ("n_train", [0.005]),
-        "learned": ("n_train", [0.5]),
-    }
-    given = {"vocab": 3, "length": 8, "ridge": 1.0, "n_train": [42], "datasets": 5, "repeats": 2, "sequences": 2, "seed": 0}
-    return [made("outputs", variables, {"n_train": [42], "sequence": [0, 1]}, **given)]
+    variables = {"predicted": ("sequence", [0.0, 1.0]), "exact": ("sequence", [0.0, 1.0]), "r2": r2, "r2_stderr": 0.005, "learned": 0.5}
+    given = {"vocab": 3, "length": 8, "ridge": 1.0, "n_train": 42, "datasets": 5, "repeats": 2, "sequences": 2, "seed": 0}
+    return [made(outputs.measure_outputs, variables, **given)]
 
 
 def theorem_results(wrong=0.0, growth=1.0, three=0.3):
@@ -138,15 +138,15 @@ def needs(exponents=(0.0, 1.1, 2.2), per_dimension=2.0, bare=0.0, true=1.0):
     for s_w, length in itertools.product((complexity.WIDE, complexity.NARROW), (8, 16, 32)):
         samples = np.array([length**exponent * 10.0**m for m, exponent in enumerate(exponents)])
         variables = {"samples": ("level", samples), "dimension": ("level", samples / per_dimension)}
-        results.append(made("needs", variables, {"level": [0, 1, 2]}, length=length, s_w=s_w, ridge=1.0))
+        results.append(made(complexity.measure_needs, variables, {"level": [0, 1, 2]}, length=length, s_w=s_w, ridge=1.0))
     pairs = [(length, {"bare": 2.0 * length**bare, "samples": 3.0 * length**true}) for length in (8, 64)]
-    return results + [made("bare", variables, length=length, ridge=1.0) for length, variables in pairs]
+    return results + [made(complexity.measure_bare, variables, length=length, ridge=1.0) for length, variables in pairs]
 
 
 def half_results(error, predicted):
     variables = {"predicted": predicted, "measured": predicted / (1.0 + error), "measured_stderr": 0.01 * predicted}
     variables |= {name: ("place", [0.4, 0.6]) for name in ("learned", "theory", "n_train")} | {"learned_stderr": ("place", [0.01, 0.01])}
-    return [made("half", variables, {"place": [0, 1]}, level=1, ridge=0.2, length=8, datasets=4, seed=0)]
+    return [made(half.measure_half, variables, {"place": [0, 1]}, level=1, ridge=0.2, length=8, datasets=4, seed=0)]
 
 
 def known(largest=1e-15, power=1.0, rest=1e-17, moved=0.5, fixed=1e-16, generic=0.05, static=1e-17):

@@ -71,6 +71,15 @@ def points(places: Iterable[Mapping[str, Any]]) -> Grid:
     return Grid(places)
 
 
+def rows(names: Sequence[str], *values: Sequence[Any]) -> Grid:
+    """Points one by one as in a table: the names of the arguments, and a row of values for each point.
+
+    >>> list(rows(("side", "m"), ("below", 25), ("above", 120)))
+    [{'side': 'below', 'm': 25}, {'side': 'above', 'm': 120}]
+    """
+    return points(dict(zip(names, row, strict=True)) for row in values)
+
+
 class Measurement:
     """A function that measures something, with its points at each scale, and everything that reads what it found.
 

@@ -6,16 +6,13 @@ Experiments stand in the order of the paper: figures, statements, then those tha
 
 from __future__ import annotations
 
-from specht.papers.claims import Paper
+import dataclasses
+
+from specht.papers.load import load_paper
 from specht.papers.view_from_infinity import (
-    blocks,
-    complexity,
     corpora,
-    half,
-    losses,
     nonlinear,
     other,
-    outputs,
     posterior,
     regime,
     scaling,
@@ -27,30 +24,25 @@ from specht.papers.view_from_infinity import (
     width,
 )
 
-PAPER = Paper(
-    id="infinity",
-    title="Towards Understanding Inductive Bias in Transformers: A View From Infinity",
-    citation="Lavie, Gur-Ari & Ringel, ICML 2024, PMLR 235, arXiv:2402.05173",
-    summary=(
-        "Infinitely wide transformers are biased towards functions that are symmetric under permutations of the positions: on data with "
-        "that symmetry eigenvalues of the kernel are bounded by the dimensions of irreps of the symmetric group. Functions that single "
-        "out m positions of a context of length L then need at least of order L^m samples."
-    ),
+_LOADED = load_paper(__name__)
+_BY_NAME = {experiment.name: experiment for experiment in _LOADED.experiments}
+PAPER = dataclasses.replace(
+    _LOADED,
     experiments=(
-        blocks.FIGURE,
-        losses.EXPERIMENT,
+        _BY_NAME["infinity.f0"],
+        _BY_NAME["infinity.f1"],
         scaling.EXPERIMENT,
         text.FIGURE,
         width.EXPERIMENT,
-        outputs.EXPERIMENT,
+        _BY_NAME["infinity.q2"],
         posterior.WIDE_NETWORKS,
         regime.NONLINEAR,
-        blocks.BOUND,
+        _BY_NAME["infinity.q4"],
         theorem.EXPERIMENT,
-        complexity.EXPERIMENT,
+        _BY_NAME["infinity.q6"],
         text.SYMMETRY,
         symmetries.EXPERIMENT,
-        half.EXPERIMENT,
+        _BY_NAME["infinity.e3"],
         posterior.HEADS,
         posterior.STEP_SIZE,
         corpora.EXPERIMENT,

@@ -2,26 +2,31 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
-import numpy as np
 import plotly.graph_objects as go
 import xarray
 
-from specht.lab.jobs import Job
 from specht.papers import common
-from specht.papers.claims import Claim, Experiment, Results, Scale, Verdict, holds_if
+from specht.papers.criteria import Finding, above, at_least, both, exponent
+from specht.papers.measure import grid, measure
 from specht.papers.view_from_infinity import sources
-from specht.report.figures import Plot
-from specht.report.html import Step, Table
+from specht.report.figures import Plot, add_line, add_points, finished
+from specht.report.html import Table
+from specht.report.tables import points_of
 
-_HERE = f"{sources.PACKAGE}.complexity"
 WIDE, NARROW = 0.5, 0.1
 """Variances s_w of the embedding of two tokens, with s_p = 1."""
 MARGIN = 0.1
 """By which an exponent may fall short of m: section 7 of the notes."""
 
 
+@measure(
+    smoke=grid(s_w=[WIDE, NARROW], length=[4, 6, 8], ridge=1.0),
+    quick=grid(s_w=[WIDE, NARROW], length=[8, 16, 32], ridge=1.0),
+    full=grid(s_w=[WIDE, NARROW], length=[8, 16, 32, 64], ridge=1.0),
+)
 def measure_needs(length: int, s_w: float, ridge: float) -> xarray.Dataset:
     """Samples from which half of g_m is learnt, m = 0, 1, 2: two uniform tokens, linear attention with an erf activation.
 
@@ -36,8 +41,7 @@ def measure_needs(length: int, s_w: float, ridge: float) -> xarray.Dataset:
     spec = specht.spectrum(arch, source, max_level=2)
     tasks = [specht.Task(source, specht.targets.level(m, length, source=source)) for m in sources.LEVELS]
     tops = {row.irrep.level: row for row in reversed(spec.rows)}
-    return common.record(
-        "needs",
+    return xarray.Dataset(
         {
             "samples": ("level", [samples_to_learn(content(spec, task), ridge) for task in tasks]),
             "dimension": ("level", [float(tops[m].degeneracy) for m in sources.LEVELS]),
@@ -46,6 +50,11 @@ def measure_needs(length: int, s_w: float, ridge: float) -> xarray.Dataset:
     )
 
 
+@measure(
+    smoke=grid(length=[32, 128], ridge=1.0),
+    quick=grid(length=[32, 128, 512, 2048], ridge=1.0),
+    full=grid(length=[32, 128, 512, 2048, 8192], ridge=1.0),
+)
 def measure_bare(length: int, ridge: float) -> xarray.Dataset:
     """Samples that the leading function of [L-1,1] needs of linear attention that is not divided by the length, at a fixed ridge.
 
@@ -56,160 +65,85 @@ def measure_bare(length: int, ridge: float) -> xarray.Dataset:
     arch: Any = specht.Architecture(vocab=2, length=length, s_w=0.5, s_p=1.0)
     spec = specht.spectrum(arch)
     (need,) = (need for need in specht.sample_complexity(spec, ridge / spec.trace) if need.irrep.level == 1)
-    return common.record("bare", {"bare": ridge / (need.eigenvalue * spec.trace), "samples": need.samples})
+    return xarray.Dataset({"bare": ridge / (need.eigenvalue * spec.trace), "samples": need.samples})
 
 
-def jobs(scale: Scale) -> list[Job]:
-    lengths = common.at_scale(scale, smoke=[4, 6, 8], quick=[8, 16, 32], full=[8, 16, 32, 64])
-    long = common.at_scale(scale, smoke=[32, 128], quick=[32, 128, 512, 2048], full=[32, 128, 512, 2048, 8192])
-    return [
-        *(Job.of(f"{_HERE}:measure_needs", length=length, s_w=s_w, ridge=1.0) for s_w in (WIDE, NARROW) for length in lengths),
-        *(Job.of(f"{_HERE}:measure_bare", length=length, ridge=1.0) for length in long),
-    ]
-
-
-def _regime(results: Results) -> str:
-    given = results[0].arguments
+def _regime(data: xarray.Dataset) -> str:
     return (
-        f"Linear attention + erf, V = 2, uniform tokens, s_w = {common.listed(common.arguments(results, 's_w'))}, s_p = 1, L = "
-        f"{common.listed(common.arguments(results, 'length'))}, ridge {given['ridge']:g} E[k], from the exact spectrum."
+        f"Linear attention + erf, V = 2, uniform tokens, s_w = {common.listed(data.s_w.values.ravel())}, s_p = 1, L = "
+        f"{common.listed(data.length.values)}, ridge {data.ridge:g} E[k], from the exact spectrum."
     )
 
 
-def _judge_growth(results: Results) -> Verdict:
-    lengths, samples = common.arguments(results, "length"), common.stacked(results, "samples")
-    powers = [common.power_law(lengths, samples[:, m]) for m in sources.LEVELS]
+def least_excess(data: xarray.Dataset, s_w: float) -> Finding:
+    """The smallest difference of any exponent from what it must be at least."""
+    data = data.sel(s_w=s_w)
+    powers = [common.power_law(data.length.values, data["samples"].sel(level=m).values) for m in sources.LEVELS]
     slopes = [power.exponent for power in powers if power is not None]
-    short = min(slope - m for m, slope in enumerate(slopes))
     words = (
-        f"{_regime(results)} Exponents at m = 0, 1, 2: {', '.join(f'{slope:.2f}' for slope in slopes)}; the smallest exponent − m is shown."
+        f"{_regime(data)} Exponents at m = 0, 1, 2: {', '.join(f'{slope:.2f}' for slope in slopes)}; the smallest exponent − m is shown."
     )
-    return holds_if(short >= -MARGIN, short, regime=words)
+    return Finding(min(slope - m for m, slope in enumerate(slopes)), regime=words)
 
 
-def judge_wide(results: Results) -> Verdict:
-    return _judge_growth(common.chosen(results, "needs", s_w=WIDE))
+for _name, _s_w in (("q6-erf", WIDE), ("q6-erf-narrow", NARROW)):
+    _rule = at_least(-MARGIN, "log-log slope of N* against the length less m", where=f"for m = 0, 1, 2, with s_w = {_s_w:g}")
+    measure_needs.claim(_name, _rule, null=-0.5)(functools.partial(least_excess, s_w=_s_w))
 
 
-def judge_narrow(results: Results) -> Verdict:
-    return _judge_growth(common.chosen(results, "needs", s_w=NARROW))
-
-
-def judge_dimension(results: Results) -> Verdict:
+@measure_needs.claim("q6-dimension", at_least(0.5, "N* over the dimension of the irrep", where="at every length and level"), null=0.1)
+def least_need(data: xarray.Dataset) -> Finding:
     """What the theorem needs: at least half the dimension, whatever the ridge and the variances."""
-    found = common.chosen(results, "needs")
-    ratio = float((common.stacked(found, "samples") / common.stacked(found, "dimension")).min())
-    return holds_if(ratio >= 0.5, ratio, regime=_regime(found))
+    return Finding(float((data["samples"] / data["dimension"]).min()), regime=_regime(data))
 
 
-def judge_bare(results: Results) -> Verdict:
+@measure_needs.claim("q7-order", above(1, "N* over that of the level below", where="at every length"), null=1.0)
+def least_factor(data: xarray.Dataset) -> Finding:
+    samples = data["samples"].values
+    words = f"{_regime(data)} The smallest factor from one level to the next is shown."
+    return Finding(float((samples[..., 1:] / samples[..., :-1]).min()), regime=words)
+
+
+@measure_bare.claim(
+    "q6-bare-ridge",
+    both(exponent(0, within=0.1, of="ridge/eigenvalue against the length"), at_least(1 - MARGIN, "that of N*", where="for [L-1,1]")),
+    null=(1.0, 1.0),
+)
+def exponents(data: xarray.Dataset) -> tuple[Finding, float]:
     """The bare number of samples stays as it is while the true one grows."""
-    found = common.chosen(results, "bare")
-    lengths = common.arguments(found, "length")
-    bare, true = (common.power_law(lengths, common.column(found, name)) for name in ("bare", "samples"))
+    bare, true = (common.power_law(data.length.values, data[name].values) for name in ("bare", "samples"))
     assert bare is not None
     assert true is not None
     words = (
-        f"Linear attention without 1/L + linear activation, V = 2, s_w = 0.5, s_p = 1, L = {common.span(lengths)}, absolute ridge "
-        f"{found[0].arguments['ridge']:g}: ridge/eigenvalue has exponent {bare.exponent:.2f}, N* with unlearnt functions "
-        f"{true.exponent:.2f}."
+        f"Linear attention without 1/L + linear activation, V = 2, s_w = 0.5, s_p = 1, L = {common.span(data.length.values)}, absolute "
+        f"ridge {data.ridge:g}: ridge/eigenvalue has exponent {bare.exponent:.2f}, N* with unlearnt functions {true.exponent:.2f}."
     )
-    return holds_if(abs(bare.exponent) <= 0.1 and true.exponent >= 1.0 - MARGIN, bare.exponent, regime=words)
+    return Finding(bare.exponent, regime=words), true.exponent
 
 
-def judge_order(results: Results) -> Verdict:
-    """The smallest factor from one level to the next."""
-    found = common.chosen(results, "needs")
-    samples = common.stacked(found, "samples")
-    least = float((samples[:, 1:] / samples[:, :-1]).min())
-    return holds_if(least > 1.0, least, regime=f"{_regime(found)} The smallest factor from one level to the next is shown.")
+@measure_needs.figure()
+def against_length(data: xarray.Dataset) -> list[Plot]:
+    return [_plot(data.sel(s_w=s_w)) for s_w in (WIDE, NARROW)]
 
 
-def plots(results: Results) -> list[Plot]:
-    return [_plot(common.chosen(results, "needs", s_w=s_w)) for s_w in (WIDE, NARROW)]
-
-
-def _plot(results: Results) -> Plot:
-    figure = go.Figure()
-    lengths = np.array(common.arguments(results, "length"), dtype=float)
-    samples, dimensions = common.stacked(results, "samples"), common.stacked(results, "dimension")
+def _plot(data: xarray.Dataset) -> Plot:
+    figure, lengths = go.Figure(), data.length.values
     for m in sources.LEVELS:
-        common.add_points(figure, lengths, samples[:, m], f"level {m}", m, joined=True)
-        common.add_line(figure, lengths, dimensions[:, m] / 2, f"half of dim [L-{m},{m}]", m, dash="dash", legend=False)
-    common.finished(figure, x="length L", y="samples N*", ticks=lengths.tolist())
-    s_w = results[0].arguments["s_w"]
+        at = data.sel(level=m)
+        add_points(figure, lengths, at["samples"].values, f"level {m}", m, joined=True)
+        add_line(figure, lengths, at["dimension"].values / 2, f"half of dim [L-{m},{m}]", m, dash="dash", legend=False)
+    finished(figure, x="length L", y="samples N*", ticks=lengths)
     caption = (
         "Samples from which half of a function of level m is learnt; dashed is half the dimension of its irrep, the least at any ridge."
     )
-    return Plot(figure, f"Sample complexity at s_w = {s_w:g}", caption, wide=True)
+    return Plot(figure, f"Sample complexity at s_w = {data.s_w.item():g}", caption, wide=True)
 
 
-def tables(results: Results) -> list[Table]:
+@measure_needs.table()
+def needs(data: xarray.Dataset) -> Table:
     rows = [
-        [f"s_w = {r.arguments['s_w']:g}, L = {r.arguments['length']}", *(f"{value:.4g}" for value in r.data["samples"].values)]
-        for r in common.chosen(results, "needs")
+        [f"s_w = {at.s_w.item():g}, L = {at.length.item()}", *(f"{value:.4g}" for value in at["samples"].values)]
+        for at in points_of(data, "s_w", "length")
     ]
-    return [
-        Table(("setting", "m = 0", "m = 1", "m = 2"), rows, "Samples N* from which half of the function is learnt.", "Sample complexity")
-    ]
-
-
-EXPERIMENT = Experiment(
-    name="infinity.q6",
-    title="Sample complexity grows with the dimension of the irrep",
-    shown=(
-        "Poster: a function of the irrep (L-m,m) is learnt from about the ridge over its eigenvalue samples, at least of order L^m. "
-        "Summary and abstract: functions that are more symmetric are learnt from fewer samples."
-    ),
-    claims=(
-        Claim(
-            "infinity.q6-erf",
-            "The number of samples for g_m grows at least as the m-th power of the length.",
-            f"{sources.POSTER}, theorem",
-            f"log-log slope of N* at least m − 0.1 for m = 0, 1, 2, with s_w = {WIDE:g}, L = 8 to 32",
-            judge_wide,
-        ),
-        Claim(
-            "infinity.q6-erf-narrow",
-            "The number of samples for g_m grows at least as the m-th power of the length where tokens have a small variance, too.",
-            f"{sources.POSTER}, theorem",
-            f"log-log slope of N* at least m − 0.1 for m = 0, 1, 2, with s_w = {NARROW:g}, L = 8 to 32",
-            judge_narrow,
-        ),
-        Claim(
-            "infinity.q6-dimension",
-            "Half of a function of an irrep needs at least half as many samples as the irrep has dimensions.",
-            f"{sources.POSTER}, theorem, with the degeneracy counted",
-            "N* / dim at least 1/2 at every length and level",
-            judge_dimension,
-        ),
-        Claim(
-            "infinity.q6-bare-ridge",
-            "Ridge over eigenvalue alone shows no growth for linear attention that is not normalised: the degeneracy makes N* grow.",
-            f"{sources.OURS}: the poster's estimate, ridge over eigenvalue, in a case where it is no estimate",
-            "log-log slope of ridge/eigenvalue 0 ± 0.1 and of N* at least 0.9 for [L-1,1], L = 32 to 2048",
-            judge_bare,
-        ),
-        Claim(
-            "infinity.q7-order",
-            "A more symmetric target needs fewer samples.",
-            f"{sources.SUMMARY}, and abstract",
-            "N*(m=0) < N*(m=1) < N*(m=2) at every length",
-            judge_order,
-        ),
-    ),
-    jobs=jobs,
-    plots=plots,
-    tables=tables,
-    method=(
-        Step(
-            "Half of an eigenfunction is learnt where κ equals its eigenvalue; a target spread over several copies of an irrep where "
-            "half of its mean square is.",
-            ("N*_i = δ/λ_i + Σ_j d_j λ_j/(λ_j + λ_i) ≥ δ/λ_i + d_i/2",),
-        ),
-        Step(
-            "The target g_m is antisymmetric in m pairs of positions, a pure function of [L-m,m].",
-            ("g_m ∝ Π_{j≤m} ([x_{2j−1} = v] − [x_{2j} = v])",),
-        ),
-    ),
-)
+    note = "Samples N* from which half of the function is learnt."
+    return Table(("setting", "m = 0", "m = 1", "m = 2"), rows, note, "Sample complexity")

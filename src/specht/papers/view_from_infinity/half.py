@@ -2,26 +2,37 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
 import xarray
 
-from specht.lab.jobs import Job
 from specht.papers import common
-from specht.papers.claims import Claim, Experiment, Result, Results, Scale, Verdict, holds_if
-from specht.papers.view_from_infinity import sources
-from specht.report.figures import Plot
-from specht.report.html import Step, Table
+from specht.papers.claims import Verdict
+from specht.papers.criteria import Finding, every, near
+from specht.papers.measure import measure, present, rows
+from specht.report.figures import Plot, add_guide, add_line, add_points, finished
+from specht.report.html import Table
+from specht.report.tables import points_of
 
-_HERE = f"{sources.PACKAGE}.half"
 MANY = 8
 """Samples from which on the theory, one of many samples, is held to its word."""
 WITHIN = 0.15
 """Relative error of N* that is allowed: section 7 of the notes."""
+_NAMES = ("level", "ridge", "length", "datasets", "seed")
 
 
+@measure(
+    smoke=rows(_NAMES, (0, 0.2, 4, 6, 0), (1, 0.2, 4, 6, 0)),
+    quick=rows(_NAMES, (0, 0.2, 8, 300, 0), (0, 5.0, 8, 200, 0), (1, 0.2, 8, 160, 0), (1, 1.0, 8, 80, 0), (2, 0.2, 8, 20, 0)),
+    full=rows(
+        _NAMES,
+        *((0, 0.2, 8, 1000, 0), (0, 1.0, 8, 1000, 0), (0, 5.0, 8, 500, 0), (1, 0.2, 8, 400, 0), (1, 1.0, 8, 200, 0)),
+        *((1, 0.2, 16, 200, 0), (2, 0.2, 8, 60, 0), (2, 1.0, 8, 20, 0)),
+    ),
+)
 def measure_half(level: int, ridge: float, length: int, datasets: int, seed: int) -> xarray.Dataset:
     """The number of samples from which half of g_m is learnt: predicted, and by exact inference around the predicted number.
 
@@ -44,8 +55,7 @@ def measure_half(level: int, ridge: float, length: int, datasets: int, seed: int
     measured = float(np.exp(np.interp(0.5, exact.learned, logs)))
     slope = (exact.learned[-1] - exact.learned[0]) / (logs[-1] - logs[0])
     nearest = int(np.argmin(np.abs(exact.learned - 0.5)))
-    return common.record(
-        "half",
+    return xarray.Dataset(
         {
             "predicted": predicted,
             "measured": measured,
@@ -59,99 +69,64 @@ def measure_half(level: int, ridge: float, length: int, datasets: int, seed: int
     )
 
 
-def jobs(scale: Scale) -> list[Job]:
-    """Level, ridge, length and number of data sets of each case."""
-    small = [(0, 0.2, 8, 1000), (0, 1.0, 8, 1000), (0, 5.0, 8, 500)]
-    cases = common.at_scale(
-        scale,
-        smoke=[(0, 0.2, 4, 6), (1, 0.2, 4, 6)],
-        quick=[(0, 0.2, 8, 300), (0, 5.0, 8, 200), (1, 0.2, 8, 160), (1, 1.0, 8, 80), (2, 0.2, 8, 20)],
-        full=[*small, (1, 0.2, 8, 400), (1, 1.0, 8, 200), (1, 0.2, 16, 200), (2, 0.2, 8, 60), (2, 1.0, 8, 20)],
-    )
-    return [Job.of(f"{_HERE}:measure_half", level=m, ridge=r, length=n, datasets=d, seed=0) for m, r, n, d in cases]
+def _cases(data: xarray.Dataset) -> list[xarray.Dataset]:
+    return [present(case) for case in points_of(data, *(name for name in _NAMES if name in data.dims))]
 
 
-def _error(result: Result) -> tuple[float, float]:
-    """Relative error of the predicted number of samples, and its standard error."""
-    predicted, measured, stderr = (float(result.data[name]) for name in ("predicted", "measured", "measured_stderr"))
-    return predicted / measured - 1.0, predicted / measured * stderr / measured
+def _name(case: xarray.Dataset) -> str:
+    return f"m = {case.level.item()}, L = {case.length.item()}, ridge {case.ridge.item():g}"
 
 
-def _judge(results: Results, enough: bool) -> Verdict:
-    at = [result for result in results if (float(result.data["predicted"]) >= MANY) == enough]
-    if not at:
+def _error(case: xarray.Dataset) -> float:
+    """Relative error of the predicted number of samples."""
+    return float(case["predicted"] / case["measured"]) - 1.0
+
+
+def errors(data: xarray.Dataset, enough: bool) -> list[Finding] | Verdict:
+    """Relative errors of the cases with many samples, or of those with few."""
+    cases = [case for case in _cases(data) if (float(case["predicted"]) >= MANY) == enough]
+    if not cases:
         return Verdict("not tested", regime=f"No case has {'at least' if enough else 'fewer than'} {MANY} samples at this scale.")
-    worst, stderr = max((_error(result) for result in at), key=lambda both: abs(both[0]))
-    cases = "; ".join(
-        f"m = {r.arguments['level']}, L = {r.arguments['length']}, ridge {r.arguments['ridge']:g} E[k], N* = "
-        f"{float(r.data['predicted']):.3g}, {r.arguments['datasets']} data sets: {_error(r)[0]:+.1%}"
-        for r in at
+    listed = "; ".join(
+        f"{_name(case)} E[k], N* = {float(case['predicted']):.3g}, {int(case.datasets)} data sets: {_error(case):+.1%}" for case in cases
     )
-    return holds_if(abs(worst) <= WITHIN, worst, stderr, f"Linear attention + erf, V = 2, s_w = 0.5, s_p = 1: {cases}.")
+    words = f"Linear attention + erf, V = 2, s_w = 0.5, s_p = 1: {listed}."
+    return [
+        Finding(_error(case), float(case["predicted"] / case["measured"] * case["measured_stderr"] / case["measured"]), words)
+        for case in cases
+    ]
 
 
-def judge_many(results: Results) -> Verdict:
-    return _judge(results, enough=True)
+for _claim, _enough in (("e3-half-learning", True), ("e3-few-samples", False)):
+    _rule = every(
+        near(0, WITHIN, "relative error of the predicted N* against exact inference", percent=True),
+        f"where it is {'at least' if _enough else 'below'} {MANY}",
+    )
+    measure_half.claim(_claim, _rule, null=1.0)(functools.partial(errors, enough=_enough))
 
 
-def judge_few(results: Results) -> Verdict:
-    return _judge(results, enough=False)
-
-
-def plots(results: Results) -> list[Plot]:
+@measure_half.figure()
+def shares_learnt(data: xarray.Dataset) -> Plot:
     figure = go.Figure()
-    for number, result in enumerate(results):
-        n, data = result.data["n_train"].values, result.data
-        given = result.arguments
-        name = f"m = {given['level']}, L = {given['length']}, ridge {given['ridge']:g}"
-        common.add_line(figure, n, data["theory"].values, name, number)
-        common.add_points(figure, n, data["learned"].values, f"{name}, exact", number, errors=data["learned_stderr"].values, legend=False)
-    ends = [min(float(r.data["n_train"].min()) for r in results), max(float(r.data["n_train"].max()) for r in results)]
-    common.add_guide(figure, ends, [0.5, 0.5], "half")
-    common.finished(figure, x="samples N", y="share of the target that is learnt", linear_y=True)
+    for number, case in enumerate(_cases(data)):
+        n, name = case["n_train"].values, _name(case)
+        add_line(figure, n, case["theory"].values, name, number)
+        add_points(figure, n, case["learned"].values, f"{name}, exact", number, errors=case["learned_stderr"].values, legend=False)
+    add_guide(figure, [float(data["n_train"].min()), float(data["n_train"].max())], [0.5, 0.5], "half")
+    finished(figure, x="samples N", y="share of the target that is learnt", linear_y=True)
     caption = "Lines are the prediction, points exact inference. The more positions a target singles out, the later its half is learnt."
-    return [Plot(figure, "Half learnt", caption, wide=True)]
+    return Plot(figure, "Half learnt", caption, wide=True)
 
 
-def tables(results: Results) -> list[Table]:
+@measure_half.table()
+def half_learning_points(data: xarray.Dataset) -> Table:
     rows = [
         [
-            f"m = {r.arguments['level']}, L = {r.arguments['length']}, ridge {r.arguments['ridge']:g}",
-            f"{float(r.data['predicted']):.4g}",
-            common.with_error(float(r.data["measured"]), float(r.data["measured_stderr"]), 4),
-            f"{_error(r)[0]:+.1%}",
+            _name(case),
+            f"{float(case['predicted']):.4g}",
+            common.with_error(float(case["measured"]), float(case["measured_stderr"]), 4),
+            f"{_error(case):+.1%}",
         ]
-        for r in results
+        for case in _cases(data)
     ]
-    return [Table(("target", "predicted N*", "measured N*", "error"), rows, title="Half-learning points")]
-
-
-EXPERIMENT = Experiment(
-    name="infinity.e3",
-    title="Learnability by symmetry",
-    shown=(
-        "Summary: an experiment that it suggests, learning targets of different symmetry and comparing the samples they need with theory."
-    ),
-    claims=(
-        Claim(
-            "infinity.e3-half-learning",
-            "Half of a target is learnt from as many samples as theory says.",
-            f"{sources.SUGGESTED}; formula of N* on the poster",
-            f"predicted N* within 15 % of exact inference where it is at least {MANY}",
-            judge_many,
-        ),
-        Claim(
-            "infinity.e3-few-samples",
-            "Half of a target is learnt from as many samples as theory says where one or two are enough, too.",
-            sources.OURS,
-            f"predicted N* within 15 % of exact inference where it is below {MANY}",
-            judge_few,
-        ),
-    ),
-    jobs=jobs,
-    plots=plots,
-    tables=tables,
-    method=(
-        Step("The share learnt is the overlap of the mean prediction with the target.", ("Σ_i g_i² L_i(N) / |g|² = 1/2", "E⟨f,g⟩ / |g|²")),
-    ),
-)
+    return Table(("target", "predicted N*", "measured N*", "error"), rows, title="Half-learning points")

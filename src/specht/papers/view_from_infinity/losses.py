@@ -2,28 +2,41 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
 import xarray
 
-from specht.lab.jobs import Job
 from specht.papers import common
-from specht.papers.claims import Claim, Experiment, Result, Results, Scale, Verdict, holds_if
-from specht.papers.view_from_infinity import sources
-from specht.report.figures import Plot
-from specht.report.html import Step, Table
+from specht.papers.criteria import Finding, at_least, at_most
+from specht.papers.measure import fixed, grid, measure
+from specht.report.figures import Plot, add_line, add_points, finished
+from specht.report.html import Table
+from specht.report.tables import points_of
 
-_HERE = f"{sources.PACKAGE}.losses"
 LOSSES = {"test": "test", "train": "train", "ood": "out of distribution"}
 VOCAB = 3
-NOISE = 0.01
-"""Variance of the noise on the labels."""
 LARGE, SMALL = 1.0, 0.05
 """Ridges at which the equivalent kernel is judged by itself, in units of E[k]."""
 
 
+@measure(
+    smoke=grid(vocab=VOCAB, length=[4, 6], ridge=[LARGE, SMALL], noise=0.01, n_train=fixed([8, 32]), datasets=4, seed=1),
+    quick=grid(
+        vocab=VOCAB, length=[8, 16, 32], ridge=[LARGE, 0.2, SMALL], noise=0.01, n_train=fixed([16, 64, 256, 1024]), datasets=40, seed=1
+    ),
+    full=grid(
+        vocab=VOCAB,
+        length=[8, 16, 32],
+        ridge=[LARGE, 0.2, SMALL],
+        noise=0.01,
+        n_train=fixed([16, 32, 64, 128, 256, 512, 1024]),
+        datasets=80,
+        seed=1,
+    ),
+)
 def measure_losses(vocab: int, length: int, ridge: float, noise: float, n_train: list[int], datasets: int, seed: int) -> xarray.Dataset:
     """Losses of the solvable model on a target of levels 0 and 1: predicted, by the equivalent kernel, and by exact inference."""
     import specht
@@ -38,8 +51,7 @@ def measure_losses(vocab: int, length: int, ridge: float, noise: float, n_train:
         arch, task, n_train=n_train, ridge=ridge, noise=noise, datasets=datasets, scale=spec.trace, seed=seed
     )
     assert theory.ood is not None
-    return common.record(
-        "losses",
+    return xarray.Dataset(
         {
             "theory": (("loss", "n_train"), [theory.test, theory.train, theory.ood]),
             "exact": (("loss", "n_train"), [exact.test, exact.train, exact.ood]),
@@ -50,163 +62,105 @@ def measure_losses(vocab: int, length: int, ridge: float, noise: float, n_train:
     )
 
 
-def jobs(scale: Scale) -> list[Job]:
-    lengths = common.at_scale(scale, smoke=[4, 6], quick=[8, 16, 32], full=[8, 16, 32])
-    ridges = common.at_scale(scale, smoke=[LARGE, SMALL], quick=[LARGE, 0.2, SMALL], full=[LARGE, 0.2, SMALL])
-    n_train = common.at_scale(scale, smoke=[8, 32], quick=[16, 64, 256, 1024], full=[16, 32, 64, 128, 256, 512, 1024])
-    datasets = common.at_scale(scale, smoke=4, quick=40, full=80)
-    return [
-        Job.of(f"{_HERE}:measure_losses", vocab=VOCAB, length=n, ridge=r, noise=NOISE, n_train=n_train, datasets=datasets, seed=1)
-        for n in lengths
-        for r in ridges
-    ]
-
-
-def _regime(results: Results) -> str:
-    given = results[0].arguments
+def _regime(data: xarray.Dataset) -> str:
     return (
-        f"Linear attention + linear activation, V = {given['vocab']}, L = {common.listed(common.arguments(results, 'length'))}, N = "
-        f"{common.span(given['n_train'])}, ridge {common.listed(common.arguments(results, 'ridge'))} E[k], label noise "
-        f"{given['noise']:g}, {given['datasets']} data sets a point."
+        f"Linear attention + linear activation, V = {data.vocab}, L = {common.listed(data.length.values)}, N = "
+        f"{common.span(data.n_train.values)}, ridge {common.listed(data.ridge.values.ravel())} E[k], label noise "
+        f"{data.noise:g}, {data.datasets} data sets a point."
     )
 
 
-def _mean_error(results: Results, loss: str) -> tuple[float, float]:
-    """Mean relative error of theory over the grid, and what the standard errors of exact inference put into it."""
-    theory, exact, stderr = (np.array([r.data[name].sel(loss=loss).values for r in results]) for name in ("theory", "exact", "stderr"))
-    floor = stderr / exact
-    # losses at several N and ridges come from the same data sets: only lengths count as independent
-    independent = len(set(common.arguments(results, "length")))
-    return float(np.abs(theory / exact - 1.0).mean()), float(floor.mean() / np.sqrt(independent))
+def _errors(data: xarray.Dataset, loss: str) -> xarray.DataArray:
+    """Relative errors of theory."""
+    return abs(data["theory"] / data["exact"] - 1.0).sel(loss=loss)
 
 
-def _judge_loss(loss: str) -> Any:
-    def judge(results: Results) -> Verdict:
-        mean, stderr = _mean_error(results, loss)
-        return holds_if(mean <= 0.1, mean, stderr, _regime(results))
-
-    return judge
+def _equivalent_errors(data: xarray.Dataset) -> xarray.DataArray:
+    """Relative errors of the equivalent kernel."""
+    return abs(data["equivalent"] / data["exact"].sel(loss="test") - 1.0)
 
 
-def _equivalent_errors(results: Results) -> np.ndarray:
-    return np.array([np.abs(r.data["equivalent"].values / r.data["exact"].sel(loss="test").values - 1.0) for r in results])
+def _noise(data: xarray.Dataset, loss: str = "test") -> float:
+    """Relative standard errors of exact inference, on average."""
+    return float((data["stderr"] / data["exact"]).sel(loss=loss).mean())
 
 
-def _equivalent_stderr(results: Results) -> float:
-    return float(np.mean([(r.data["stderr"].sel(loss="test") / r.data["exact"].sel(loss="test")).values for r in results]))
+def mean_error(data: xarray.Dataset, loss: str) -> Finding:
+    """Losses at several N and ridges come from the same data sets: only lengths count as independent."""
+    return Finding(float(_errors(data, loss).mean()), _noise(data, loss) / np.sqrt(data.sizes["length"]), _regime(data))
 
 
-def judge_equivalent(results: Results) -> Verdict:
-    mean = float(_equivalent_errors(results).mean())
-    return holds_if(mean <= 0.1, mean, _equivalent_stderr(results), _regime(results))
+_WITHIN = at_most(
+    0.1, "mean relative error", percent=True, where="over the grid, with the renormalised ridge, at least 10 data sets a point"
+)
+for _loss in LOSSES:
+    measure_losses.claim(f"f1-{_loss}", _WITHIN, null=1.0)(functools.partial(mean_error, loss=_loss))
 
 
-def judge_equivalent_large(results: Results) -> Verdict:
-    at = [result for result in results if result.arguments["ridge"] == LARGE]
-    mean = float(_equivalent_errors(at).mean())
-    return holds_if(mean <= 0.25, mean, _equivalent_stderr(at), _regime(at))
+@measure_losses.claim("f1-equivalent", at_most(0.1, "mean relative error", percent=True, where="over the same grid"), null=1.0)
+def mean_error_of_the_equivalent_kernel(data: xarray.Dataset) -> Finding:
+    return Finding(float(_equivalent_errors(data).mean()), _noise(data), _regime(data))
 
 
-def judge_equivalent_small(results: Results) -> Verdict:
-    at = [result for result in results if result.arguments["ridge"] == SMALL]
-    worst = float(_equivalent_errors(at).max())
-    return holds_if(worst >= 0.7, worst, _equivalent_stderr(at) * (1.0 - worst), _regime(at))
+@measure_losses.claim(
+    "f1-equivalent-large-ridge", at_most(0.25, "mean relative error", percent=True, where=f"at ridge {LARGE:g} E[k]"), null=1.0
+)
+def mean_error_at_a_large_ridge(data: xarray.Dataset) -> Finding:
+    return mean_error_of_the_equivalent_kernel(data.sel(ridge=LARGE))
 
 
-def plots(results: Results) -> list[Plot]:
-    """One figure a ridge at the middle length, and test losses against N for all lengths."""
-    lengths = sorted(set(common.arguments(results, "length")))
-    middle = lengths[len(lengths) // 2]
-    ridges = sorted(set(common.arguments(results, "ridge")), reverse=True)
-    curves = [_curves(next(r for r in results if r.arguments["length"] == middle and r.arguments["ridge"] == ridge)) for ridge in ridges]
+@measure_losses.claim(
+    "f1-equivalent-small-ridge", at_least(0.7, "largest relative error", percent=True, where=f"at ridge {SMALL:g} E[k]"), null=0.0
+)
+def largest_error_at_a_small_ridge(data: xarray.Dataset) -> Finding:
+    data = data.sel(ridge=SMALL)
+    largest = float(_equivalent_errors(data).max())
+    return Finding(largest, _noise(data) * (1.0 - largest), _regime(data))
+
+
+@measure_losses.figure()
+def against_samples(data: xarray.Dataset) -> list[Plot]:
+    """Test losses for all lengths, and one figure a ridge at the middle length."""
+    largest = float(data.ridge.max())
     figure = go.Figure()
-    for number, length in enumerate(lengths):
-        result = next(r for r in results if r.arguments["length"] == length and r.arguments["ridge"] == ridges[0])
-        n, data = result.data["n_train"].values, result.data.sel(loss="test")
-        common.add_line(figure, n, data["theory"].values, f"L = {length}", number)
-        common.add_points(figure, n, data["exact"].values, f"L = {length}, exact", number, errors=data["stderr"].values, legend=False)
-    common.finished(figure, x="samples N", y="test loss")
-    caption = f"Lines are the prediction, points exact inference, at ridge {ridges[0]:g} E[k]: longer contexts need more samples."
+    for number, length in enumerate(data.length.values):
+        _add_curve(figure, data.sel(length=length, ridge=largest, loss="test"), f"L = {length}", number)
+    finished(figure, x="samples N", y="test loss")
+    caption = f"Lines are the prediction, points exact inference, at ridge {largest:g} E[k]: longer contexts need more samples."
+    middle = data.isel(length=data.sizes["length"] // 2)
+    curves = [_curves(middle.sel(ridge=ridge)) for ridge in sorted(data.ridge.values, reverse=True)]
     return [Plot(figure, "Test loss against samples and length", caption, wide=True), *curves]
 
 
-def _curves(result: Result) -> Plot:
+def _add_curve(figure: go.Figure, data: xarray.Dataset, name: str, number: int) -> None:
+    """A line that is predicted, with points by exact inference."""
+    add_line(figure, data.n_train.values, data["theory"].values, name, number)
+    add_points(figure, data.n_train.values, data["exact"].values, f"{name}, exact", number, errors=data["stderr"].values, legend=False)
+
+
+def _curves(data: xarray.Dataset) -> Plot:
     figure = go.Figure()
-    n = result.data["n_train"].values
     for number, (loss, name) in enumerate(LOSSES.items()):
-        data = result.data.sel(loss=loss)
-        common.add_line(figure, n, data["theory"].values, name, number)
-        common.add_points(figure, n, data["exact"].values, f"{name}, exact", number, errors=data["stderr"].values, legend=False)
-    common.add_line(figure, n, result.data["equivalent"].values, "equivalent kernel, test", 0, dash="dot")
-    common.finished(figure, x="samples N", y="mean squared error")
-    ridge, length = result.arguments["ridge"], result.arguments["length"]
+        _add_curve(figure, data.sel(loss=loss), name, number)
+    add_line(figure, data.n_train.values, data["equivalent"].values, "equivalent kernel, test", 0, dash="dot")
+    finished(figure, x="samples N", y="mean squared error")
     caption = (
         "Lines are the prediction and points exact Bayesian inference; the dotted line leaves out that functions not yet learnt act as "
         "noise."
     )
-    return Plot(figure, f"Losses at ridge {ridge:g} E[k], L = {length}", caption, wide=True)
+    return Plot(figure, f"Losses at ridge {data.ridge.item():g} E[k], L = {data.length.item()}", caption, wide=True)
 
 
-def tables(results: Results) -> list[Table]:
-    rows = []
-    for result in results:
-        errors = [f"{_mean_error([result], loss)[0]:.1%}" for loss in LOSSES]
-        name = f"L = {result.arguments['length']}, ridge {result.arguments['ridge']:g}"
-        rows.append([name, *errors, f"{_equivalent_errors([result]).mean():.1%}", f"{_mean_error([result], 'test')[1]:.1%}"])
+@measure_losses.table()
+def errors_of_losses(data: xarray.Dataset) -> Table:
+    rows = [
+        [
+            f"L = {point.length.item()}, ridge {point.ridge.item():g}",
+            *(f"{float(_errors(point, loss).mean()):.1%}" for loss in LOSSES),
+            f"{float(_equivalent_errors(point).mean()):.1%}",
+            f"{_noise(point):.1%}",
+        ]
+        for point in points_of(data, "length", "ridge")
+    ]
     header = ("grid", *LOSSES.values(), "equivalent kernel, test", "noise of exact inference")
-    return [Table(header, rows, "Mean relative error of the prediction over the numbers of samples.", "Error of the predicted losses")]
-
-
-EXPERIMENT = Experiment(
-    name="infinity.f1",
-    title="Losses against the number of samples and the length",
-    shown=(
-        "Poster: predicted loss against the number of samples and the length beside exact Bayesian inference, for training data and an "
-        "out-of-distribution test set, with linear attention and a linear MLP on a mixture of hidden Markov models. The sizes, "
-        "variances and ridge are not known to us."
-    ),
-    claims=(
-        *(
-            Claim(
-                f"infinity.f1-{loss}",
-                f"Theory gives the {name} loss of exact Bayesian inference over the grid of samples and lengths.",
-                f"{sources.POSTER}, figure on losses",
-                "mean relative error at most 10 % over the grid, with the renormalised ridge, at least 10 data sets a point",
-                _judge_loss(loss),
-            )
-            for loss, name in LOSSES.items()
-        ),
-        Claim(
-            "infinity.f1-equivalent",
-            "The equivalent kernel, with the bare ridge, gives the test loss of exact Bayesian inference.",
-            f"{sources.POSTER}, formula of the predictor, with the ridge taken as the bare noise",
-            "mean relative error at most 10 % over the same grid",
-            judge_equivalent,
-        ),
-        Claim(
-            "infinity.f1-equivalent-large-ridge",
-            "At a ridge as large as E[k] the equivalent kernel is a rough guide.",
-            sources.OURS,
-            "mean relative error at most 25 % at ridge 1 E[k]",
-            judge_equivalent_large,
-        ),
-        Claim(
-            "infinity.f1-equivalent-small-ridge",
-            "At a small ridge the equivalent kernel is useless: off by up to nine tenths.",
-            sources.OURS,
-            "largest relative error at least 70 % at ridge 0.05 E[k]",
-            judge_equivalent_small,
-        ),
-    ),
-    jobs=jobs,
-    plots=plots,
-    tables=tables,
-    method=(
-        Step(
-            "Each eigenfunction is learnt in part; functions not yet learnt raise the ridge.",
-            ("N = Σ_j d_j λ_j/(λ_j + κ) + δ/κ", "L_i = λ_i/(λ_i + κ)"),
-        ),
-        Step("The equivalent kernel takes κ = δ/N and leaves out the variance over data sets."),
-        Step("Kernels are in units of E[k], and the target has half its mean square at level 0 and half at level 1."),
-    ),
-)
+    return Table(header, rows, "Mean relative error of the prediction over the numbers of samples.", "Error of the predicted losses")

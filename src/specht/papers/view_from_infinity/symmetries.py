@@ -12,7 +12,7 @@ from specht.lab.jobs import Job
 from specht.papers import common
 from specht.papers.claims import Claim, Experiment, Results, Scale, Verdict, holds_if
 from specht.papers.view_from_infinity import sources
-from specht.papers.view_from_infinity.blocks import EXACT
+from specht.papers.view_from_infinity.sources import EXACT
 from specht.report.figures import Plot
 from specht.report.html import Step, Table
 
