@@ -37,15 +37,21 @@ _FILE = re.compile(r"""["'](\w+)\.py["']""")
 class Tree:
     """Sources of a package called specht by their paths, each read once."""
 
-    def __init__(self, sources: dict[str, str]) -> None:
+    def __init__(self, sources: dict[str, str], claims: dict[str, str] | None = None) -> None:
         self.sources = dict(sorted(sources.items()))
+        self.claims = claims or {}
+        """The text of `claims.toml` by its path."""
         self._parsed: dict[str, ast.Module] = {}
         self.module_of = {path: _module(path) for path in self.sources}
         self.path_of = {module: path for path, module in self.module_of.items()}
 
     @classmethod
     def of_folder(cls, folder: Path) -> Tree:
-        return cls({path.relative_to(folder).as_posix(): path.read_text(encoding="utf-8") for path in folder.rglob("*.py")})
+        sources, claims = (
+            {path.relative_to(folder).as_posix(): path.read_text(encoding="utf-8") for path in folder.rglob(name)}
+            for name in ("*.py", "claims.toml")
+        )
+        return cls(sources, claims)
 
     def parsed(self, path: str) -> ast.Module:
         if path not in self._parsed:
@@ -120,7 +126,8 @@ def dead_modules(tree: Tree) -> list[str]:
     """Every module is reached from a folder's public names, an entry point or another module that is reached.
 
     A module is reached by an import, by its full name in a string (lazy names, jobs, records), by its name in a table beside an f-string
-    that begins with its folder, or by the name of its file in a string of a file beside it.
+    that begins with its folder, by the name of its file in a string of a file beside it, or as the code of an experiment in the
+    `claims.toml` of a paper that is loaded.
     """
     reached: set[str] = set()
     waiting = [path for path in tree.sources if path.endswith("__init__.py") or tree.module_of[path] in ENTRY_POINTS]
@@ -143,6 +150,9 @@ def _mentioned(tree: Tree, path: str) -> Iterator[str]:
         yield from (f"{prefix}.{word}" for word in set(_WORD.findall(source)))
     folder = ".".join(path.split("/")[:-1])
     yield from (f"{folder}.{name}" if folder else name for name in _FILE.findall(source))
+    if path.endswith("__init__.py") and "load_paper(__name__)" in source:
+        experiments = tomllib.loads(tree.claims.get(path.replace("__init__.py", "claims.toml"), "")).values()
+        yield from (f"{folder}.{experiment['code']}" for experiment in experiments if isinstance(experiment, dict))
 
 
 def loose_mappings(tree: Tree) -> list[str]:
@@ -279,6 +289,13 @@ def test_a_module_that_nothing_reaches():
 )
 def test_a_module_is_reached_by_what_names_it(source):
     assert broken("dead_modules", nn__train=source, nn__job="") == []
+
+
+def test_a_module_is_reached_by_the_claims_of_a_paper():
+    claims = {"nn/claims.toml": "id = 'paper'\n[first]\ncode = 'job'"}
+    for loaded, dead in (("PAPER = load_paper(__name__)", ["nn/other.py"]), ("", ["nn/job.py", "nn/other.py"])):
+        sources = {**ROOMS, "nn/__init__.py": f"{ROOMS['nn/__init__.py']}\n{loaded}", "nn/job.py": "", "nn/other.py": ""}
+        assert dead_modules(Tree(sources, claims)) == dead
 
 
 def test_a_report_that_takes_anything():
