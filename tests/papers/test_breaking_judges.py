@@ -6,16 +6,10 @@ import itertools
 
 import numpy as np
 import pytest
-from judging import assert_says_yes_and_no
+from judging import CLAIMS, assert_says_yes_and_no
 
-from specht.papers import common
-from specht.papers.breaking_symmetry import initial, invariance, kernels, levels
-from specht.papers.claims import Result
+from specht.papers.breaking_symmetry import PAPER, initial, invariance, kernels, levels
 from specht.probes.similarity import uniform_cosines
-
-
-def made(what, variables, **arguments):
-    return Result(arguments, common.record(what, variables))
 
 
 def cells(rounding=1e-15, single=1e-15, broken=0.3, rotary=0.005, exchange=0.1, others=1e-15):
@@ -26,7 +20,7 @@ def cells(rounding=1e-15, single=1e-15, broken=0.3, rotary=0.005, exchange=0.1, 
         value = (single if causal else rounding) if same else rotary if positions == "rotary" else broken
         numbers = {"change": value, "scale": 1.0, "share": value, "least": value, "exchange": exchange, "others": others}
         arguments = {"positions": positions, "causal": causal, "depth": depth, "residual": True, "norm": "pre"}
-        found.append(made("invariance", numbers, **arguments, permutations=4, networks=2, seed=0))
+        found.append(invariance.measure_invariance.result(numbers, **arguments, permutations=4, networks=2, seed=depth))
     return found
 
 
@@ -46,11 +40,11 @@ def starts(off=0.0, with_stream=0.0, falling=1.0, attention=0.95, unmasked=0.5, 
             "probe_size": (("network", "block"), np.full(2, size) + noise),
             "cosines": (("i", "j"), uniform_cosines(6) + off),
             "residual_cosines": (("i", "j"), uniform_cosines(6, residual=0.2) + with_stream),
-            "sizes": (("i",), np.arange(1.0, 7.0) ** -falling),
+            "sizes": ("i", np.arange(1.0, 7.0) ** -falling),
             "ratio": 0.2,
         }
         arguments = {"causal": causal, "residual": residual, "deviation": initial.SMALL, "positions": 6, "depth": 2}
-        found.append(made("similarity", numbers, **arguments, sequences=8, networks=2, seed=0))
+        found.append(initial.measure_similarity.result(numbers, **arguments, sequences=8, networks=2, seed=0))
     return found
 
 
@@ -62,14 +56,16 @@ def shares(outside=0.0, order=0.1, inside=0.0, mixed=0.01, apart=0.0, learnt=0.5
         values = np.array([1.0 - rest, rest])
         cell = {"attention": attention, "positions": positions, "causal": causal, "depth": depth, "length": 3}
         between = mixed if causal and depth > 1 else inside
-        numbers = {"shares": (("level",), values), "off_block": between, "joint": between, "one": rest, "noise": 0.0, "invariant": 1.0}
-        found.append(made("kernel", numbers | {"eigenvalues": (("level",), values)}, **cell, heads=None, seed=0))
+        numbers = {"shares": ("level", values), "off_block": between, "joint": between, "one": rest, "noise": 0.0, "invariant": 1.0}
+        heads = None if attention == "linear" else 64
+        found.append(kernels.measure_kernel.result(numbers | {"eigenvalues": ("level", values)}, **cell, heads=heads, seed=0))
         if attention == "softmax":
-            sampled = {"shares": (("level",), values + np.array([-apart, apart])), "stderr": (("level",), [0.01, 0.01])}
-            found.append(made("networks", sampled, **cell, width=16, networks=8, seed=1))
+            sampled = {"shares": ("level", values + np.array([-apart, apart])), "stderr": ("level", [0.01, 0.01])}
+            found.append(kernels.random_networks.result(sampled, **cell, width=16, networks=8, seed=1))
             gained = np.array([0.9, learnt if rest else 0.0])
             parts = {"shares": values, "shares_stderr": [0.0, 0.0], "learnt": gained, "learnt_stderr": [0.01, 0.01]}
-            found.append(made("trained", {name: (("level",), part) for name, part in parts.items()}, **cell, width=16, networks=8, seed=2))
+            levelled = {name: ("level", part) for name, part in parts.items()}
+            found.append(kernels.trained_networks.result(levelled, **cell, width=16, networks=8, seed=2))
     return found
 
 
@@ -102,18 +98,15 @@ def test_judges_say_yes_and_no(name, case):
 
 
 def test_the_embedding_must_be_at_chance_too():
-    (claim,) = (claim for claim in initial.EXPERIMENT.claims if claim.id == "breaking.chance")
-    assert claim.judge(starts(embedding=0.56)).outcome == "fails"
+    assert CLAIMS["breaking.chance"].judge(starts(embedding=0.56)).outcome == "fails"
 
 
 def test_an_invariant_kernel_must_have_no_mass_between_irreps():
-    (claim,) = (claim for claim in kernels.EXPERIMENT.claims if claim.id == "breaking.kernel-blocks")
-    assert claim.judge(shares(inside=1e-6)).outcome == "fails"
+    assert CLAIMS["breaking.kernel-blocks"].judge(shares(inside=1e-6)).outcome == "fails"
 
 
 def test_a_network_that_ignores_order_must_learn_nothing_else():
-    (claim,) = (claim for claim in kernels.EXPERIMENT.claims if claim.id == "breaking.kernel-trained")
-    assert claim.judge(shares(outside=1e-4)).outcome == "fails"
+    assert CLAIMS["breaking.kernel-trained"].judge(shares(outside=1e-4)).outcome == "fails"
 
 
 @pytest.mark.parametrize("length", [2, 3, 4])
@@ -131,7 +124,8 @@ def test_targets_have_an_equal_part_at_every_level(length):
 
 
 def test_every_judge_of_these_experiments_is_tried():
-    claims = [claim.id for module in (invariance, initial, kernels) for claim in module.EXPERIMENT.claims]
+    names = ("breaking.invariance", "breaking.initial", "breaking.kernels")
+    claims = [claim.id for experiment in PAPER.experiments if experiment.name in names for claim in experiment.claims]
     assert sorted(claims) == sorted(CASES)
 
 

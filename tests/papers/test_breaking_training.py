@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from judging import assert_says_yes_and_no
+from judging import CLAIMS, assert_says_yes_and_no
 
-from specht.papers import common
-from specht.papers.breaking_symmetry import addition, slices
-from specht.papers.breaking_symmetry.addition_runs import over_seeds
+from specht.papers.breaking_symmetry import PAPER, addition, slices, training
 from specht.papers.breaking_symmetry.multisets import floor
-from specht.papers.claims import Result
+from specht.papers.breaking_symmetry.training import models, over_seeds
 
 BOUND = 1.5
 SEEDS = 3
@@ -27,7 +25,7 @@ def bound():
         "order_low": 0.7,
         "order_high": 0.9,
     }
-    return Result({"digits": 1, "tests": 100, "seed": 0}, common.record(addition.BOUND, variables))
+    return addition.measure_bound.result(variables, digits=1, tests=100, seed=0)
 
 
 def trained(model, seed, loss, *, exact=0.5, start=0.4, end=0.5):
@@ -35,14 +33,13 @@ def trained(model, seed, loss, *, exact=0.5, start=0.4, end=0.5):
     off = 0.001 * (seed - 1)
     scores = {"slice_start": ("pair", np.full(model.depth, start + off)), "slice_end": ("pair", np.full(model.depth, end + off))}
     numbers = {"loss": loss + off, "loss_stderr": 0.002, "exact": exact + off, "exact_stderr": 0.001}
-    arguments = model._asdict() | {"digits": 1, "steps": 10, "tests": 100, "seed": seed}
-    return Result(arguments, common.record(addition.TRAINED, scores | numbers))
+    return addition.trainings.result(scores | numbers, **model._asdict(), digits=1, steps=10, tests=100, seed=seed)
 
 
 def sums(invariant=1.52, causal=1.0, bare=1.1, solved=0.99):
     """Every model of the addition, with the loss of its kind and without residual sums another."""
     found = [bound()]
-    for model in addition.MODELS:
+    for model in training.MODELS:
         loss = invariant if model.is_invariant else (causal if model.residual else bare)
         exact = solved if model.positions != "none" else 0.3
         found += [trained(model, seed, loss, exact=exact) for seed in range(SEEDS)]
@@ -51,7 +48,7 @@ def sums(invariant=1.52, causal=1.0, bare=1.1, solved=0.99):
 
 def stacks(start=0.45, end=0.6, bare_start=0.0, bare_end=0.05):
     """Two layers with and without residual sums, with the scores of vertical slices before and after training."""
-    model = next(model for model in addition.MODELS if model.causal and model.depth == 2 and model.positions == "none")
+    model = next(model for model in training.MODELS if model.causal and model.depth == 2 and model.positions == "none")
     found = []
     for norm in ("none", "pre"):
         for residual, scores in ((True, (start, end)), (False, (bare_start, bare_end))):
@@ -80,53 +77,56 @@ def test_judges_say_yes_and_no(name, case):
 
 
 def test_every_judge_of_these_experiments_is_tried():
-    claims = [claim.id for module in (addition, slices) for claim in module.EXPERIMENT.claims]
+    names = ("breaking.addition", "breaking.slices")
+    claims = [claim.id for experiment in PAPER.experiments if experiment.name in names for claim in experiment.claims]
     assert sorted(claims) == sorted(CASES)
 
 
 def test_a_loss_below_the_bound_is_a_fault_too():
     """A network that ignores order and beats the bound would show a mistake of ours."""
-    (claim,) = (claim for claim in addition.EXPERIMENT.claims if claim.id == "breaking.addition-invariant")
-    assert claim.judge(sums(invariant=0.97 * BOUND)).outcome == "fails"
-    assert claim.judge(sums(invariant=BOUND - 0.002)).outcome == "holds"  # within its error
+    judge = CLAIMS["breaking.addition-invariant"].judge
+    assert judge(sums(invariant=0.97 * BOUND)).outcome == "fails"
+    assert judge(sums(invariant=BOUND - 0.002)).outcome == "holds"  # within its error
 
 
 def test_errors_are_those_of_seeds_or_of_test_problems():
     """The spread of seeds, unless they agree better than so many test problems can know."""
-    model = addition.MODELS[0]
-    near = [trained(model, seed, 1.0) for seed in range(SEEDS)]
-    mean = over_seeds(near, "loss")
+    model = training.MODELS[0]
+
+    def runs(apart):
+        (found,) = models(addition.trainings.data([trained(model, apart * seed, 1.0) for seed in range(SEEDS)])).values()
+        return found
+
+    mean = over_seeds(runs(1), "loss")
     assert mean.value == pytest.approx(1.0)
     assert mean.stderr == pytest.approx(0.002 / np.sqrt(SEEDS))
-    far = [trained(model, 100 * seed, 1.0) for seed in range(SEEDS)]
-    assert over_seeds(far, "loss").stderr == pytest.approx(0.1 / np.sqrt(SEEDS))
+    assert over_seeds(runs(100), "loss").stderr == pytest.approx(0.1 / np.sqrt(SEEDS))
 
 
 @pytest.mark.parametrize("module", [addition, slices])
 @pytest.mark.parametrize("scale", ["quick", "full"])
 def test_every_model_has_three_seeds(module, scale):
     seeds = {}
-    for job in module.EXPERIMENT.jobs(scale):
+    for job in module.trainings.jobs(scale):
         given = job.arguments
-        if "depth" in given:
-            seeds.setdefault(tuple(given[name] for name in addition.Model._fields), set()).add(given["seed"])
+        seeds.setdefault(tuple(given[name] for name in training.Stack._fields), set()).add(given["seed"])
     assert min(map(len, seeds.values())) >= 3
 
 
 def test_problems_and_their_sums():
-    x, y = addition.draw(3)(np.random.default_rng(0), 50)
+    x, y = training.draw(3)(np.random.default_rng(0), 50)
     assert x.shape == (50, 8)
     for tokens, digits in zip(x.tolist(), y.tolist(), strict=True):
-        assert (tokens[3], tokens[7]) == (addition.PLUS, addition.EQUALS)
+        assert (tokens[3], tokens[7]) == (training.PLUS, training.EQUALS)
         one, other, total = (int("".join(map(str, part))) for part in (tokens[:3], tokens[4:7], digits))
         assert one + other == total
 
 
 def test_a_network_that_ignores_order_has_a_profile_of_level_zero():
     """As the job trains it: finite, no better than the bound, and nothing that needs order."""
-    model = addition.Model("none", causal=True, depth=1, residual=True)
-    given = addition.settings("smoke") | {"steps": 30}
-    data = addition.measure_training(**model._asdict(), **given, seed=0)
+    model = training.Stack("none", causal=True, depth=1, residual=True)
+    given = training.settings("smoke") | {"steps": 30}
+    data = training.measure_training(**model._asdict(), **given, seed=0)
     assert float(data["loss"]) > floor(given["digits"]).loss - 4.0 * float(data["loss_stderr"])
     assert float(data["order"]) < 1e-6
     assert data["curve"].values[-1] < data["curve"].values[0]

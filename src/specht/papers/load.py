@@ -89,8 +89,8 @@ def _claim(written: Mapping[str, Any], name: str, text: Mapping[str, Any], reade
         raise ValueError(f"{name!r} in {CLAIMS} needs a kind, one of {', '.join(_KINDS)}, and `since = YYYY-MM-DD`.")
     if (reader is None) == (not untested):
         raise ValueError(f"{name!r} in {CLAIMS} needs either a function that judges it or a sentence `untested`.")
-    place = text.get("citation", "")
-    citation = f"{written['short']}, {place}" if kind == "paper" else place or OURS
+    place = _line(text.get("citation", ""))
+    citation = f"{written['short']}, {place}" if kind == "paper" and "short" in written else place or OURS
     if reader is None or reader.criterion is None:
         criterion, refuses_null, judge = untested, None, None
     else:

@@ -6,22 +6,6 @@ go from what holds exactly, over random networks, to trained ones; the last join
 
 from __future__ import annotations
 
-from specht.papers.breaking_symmetry import addition, initial, invariance, kernels, slices
-from specht.papers.claims import Paper
+from specht.papers.load import load_paper
 
-PAPER = Paper(
-    id="breaking",
-    title="Breaking Symmetry When Training Transformers",
-    citation="Zuo & Guerzhoy 2024, arXiv:2402.05969, and Zuo, Guerzhoy & Guerzhoy, COLING 2025, arXiv:2501.00073",
-    summary=(
-        "Without positions and without a causal mask a transformer cannot see the order of the tokens before the last one. A causal mask "
-        "alone lets it, in two layers or more, and makes nearby positions look alike before any training."
-    ),
-    experiments=(
-        invariance.EXPERIMENT,
-        initial.EXPERIMENT,
-        addition.EXPERIMENT,
-        slices.EXPERIMENT,
-        kernels.EXPERIMENT,
-    ),
-)
+PAPER = load_paper(__name__)

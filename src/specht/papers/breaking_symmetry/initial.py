@@ -8,19 +8,25 @@ import numpy as np
 import plotly.graph_objects as go
 import xarray
 
-from specht.lab.jobs import Job
 from specht.papers import common
-from specht.papers.breaking_symmetry import sources
-from specht.papers.claims import Claim, Experiment, Result, Results, Scale, Verdict, holds_if
-from specht.report.figures import Plot
-from specht.report.html import Step, Table
+from specht.papers.criteria import Finding, above, below, both, every, larger, near, positive
+from specht.papers.measure import grid, measure
+from specht.report.figures import Plot, add_guide, add_line, add_points, add_scatter, finished
+from specht.report.html import Table
+from specht.report.tables import table
 
-_HERE = f"{sources.PACKAGE}.initial"
 VOCAB, WIDTH, HEADS = 1000, 128, 4
 SMALL = 0.02
 """Standard deviation of the weights of many language models at the start."""
+_CASES = grid(causal=[True, False], residual=[True, False], deviation=SMALL)
+_LARGER = grid(causal=True, residual=True, deviation=[0.1, 0.3])
 
 
+@measure(
+    smoke=_CASES * grid(positions=8, depth=2, sequences=8, networks=2, seed=0),
+    quick=(_CASES + _LARGER) * grid(positions=32, depth=2, sequences=48, networks=4, seed=0),
+    full=(_CASES + _LARGER) * grid(positions=32, depth=6, sequences=64, networks=8, seed=0),
+)
 def measure_similarity(
     causal: bool, residual: bool, deviation: float, positions: int, depth: int, sequences: int, networks: int, seed: int
 ) -> xarray.Dataset:
@@ -64,60 +70,38 @@ def measure_similarity(
             sizes.append((first**2).sum(axis=-1).mean(axis=0))
             ratios.append((own**2).sum(axis=-1).mean() / (first[:, 0] ** 2).sum(axis=-1).mean())
     scores = {name: (("network", "layer" if name.startswith("stream") else "block"), np.array(values)) for name, values in found.items()}
-    return common.record(
-        "similarity",
+    means = {"cosines": np.mean(cosines, axis=0), "residual_cosines": np.mean(stream_cosines, axis=0)}
+    return xarray.Dataset(
         scores
-        | {"cosines": (("i", "j"), np.mean(cosines, axis=0)), "residual_cosines": (("i", "j"), np.mean(stream_cosines, axis=0))}
-        | {"sizes": (("i",), np.mean(sizes, axis=0)), "ratio": float(np.mean(ratios))},
+        | {name: (("i", "j"), values) for name, values in means.items()}
+        | {"sizes": ("i", np.mean(sizes, axis=0)), "ratio": float(np.mean(ratios))}
     )
 
 
-def jobs(scale: Scale) -> list[Job]:
-    """Causal and not, with residual sums and without, at several deviations of the weights."""
-    positions, depth, sequences, networks = common.at_scale(scale, smoke=(8, 2, 8, 2), quick=(32, 2, 48, 4), full=(32, 6, 64, 8))
-    cases = [(True, True, SMALL), (True, False, SMALL), (False, True, SMALL), (False, False, SMALL)]
-    cases += common.at_scale(scale, smoke=[], quick=[(True, True, 0.1), (True, True, 0.3)], full=[(True, True, 0.1), (True, True, 0.3)])
-    return [
-        Job.of(
-            f"{_HERE}:measure_similarity",
-            causal=causal,
-            residual=residual,
-            deviation=deviation,
-            positions=positions,
-            depth=depth,
-            sequences=sequences,
-            networks=networks,
-            seed=0,
-        )
-        for causal, residual, deviation in cases
-    ]
+def only(data: xarray.Dataset, causal: bool, residual: bool, deviation: float = SMALL) -> xarray.Dataset:
+    """The networks of one kind."""
+    return data.sel(causal=causal, residual=residual, deviation=deviation)
 
 
-def _only(results: Results, causal: bool, residual: bool, deviation: float = SMALL) -> Result:
-    (found,) = common.chosen(results, "similarity", causal=causal, residual=residual, deviation=deviation)
-    return found
-
-
-def _regime(result: Result) -> str:
-    given = result.arguments
+def _regime(data: xarray.Dataset) -> str:
     return (
-        f"{given['networks']} random networks of depth {given['depth']}, width {WIDTH}, {HEADS} heads, norm before each branch, weights of "
-        f"deviation {given['deviation']:g}, {given['sequences']} sequences of {given['positions']} random tokens out of {VOCAB}."
+        f"{data.networks} random networks of depth {data.depth}, width {WIDTH}, {HEADS} heads, norm before each branch, weights of "
+        f"deviation {SMALL:g}, {data.sequences} sequences of {data.positions} random tokens out of {VOCAB}."
     )
 
 
-def expected(result: Result) -> np.ndarray:
+def expected(data: xarray.Dataset) -> np.ndarray:
     """The closed form for what the first attention hands on."""
     from specht.probes.similarity import uniform_cosines
 
-    return uniform_cosines(result.arguments["positions"])
+    return uniform_cosines(data.positions)
 
 
-def expected_with_residual(result: Result) -> np.ndarray:
+def expected_with_residual(kind: xarray.Dataset) -> np.ndarray:
     """The closed form for the sum of stream and attention, given how large the stream is."""
     from specht.probes.similarity import uniform_cosines
 
-    return uniform_cosines(result.arguments["positions"], residual=float(result.data["ratio"]))
+    return uniform_cosines(kind.positions, residual=float(kind["ratio"]))
 
 
 def _pairs(matrix: np.ndarray) -> np.ndarray:
@@ -125,96 +109,109 @@ def _pairs(matrix: np.ndarray) -> np.ndarray:
     return matrix[np.triu_indices(len(matrix), 1)]
 
 
-def judge_closed_form(results: Results) -> Verdict:
-    worst, least = 0.0, 1.0
-    for residual in (True, False):
-        found = _only(results, True, residual)
-        measured, theory = _pairs(found.data["cosines"].values), _pairs(expected(found))
-        worst = max(worst, float(np.abs(measured - theory).max()))
-        least = min(least, float(np.corrcoef(measured, theory)[0, 1]))
-    words = f"{_regime(_only(results, True, True))} Largest deviation of any pair; correlation {least:.4f}."
-    large = [result for result in common.chosen(results, "similarity", causal=True) if result.arguments["deviation"] > SMALL]
-    for result in large:
-        off = np.abs(_pairs(result.data["cosines"].values) - _pairs(expected(result))).max()
-        words += f" At deviation {result.arguments['deviation']:g} attention is not uniform, and the deviation is {off:.2f}."
-    return holds_if(worst < 0.05 and least > 0.99, worst, regime=words)
+def _deviation(kind: xarray.Dataset) -> float:
+    """The largest deviation of any pair from the closed form."""
+    return float(np.abs(_pairs(kind["cosines"].values) - _pairs(expected(kind))).max())
 
 
-def judge_sizes(results: Results) -> Verdict:
-    found = _only(results, True, True)
-    sizes = found.data["sizes"].values
+OFF = below(0.05, "largest deviation of any pair")
+
+
+@measure_similarity.claim(
+    "closed-form", both(OFF, above(0.99, "correlation over all pairs", where=f"at weights of deviation {SMALL:g}")), null=(1.0, 0.0)
+)
+def deviation_from_closed_form(data: xarray.Dataset) -> tuple[Finding, float]:
+    kinds = [only(data, True, residual) for residual in (True, False)]
+    theory = _pairs(expected(data))
+    least = min(float(np.corrcoef(_pairs(kind["cosines"].values), theory)[0, 1]) for kind in kinds)
+    words = f"{_regime(data)} Largest deviation of any pair; correlation {least:.4f}."
+    for deviation in data["deviation"].values[data["deviation"].values > SMALL]:
+        off = _deviation(only(data, True, True, deviation))
+        words += f" At deviation {deviation:g} attention is not uniform, and the deviation is {off:.2f}."
+    return Finding(max(map(_deviation, kinds)), regime=words), least
+
+
+@measure_similarity.claim("sizes", below(0.1, "largest relative deviation from 1/i at any position", percent=True), null=1.0)
+def deviation_of_sizes(data: xarray.Dataset) -> Finding:
+    sizes = only(data, True, True)["sizes"].values
     off = float(np.abs(sizes / sizes[0] * np.arange(1, len(sizes) + 1) - 1.0).max())
-    return holds_if(off < 0.1, off, regime=f"{_regime(found)} Largest relative deviation of the mean square from 1/i.")
+    return Finding(off, regime=f"{_regime(data)} Largest relative deviation of the mean square from 1/i.")
 
 
-def judge_with_residual(results: Results) -> Verdict:
-    found = _only(results, True, True)
-    measured, theory = _pairs(found.data["residual_cosines"].values), _pairs(expected_with_residual(found))
-    off, alike = float(np.abs(measured - theory).max()), float(np.corrcoef(measured, theory)[0, 1])
-    words = f"{_regime(found)} Stream over value {float(found.data['ratio']):.2g} in squares; correlation {alike:.3f}."
-    return holds_if(off < 0.05, off, regime=words)
+@measure_similarity.claim("closed-form-residual", below(0.05, "largest deviation of any pair", where="with r²/s² measured"), null=1.0)
+def deviation_with_residual(data: xarray.Dataset) -> Finding:
+    kind = only(data, True, True)
+    measured, theory = _pairs(kind["residual_cosines"].values), _pairs(expected_with_residual(kind))
+    alike = float(np.corrcoef(measured, theory)[0, 1])
+    words = f"{_regime(data)} Stream over value {float(kind['ratio']):.2g} in squares; correlation {alike:.3f}."
+    return Finding(float(np.abs(measured - theory).max()), regime=words)
 
 
-def _score(result: Result, name: str, place: slice) -> tuple[float, float]:
-    """Mean over networks and layers, and its standard error over networks."""
-    values = result.data[name].values[:, place].mean(axis=1)
-    return float(values.mean()), float(values.std(ddof=1) / np.sqrt(len(values)))
+def _score(kind: xarray.Dataset, name: str, place: int, words: str) -> Finding:
+    """The score of one layer: mean over networks and its standard error."""
+    values = kind[name].values[:, place]
+    return Finding(float(values.mean()), float(values.std(ddof=1) / np.sqrt(len(values))), words)
 
 
-def judge_adjacency(results: Results) -> Verdict:
-    found = [_only(results, True, residual) for residual in (True, False)]
-    scores = [_score(result, "attention", slice(block, block + 1)) for result in found for block in range(_depth(result))]
-    least = min(scores, key=lambda score: score[0])
-    return holds_if(least[0] > 0.9, *least, regime=f"{_regime(found[0])} The lowest of any attention, with and without residual sums.")
+@measure_similarity.claim(
+    "adjacency",
+    every(above(0.9, f"adjacency score at deviation {SMALL:g}"), "for every attention, with and without residual sums"),
+    null=0.5,
+)
+def scores_of_attention(data: xarray.Dataset) -> list[Finding]:
+    words = f"{_regime(data)} The lowest of any attention, with and without residual sums."
+    return [_score(only(data, True, residual), "attention", block, words) for residual in (True, False) for block in range(data.depth)]
 
 
-def _depth(result: Result) -> int:
-    return result.arguments["depth"]
+@measure_similarity.claim("chance", every(near(0.5, 0.02, "adjacency score"), "in every such layer"), null=0.9)
+def scores_of_layers_without_order(data: xarray.Dataset) -> list[Finding]:
+    words = f"{_regime(data)} The value farthest from one half, of all layers without a mask and of the input layer with one."
+    layers = [("stream", layer) for layer in range(data.depth + 1)] + [("attention", block) for block in range(data.depth)]
+    places = [(False, *layer) for layer in layers] + [(True, "stream", 0)]
+    return [_score(only(data, causal, residual), name, place, words) for causal, name, place in places for residual in (True, False)]
 
 
-def judge_chance(results: Results) -> Verdict:
-    found = [_only(results, False, residual) for residual in (True, False)]
-    values = [_score(result, name, slice(place, place + 1)) for result in found for name, place in _places(result)]
-    inputs = [_score(_only(results, True, residual), "stream", slice(0, 1)) for residual in (True, False)]
-    worst = max([*values, *inputs], key=lambda value: abs(value[0] - 0.5))
-    words = f"{_regime(found[0])} The value farthest from one half, of all layers without a mask and of the input layer with one."
-    return holds_if(abs(worst[0] - 0.5) <= 0.02, *worst, regime=words)
-
-
-def _places(result: Result) -> list[tuple[str, int]]:
-    return [("stream", layer) for layer in range(_depth(result) + 1)] + [("attention", block) for block in range(_depth(result))]
-
-
-def judge_depth(results: Results) -> Verdict:
-    found = _only(results, True, True)
-    values = found.data["stream"].values
+@measure_similarity.claim(
+    "depth",
+    both(
+        every(above(0.0, "rise of the score from a layer to the next", allowing=3), "for every layer of a causal residual stream"),
+        positive("that from the first to the last"),
+    ),
+    null=([0.0], 0.0),
+)
+def rises_of_the_score(data: xarray.Dataset) -> tuple[list[Finding], float]:
+    values = only(data, True, True)["stream"].values
     rises = np.diff(values, axis=1)
     means, errors = rises.mean(axis=0), rises.std(axis=0, ddof=1) / np.sqrt(len(rises))
     lowest = int(np.argmin(means))
     path = ", ".join(f"{value:.2f}" for value in values.mean(axis=0))
-    words = f"{_regime(found)} Scores of the stream from the embedding on: {path}; the smallest rise is shown."
-    return holds_if(
-        bool((means > -3.0 * errors).all() and values[:, -1].mean() > values[:, 1].mean()), means[lowest], errors[lowest], words
-    )
+    words = f"{_regime(data)} Scores of the stream from the embedding on: {path}; the smallest rise is shown."
+    shown = float(means[lowest]), float(errors[lowest])
+    findings = [Finding(mean, error, words, shown=shown) for mean, error in zip(means, errors, strict=True)]
+    return findings, float(values[:, -1].mean() - values[:, 1].mean())
 
 
-def judge_probe(results: Results) -> Verdict:
-    found = [_only(results, True, residual) for residual in (True, False)]
-    gains = np.array([result.data["probe_cosine"].values - result.data["probe_size"].values for result in found])
+@measure_similarity.claim(
+    "probe",
+    larger("R² of a ridge probe on cosine rows", than="that on norm and variance", by=2, where="on average over attentions"),
+    null=0.0,
+)
+def gain_of_the_probe(data: xarray.Dataset) -> Finding:
+    kinds = [only(data, True, residual) for residual in (True, False)]
+    probes = {name: np.array([kind[f"probe_{name}"].values for kind in kinds]) for name in ("cosine", "size")}
+    gains = probes["cosine"] - probes["size"]
     by_block, gain = gains.mean(axis=1).ravel(), gains.mean(axis=(0, 2))  # one number a network: its first attention is the same in both
-    error = gain.std(ddof=1) / np.sqrt(len(gain))
-    cosine, size = (np.mean([result.data[name].values.mean() for result in found]) for name in ("probe_cosine", "probe_size"))
     words = (
-        f"{_regime(found[0])} R² {cosine:.2f} from cosines and {size:.2f} from sizes on average; the difference is shown. By block it runs "
-        f"from {by_block.min():.2f} to {by_block.max():.2f}."
+        f"{_regime(data)} R² {probes['cosine'].mean():.2f} from cosines and {probes['size'].mean():.2f} from sizes on average; the "
+        f"difference is shown. By block it runs from {by_block.min():.2f} to {by_block.max():.2f}."
     )
-    return holds_if(bool(gain.mean() > 2.0 * error), gain.mean(), error, words)
+    return Finding(float(gain.mean()), float(gain.std(ddof=1) / np.sqrt(len(gain))), words)
 
 
-def plots(results: Results) -> list[Plot]:
-    found = _only(results, True, True)
-    measured, theory = found.data["cosines"].values, expected(found)
-    return [_heat_map(measured), _closed_form(measured, theory, found), _by_layer(results)]
+@measure_similarity.figure()
+def similarities(data: xarray.Dataset) -> list[Plot]:
+    kind = only(data, True, True)
+    return [_heat_map(kind["cosines"].values), _closed_form(kind), _by_layer(data)]
 
 
 def _heat_map(measured: np.ndarray) -> Plot:
@@ -231,7 +228,7 @@ def _heat_map(measured: np.ndarray) -> Plot:
             hovertemplate="positions %{y} and %{x}: %{z:.3f}<extra></extra>",
         )
     )
-    common.finished(figure, x="position", y="position", linear_y=True)
+    finished(figure, x="position", y="position", linear_y=True)
     figure.update_layout(showlegend=False)
     figure.update_xaxes(type="linear", dtick=None, constrain="domain", showgrid=False)
     figure.update_yaxes(autorange="reversed", scaleanchor="x", constrain="domain", showgrid=False)
@@ -239,124 +236,51 @@ def _heat_map(measured: np.ndarray) -> Plot:
     return Plot(figure, "Self-cosines at the start", caption)
 
 
-def _closed_form(measured: np.ndarray, theory: np.ndarray, found: Result) -> Plot:
+def _closed_form(kind: xarray.Dataset) -> Plot:
     figure = go.Figure()
-    common.add_guide(figure, [0, 1], [0, 1], "equal")
-    common.add_scatter(figure, _pairs(theory), _pairs(measured), "attention", 0)
-    common.add_scatter(
-        figure, _pairs(expected_with_residual(found)), _pairs(found.data["residual_cosines"].values), "attention + stream", 1
-    )
-    common.finished(figure, x="closed form", y="measured cosine", linear_y=True)
+    add_guide(figure, [0, 1], [0, 1], "equal")
+    add_scatter(figure, _pairs(expected(kind)), _pairs(kind["cosines"].values), "attention", 0)
+    add_scatter(figure, _pairs(expected_with_residual(kind)), _pairs(kind["residual_cosines"].values), "attention + stream", 1)
+    finished(figure, x="closed form", y="measured cosine", linear_y=True)
     figure.update_xaxes(type="linear")
     return Plot(figure, "Uniform attention in closed form", "Each point is a pair of positions.")
 
 
-def _by_layer(results: Results) -> Plot:
+def _by_layer(data: xarray.Dataset) -> Plot:
     figure = go.Figure()
     cases = {"causal, residual": (True, True), "causal": (True, False), "no mask, residual": (False, True), "no mask": (False, False)}
     for number, (name, (causal, residual)) in enumerate(cases.items()):
-        found = _only(results, causal, residual)
-        for kind, suffix in (("stream", ""), ("attention", ", attention")):
-            values = found.data[kind].values
-            first = 0 if kind == "stream" else 1
-            layers = list(range(first, first + values.shape[1]))
-            errors = values.std(axis=0, ddof=1) / np.sqrt(len(values))
-            if kind == "stream":
-                common.add_points(figure, layers, values.mean(axis=0), name + suffix, number, errors=errors, joined=True)
-            else:
-                common.add_line(figure, layers, values.mean(axis=0), name + suffix, number, dash="dot")
-    common.finished(figure, x="layer", y="adjacency score", linear_y=True)
+        kind = only(data, causal, residual)
+        mean, error = common.mean_and_error(kind["stream"], "network")
+        add_points(figure, range(len(mean)), mean.values, name, number, errors=error.values, joined=True)
+        attention = kind["attention"].mean("network").values
+        add_line(figure, range(1, 1 + len(attention)), attention, f"{name}, attention", number, dash="dot")
+    finished(figure, x="layer", y="adjacency score", linear_y=True)
     figure.update_xaxes(type="linear", dtick=1)
     figure.update_yaxes(range=[0.35, 1.05])
     caption = "How often the nearer of two positions looks more alike, in each sequence; one half is chance. Layer 0 is the embedding."
     return Plot(figure, "Position emerges layer by layer", caption, wide=True)
 
 
-def tables(results: Results) -> list[Table]:
-    rows = []
-    for result in common.chosen(results, "similarity"):
-        given, data = result.arguments, result.data
-        off = np.abs(_pairs(data["cosines"].values) - _pairs(expected(result))).max()
-        names = ("stream", "attention", "stream_mean")
-        scores = [" ".join(f"{value:.2f}" for value in data[name].values.mean(axis=0)) for name in names]
-        probes = f"{data['probe_cosine'].values.mean():.2f} / {data['probe_size'].values.mean():.2f}"
-        name = f"{given['deviation']:g}, {'causal' if given['causal'] else 'no mask'}{', residual' if given['residual'] else ''}"
-        rows.append([name, f"{off:.3f}", *scores, probes])
-    header = ("weights", "off the closed form", "scores of the stream", "of attention", "of mean cosines", "probe: cosines / sizes")
+@measure_similarity.table()
+def random_networks(data: xarray.Dataset) -> Table:
+    def scores(name: str) -> Any:
+        return lambda kind: " ".join(f"{value:.2f}" for value in kind[name].values.mean(axis=0))
+
+    def name(kind: xarray.Dataset) -> str:
+        return f"{float(kind.deviation):g}, {'causal' if kind.causal else 'no mask'}{', residual' if kind.residual else ''}"
+
+    columns = {
+        "weights": name,
+        "off the closed form": lambda kind: f"{_deviation(kind):.3f}",
+        "scores of the stream": scores("stream"),
+        "of attention": scores("attention"),
+        "of mean cosines": scores("stream_mean"),
+        "probe: cosines / sizes": lambda kind: f"{kind['probe_cosine'].values.mean():.2f} / {kind['probe_size'].values.mean():.2f}",
+    }
     note = (
         "Adjacency scores from the embedding on, in each sequence, and of the cosines averaged over sequences. Probes: R² of the position "
         "read off a row of cosines, without its own, or off norm and variance."
     )
-    return [Table(header, rows, note, "Random networks")]
-
-
-EXPERIMENT = Experiment(
-    name="breaking.initial",
-    title="Similarity of nearby positions before training",
-    shown=(
-        "Follow-up: nearby embeddings are more similar, before training too, except in the input layer; the first causal attention makes "
-        "the pattern, and cosines predict the position better than the variance of an embedding does."
-    ),
-    claims=(
-        Claim(
-            "breaking.closed-form",
-            "At the start causal attention hands on states whose cosine is the root of the smaller over the larger position.",
-            sources.CLOSED_FORM,
-            "largest deviation below 0.05 and correlation above 0.99 over all pairs, at weights of deviation 0.02",
-            judge_closed_form,
-        ),
-        Claim(
-            "breaking.sizes",
-            "Their mean square falls as one over the position.",
-            sources.CLOSED_FORM,
-            "within 10 % of 1/i at every position",
-            judge_sizes,
-        ),
-        Claim(
-            "breaking.closed-form-residual",
-            "Added to the stream, they make cosines of (s²/max)/√((r² + s²/i)(r² + s²/j)), which hardly depend on the nearer position.",
-            sources.CLOSED_FORM,
-            "largest deviation below 0.05 over all pairs, with r²/s² measured",
-            judge_with_residual,
-        ),
-        Claim(
-            "breaking.adjacency",
-            "What causal attention hands on is more alike at nearby positions, before any training.",
-            sources.FOLLOW_UP,
-            "adjacency score of every attention above 0.9 at deviation 0.02, with and without residual sums",
-            judge_adjacency,
-        ),
-        Claim(
-            "breaking.chance",
-            "Without a mask, and in the input layer, nearby positions are no more alike than others.",
-            sources.FOLLOW_UP,
-            "adjacency score 0.50 ± 0.02 in every such layer",
-            judge_chance,
-        ),
-        Claim(
-            "breaking.depth",
-            "The score rises from layer to layer.",
-            sources.FOLLOW_UP,
-            "no layer of a causal residual stream falls by more than 3 standard errors, and the last lies above the first",
-            judge_depth,
-        ),
-        Claim(
-            "breaking.probe",
-            "Cosines with the other positions tell the position better than the size of a state does.",
-            sources.FOLLOW_UP,
-            "R² of a ridge probe on cosine rows above that on norm and variance by two standard errors, on average over attentions",
-            judge_probe,
-        ),
-    ),
-    jobs=jobs,
-    plots=plots,
-    tables=tables,
-    method=(
-        Step("Random networks in float64 read random tokens; cosines are taken within each sequence.", ("c_ij = cos(h_i, h_j)",)),
-        Step(
-            "Small weights make attention nearly uniform, so that a position hands on the mean of all values up to it.",
-            ("cos(o_i, o_j) = √(min(i,j) / max(i,j))", "|o_i|² = s² / i"),
-        ),
-        Step("A cosine row has its own entry, always one, left out: it would give the position away in any layer, the input included."),
-    ),
-)
+    causal_first = data.sortby(["causal", "residual"], ascending=False)
+    return table(causal_first, columns, rows=("deviation", "causal", "residual"), note=note, title="Random networks")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -10,14 +10,13 @@ import numpy as np
 import plotly.graph_objects as go
 import xarray
 
-from specht.lab.jobs import Job
 from specht.papers import common
-from specht.papers.breaking_symmetry import sources
-from specht.papers.claims import Claim, Experiment, Results, Scale, Verdict, holds_if
-from specht.report.figures import Plot
-from specht.report.html import Step, Table
+from specht.papers.criteria import Finding, above, below, both
+from specht.papers.measure import Grid, grid, measure, points
+from specht.report.figures import Plot, add_points, finished
+from specht.report.html import Table
+from specht.report.tables import points_of
 
-_HERE = f"{sources.PACKAGE}.invariance"
 VOCAB, LENGTH = 12, 8
 """Sequences of nine tokens, the last of which stays in place."""
 WIDTH, HEADS = 32, 4
@@ -27,6 +26,22 @@ ROTARY = "rotary"
 """Positions that turn queries and keys, and are in no value: they act on scores alone."""
 
 
+def _stacks(depths: Sequence[int], kinds: Sequence[str], sums: Sequence[tuple[bool, str]], *, permutations: int, networks: int) -> Grid:
+    """Every kind of positions, with and without a mask, at some depths; `sums` say whether there are residual sums, and which norm."""
+    deep = points({"depth": depth, "seed": depth} for depth in depths)
+    joined = points({"residual": residual, "norm": norm} for residual, norm in sums)
+    return grid(positions=["none", *kinds], causal=[False, True]) * deep * joined * grid(permutations=permutations, networks=networks)
+
+
+_KINDS = ("learned", "sinusoidal", ROTARY)
+_SUMS = ((True, "pre"), (False, "none"), (True, "post"), (False, "pre"))
+
+
+@measure(
+    smoke=_stacks((1, 2), ("learned", ROTARY), _SUMS[:1], permutations=8, networks=1),
+    quick=_stacks((1, 2), _KINDS, _SUMS[:2], permutations=64, networks=2),
+    full=_stacks((1, 2, 3, 4), _KINDS, _SUMS, permutations=64, networks=4),
+)
 def measure_invariance(
     positions: str, causal: bool, depth: int, residual: bool, norm: str, permutations: int, networks: int, seed: int
 ) -> xarray.Dataset:
@@ -66,125 +81,93 @@ def measure_invariance(
             swaps.append(invariance_residual(output, x, LENGTH, permutations=swap).value)
             earlier.append(invariance_residual(state, x, LENGTH, permutations=mixed).value)
     worst = int(np.argmax(changes))
-    return common.record(
-        "invariance",
-        {
-            "change": changes[worst],
-            "scale": scales[worst],
-            "share": max(shares),
-            "least": min(shares),
-            "exchange": min(swaps),
-            "others": max(earlier),
-        },
-    )
+    numbers = {"change": changes[worst], "scale": scales[worst], "share": max(shares), "least": min(shares)}
+    return xarray.Dataset(numbers | {"exchange": min(swaps), "others": max(earlier)})
 
 
 def _part(both: Callable[..., Any], net: Any, part: int, x: np.ndarray) -> Any:
     return both(net, x)[part]
 
 
-def jobs(scale: Scale) -> list[Job]:
-    depths = common.at_scale(scale, smoke=(1, 2), quick=(1, 2), full=(1, 2, 3, 4))
-    kinds = common.at_scale(
-        scale, smoke=("learned", ROTARY), quick=("learned", "sinusoidal", ROTARY), full=("learned", "sinusoidal", ROTARY)
-    )
-    stacks = common.at_scale(
-        scale,
-        smoke=[(True, "pre")],
-        quick=[(True, "pre"), (False, "none")],
-        full=[(True, "pre"), (False, "none"), (True, "post"), (False, "pre")],
-    )
-    permutations, networks = common.at_scale(scale, smoke=(8, 1), quick=(64, 2), full=(64, 4))
-    return [
-        Job.of(
-            f"{_HERE}:measure_invariance",
-            positions=positions,
-            causal=causal,
-            depth=depth,
-            residual=residual,
-            norm=norm,
-            permutations=permutations,
-            networks=networks,
-            seed=depth,
-        )
-        for depth in depths
-        for positions in ("none", *kinds)
-        for causal in (False, True)
-        for residual, norm in stacks
-    ]
+def is_invariant(positions: Any, causal: Any, depth: Any) -> Any:
+    """What the theorem says, for one stack or for arrays of them: without positions, and without a mask or with a single layer."""
+    return (positions == "none") & (np.logical_not(causal) | (depth == 1))
 
 
-def is_invariant(positions: str, causal: bool, depth: int) -> bool:
-    """What the theorem says: without positions, and without a mask or with a single layer."""
-    return positions == "none" and (not causal or depth == 1)
+def ignores_order(data: xarray.Dataset) -> xarray.DataArray:
+    """The same along the dimensions of a dataset."""
+    return is_invariant(data["positions"], data["causal"], data["depth"])
 
 
-def _sorted_out(results: Results) -> tuple[list[Any], list[Any]]:
-    """Cells that the theorem says to be invariant, and the others."""
-    inside, outside = [], []
-    for result in results:
-        given = result.arguments
-        (inside if is_invariant(given["positions"], given["causal"], given["depth"]) else outside).append(result)
-    return inside, outside
-
-
-def _regime(results: Results) -> str:
-    given = results[0].arguments
-    kinds = " or ".join(sorted({result.arguments["positions"] for result in results}))
+def _regime(data: xarray.Dataset) -> str:
     return (
         f"float64, softmax attention + GELU, V = {VOCAB}, {LENGTH + 1} tokens, width {WIDTH}, {HEADS} heads, depth "
-        f"{common.span(common.arguments(results, 'depth'))}, positions {kinds}, with and without residual sums and norms; "
-        f"{given['permutations']} permutations of each of {given['networks']} random networks a cell."
+        f"{common.span(data['depth'].values)}, positions {' or '.join(sorted(data['positions'].values))}, with and without residual sums "
+        f"and norms; {data.permutations} permutations of each of {data.networks} random networks a cell."
     )
 
 
-def judge_invariant(results: Results) -> Verdict:
-    inside, _ = _sorted_out(results)
-    worst = common.column(inside, "change").max()
-    return holds_if(worst < SAME, worst, regime=_regime(results))
+@measure_invariance.claim(
+    "invariant", below(SAME, "largest change", where="in float64, at every depth; a single causal layer counts among these"), null=1.0
+)
+def largest_change(data: xarray.Dataset) -> Finding:
+    return Finding(float(data["change"].where(ignores_order(data)).max()), regime=_regime(data))
 
 
-def judge_single_layer(results: Results) -> Verdict:
-    found = [result for result in results if result.arguments["positions"] == "none" and result.arguments["causal"]]
-    single = [result for result in found if result.arguments["depth"] == 1]
-    deeper = [result for result in found if result.arguments["depth"] > 1]
-    worst, least = common.column(single, "change").max(), common.column(deeper, "least").min()
-    words = f"{_regime(results)} One causal layer changes by {worst:.0e}; two or more by {least:.2g} of the spread or more."
-    return holds_if(worst < SAME and least > DIFFERENT, worst, regime=words)
+@measure_invariance.claim(
+    "single-layer",
+    both(
+        below(SAME, "largest change with one causal layer"),
+        above(DIFFERENT, "that with more, as a share of the spread,", percent=True, where="without positions"),
+    ),
+    null=(1.0, 1.0),
+)
+def changes_of_causal_stacks(data: xarray.Dataset) -> tuple[Finding, float]:
+    causal = data.sel(positions="none", causal=True)
+    worst, least = float(causal["change"].sel(depth=1).max()), float(causal["least"].where(causal["depth"] > 1).min())
+    words = f"{_regime(data)} One causal layer changes by {worst:.0e}; two or more by {least:.2g} of the spread or more."
+    return Finding(worst, regime=words), least
 
 
-def judge_broken(results: Results) -> Verdict:
-    outside = [result for result in _sorted_out(results)[1] if result.arguments["positions"] != ROTARY]
-    least = common.column(outside, "least").min()
-    return holds_if(least > DIFFERENT, least, regime=f"{_regime(outside)} The smallest share of the spread in any such cell.")
+SHARE = "largest change, as a share of the spread,"
 
 
-def judge_rotary(results: Results) -> Verdict:
+@measure_invariance.claim("broken", above(DIFFERENT, SHARE, percent=True, where="in every such cell and network"), null=1e-15)
+def smallest_share(data: xarray.Dataset) -> Finding:
+    outside = data.drop_sel(positions=ROTARY)
+    words = f"{_regime(outside)} The smallest share of the spread in any such cell."
+    return Finding(float(outside["least"].where(~ignores_order(outside)).min()), regime=words)
+
+
+@measure_invariance.claim("rotary", above(SEEN, SHARE, where="in every such cell and network"), null=1e-15)
+def smallest_share_of_rotary_positions(data: xarray.Dataset) -> Finding:
     """How little rotary positions may show in random networks."""
-    found = [result for result in results if result.arguments["positions"] == ROTARY]
-    least = common.column(found, "least")
+    found = data.sel(positions=[ROTARY])
+    least = found["least"].values[np.isfinite(found["least"].values)]
     words = (
         f"{_regime(found)} The smallest share of the spread of any network; {np.mean(least < DIFFERENT):.0%} of the cells lie below 1 %."
     )
-    return holds_if(least.min() > SEEN, least.min(), regime=words)
+    return Finding(float(least.min()), regime=words)
 
 
-def judge_exchange(results: Results) -> Verdict:
+@measure_invariance.claim("first-two", above(SEEN, "change of the output on exchanging them, as a share of its spread,"), null=1e-15)
+def smallest_exchange(data: xarray.Dataset) -> Finding:
     """Two causal layers see which of the first two tokens came first."""
-    found = [r for r in results if r.arguments["positions"] == "none" and r.arguments["causal"] and r.arguments["depth"] > 1]
-    least = common.column(found, "exchange").min()
-    return holds_if(least > SEEN, least, regime=f"{_regime(results)} Exchanging the first two tokens, as a share of the spread.")
+    found = data["exchange"].sel(positions="none", causal=True)
+    words = f"{_regime(data)} Exchanging the first two tokens, as a share of the spread."
+    return Finding(float(found.where(found["depth"] > 1).min()), regime=words)
 
 
-def judge_earlier(results: Results) -> Verdict:
+@measure_invariance.claim("prefixes", below(SAME, "change of the state of a middle position, as a share of its spread,"), null=1.0)
+def largest_change_in_the_middle(data: xarray.Dataset) -> Finding:
     """With one causal layer every position ignores the order of what stands before it."""
-    found = [r for r in results if r.arguments["positions"] == "none" and r.arguments["causal"] and r.arguments["depth"] == 1]
-    worst = common.column(found, "others").max()
-    return holds_if(worst < SAME, worst, regime=f"{_regime(results)} The state at position {LENGTH // 2 + 1}, as a share of its spread.")
+    worst = float(data["others"].sel(positions="none", causal=True, depth=1).max())
+    return Finding(worst, regime=f"{_regime(data)} The state at position {LENGTH // 2 + 1}, as a share of its spread.")
 
 
-def plots(results: Results) -> list[Plot]:
-    depths = sorted(set(common.arguments(results, "depth")))
+@measure_invariance.figure()
+def changes(data: xarray.Dataset) -> Plot:
+    depths = data["depth"].values
     figure = go.Figure()
     cases = {
         "no positions, no mask": ("none", False),
@@ -193,99 +176,27 @@ def plots(results: Results) -> list[Plot]:
         "learned positions, causal": ("learned", True),
     }
     for number, (name, (positions, causal)) in enumerate(cases.items()):
-        worst = [
-            common.column(common.chosen(results, "invariance", positions=positions, causal=causal, depth=depth), "share").max()
-            for depth in depths
-        ]
-        common.add_points(figure, depths, worst, name, number, joined=True)
-    common.finished(figure, x="layers", y="largest change / spread", ticks=depths)
+        worst = data["share"].sel(positions=positions, causal=causal).max(["residual", "norm"])
+        add_points(figure, depths, worst.values, name, number, joined=True)
+    finished(figure, x="layers", y="largest change / spread", ticks=depths)
     figure.update_xaxes(type="linear", range=[min(depths) - 0.2, max(depths) + 0.2])
     figure.update_yaxes(range=[-17, 1], dtick=4, exponentformat="e", automargin=True, title_standoff=14)
     caption = "The output at the last token under permutations of those before it. What lies at 1e-15 is rounding."
-    return [Plot(figure, "Who sees order", caption, wide=True)]
+    return Plot(figure, "Who sees order", caption, wide=True)
 
 
-def tables(results: Results) -> list[Table]:
-    depths = sorted(set(common.arguments(results, "depth")))
+@measure_invariance.table()
+def invariance_table(data: xarray.Dataset) -> Table:
     rows = []
-    for positions in dict.fromkeys(common.arguments(results, "positions")):
-        for causal in (False, True):
-            cells = []
-            for depth in depths:
-                found = common.chosen(results, "invariance", positions=positions, causal=causal, depth=depth)
-                same = all(float(result.data["change"]) < SAME for result in found)
-                share = common.column(found, "share" if same else "least")
-                cells.append(f"invariant ({share.max():.0e})" if same else f"sees order ({share.min():.2g})")
-            rows.append([f"{positions}, {'causal' if causal else 'no mask'}", *cells])
+    for stacks in points_of(data, "positions", "causal"):
+        cells = []
+        for stack in points_of(stacks, "depth"):
+            same = float(stack["change"].max()) < SAME
+            cells.append(f"invariant ({float(stack['share'].max()):.0e})" if same else f"sees order ({float(stack['least'].min()):.2g})")
+        rows.append([f"{stacks['positions'].item()}, {'causal' if stacks['causal'] else 'no mask'}", *cells])
     note = (
         "In brackets the largest change as a share of the spread, or where order is seen the smallest of any network. Residual sums and "
         "norms make no difference."
     )
-    return [Table(("positions and mask", *(f"{depth} layer{'s' * (depth > 1)}" for depth in depths)), rows, note, "Invariance table")]
-
-
-EXPERIMENT = Experiment(
-    name="breaking.invariance",
-    title="What breaks the symmetry",
-    shown=(
-        "Abstract: without positional encodings and causal attention, the prediction for token n + 1 is invariant to permutations of the "
-        "tokens before n, so one of the two must be what lets transformers see order."
-    ),
-    claims=(
-        Claim(
-            "breaking.invariant",
-            "Without positions and without a causal mask the output at the last token ignores the order of the tokens before it.",
-            sources.ABSTRACT,
-            "largest change below 1e-10 in float64, at every depth; a single causal layer counts among these",
-            judge_invariant,
-        ),
-        Claim(
-            "breaking.single-layer",
-            "A causal mask alone breaks the symmetry from two layers on; with one layer it does not.",
-            sources.OURS,
-            "largest change below 1e-10 with one causal layer, above 1 % of the spread with more, without positions",
-            judge_single_layer,
-        ),
-        Claim(
-            "breaking.broken",
-            "Positions that are added to tokens, or a causal mask in two layers or more, let the output see order.",
-            sources.ABSTRACT,
-            "largest change above 1 % of the spread in every such cell and network",
-            judge_broken,
-        ),
-        Claim(
-            "breaking.rotary",
-            "Rotary positions do so too, though by little before training: they act on scores alone.",
-            sources.OURS,
-            "largest change above 1e-6 of the spread in every such cell and network",
-            judge_rotary,
-        ),
-        Claim(
-            "breaking.first-two",
-            "Two causal layers tell even the first two tokens apart.",
-            sources.OURS,
-            "exchanging them changes the output by more than 1e-6 of its spread",
-            judge_exchange,
-        ),
-        Claim(
-            "breaking.prefixes",
-            "With one causal layer and no positions a position in the middle ignores the order of what stands before it.",
-            sources.OURS,
-            "change of the state of a middle position below 1e-10 of its spread",
-            judge_earlier,
-        ),
-    ),
-    jobs=jobs,
-    plots=plots,
-    tables=tables,
-    method=(
-        Step(
-            "Random networks are taken to float64 and called with the tokens before the last one permuted.",
-            ("change = max |f(gx) − f(x)|",),
-        ),
-        Step(
-            "With one causal layer the last position reads all tokens, and nothing reads the other positions. With two, the states that it "
-            "reads depend on which tokens stand before each."
-        ),
-    ),
-)
+    header = ("positions and mask", *(f"{depth} layer{'s' * (depth > 1)}" for depth in data["depth"].values.tolist()))
+    return Table(header, rows, note, "Invariance table")

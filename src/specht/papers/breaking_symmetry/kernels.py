@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import plotly.graph_objects as go
 import xarray
 
-from specht.lab.jobs import Job
 from specht.papers import common
-from specht.papers.breaking_symmetry import sources
-from specht.papers.breaking_symmetry.invariance import is_invariant
+from specht.papers.breaking_symmetry import levels
+from specht.papers.breaking_symmetry.invariance import ignores_order
 from specht.papers.breaking_symmetry.levels import STEPS, VOCAB, all_sequences, architecture
-from specht.papers.claims import Claim, Experiment, Result, Results, Scale, Verdict, holds_if
-from specht.report.figures import Plot
-from specht.report.html import Step, Table
+from specht.papers.claims import Scale
+from specht.papers.criteria import Finding, above, at_most, below, both, every, positive
+from specht.papers.measure import Grid, grid, measure, present
+from specht.report.figures import Plot, colour, finished_bars
+from specht.report.html import Table
+from specht.report.tables import points_of, table
 
-_HERE, _LEVELS = f"{sources.PACKAGE}.kernels", f"{sources.PACKAGE}.levels"
 EXACT, BROKEN = 1e-10, 1e-6
 """Off-block mass below which a kernel is invariant, rounding apart, and above which it is not."""
 NEAR = 0.2
@@ -26,12 +25,36 @@ LEARNT = 0.01
 """Share of each level of a target that a trained network gives back if it learns from it at all."""
 ROUNDING = 1e-6
 """Share of what a trained network computes, in float32, that counts as none."""
-SAMPLED = 2
-"""Depth up to which softmax attention is asked about: its kernel is sampled, at a cost that grows with every layer."""
 ERRORS = 8.0
 """Standard errors within which the largest of thousands of differences of sampled entries is noise."""
+_CELL = ("positions", "causal", "depth")
 
 
+def _cells(scale: Scale, attention: str) -> Grid:
+    """Stacks of one kind of attention. A kernel of softmax attention is sampled, at a cost that grows with every layer."""
+    is_softmax = attention == "softmax"
+    causal = [True] if is_softmax and scale == "smoke" else [False, True]
+    depth = [1, 2, 3, 4] if scale == "full" and not is_softmax else [1, 2]
+    length = common.at_scale(scale, smoke=3, quick=5, full=6)
+    return grid(attention=attention, positions=["none", "learned"], causal=causal, depth=depth, length=length)
+
+
+def _kernels(scale: Scale) -> Grid:
+    heads = common.at_scale(scale, smoke=64, quick=2048, full=4096)
+    return _cells(scale, "linear") * grid(heads=None, seed=0) + _cells(scale, "softmax") * grid(heads=heads, seed=0)
+
+
+def _networks(scale: Scale) -> Grid:
+    width, networks = common.at_scale(scale, smoke=(16, 8), quick=(64, 200), full=(128, 1000))
+    return _cells(scale, "softmax") * grid(width=width, networks=networks, seed=1)
+
+
+def _trainings(scale: Scale) -> Grid:
+    width, networks = common.at_scale(scale, smoke=(16, 2), quick=(64, 4), full=(128, 4))
+    return _cells(scale, "softmax") * grid(width=width, networks=networks, seed=2)
+
+
+@measure(_kernels)
 def measure_kernel(attention: str, positions: str, causal: bool, depth: int, length: int, heads: int | None, seed: int) -> xarray.Dataset:
     """Shares of the trace by level, the off-block mass, and how much k(gx, gy) and k(gx, y) differ from k(x, y) as a share of its largest.
 
@@ -55,18 +78,9 @@ def measure_kernel(attention: str, positions: str, causal: bool, depth: int, len
 
     joint, one = (gram_residual(known, x, length, joint=joint).value for joint in (True, False))
     invariant = not (causal and depth > 1) and joint < EXACT + ERRORS * noise  # noise may hide what a mask does
-    return common.record(
-        "kernel",
-        {
-            "shares": (("level",), found.levels),
-            "off_block": found.off_block,
-            "joint": joint,
-            "one": one,
-            "noise": noise,
-            "invariant": float(invariant),
-            "eigenvalues": (("level",), _eigenvalues(gram, x, length) if invariant else np.zeros(len(found.levels))),
-        },
-    )
+    eigenvalues = _eigenvalues(gram, x, length) if invariant else np.zeros(len(found.levels))
+    numbers = {"off_block": found.off_block, "joint": joint, "one": one, "noise": noise, "invariant": float(invariant)}
+    return xarray.Dataset(numbers | {"shares": ("level", found.levels), "eigenvalues": ("level", eigenvalues)})
 
 
 def _eigenvalues(gram: np.ndarray, x: np.ndarray, length: int) -> np.ndarray:
@@ -80,163 +94,164 @@ def _eigenvalues(gram: np.ndarray, x: np.ndarray, length: int) -> np.ndarray:
     return np.array([levels[level] for level in sorted(levels)])
 
 
-def jobs(scale: Scale) -> list[Job]:
-    length = common.at_scale(scale, smoke=3, quick=5, full=6)
-    depths = common.at_scale(scale, smoke=(1, 2), quick=(1, 2), full=(1, 2, 3, 4))
-    heads = common.at_scale(scale, smoke=64, quick=2048, full=4096)
-    width, networks, trained = common.at_scale(scale, smoke=(16, 8, 2), quick=(64, 200, 4), full=(128, 1000, 4))
-    cells = [
-        {"attention": attention, "positions": positions, "causal": causal, "depth": depth, "length": length}
-        for attention in ("linear", "softmax")
-        for positions in ("none", "learned")
-        for causal in (False, True)
-        for depth in depths
-        if attention == "linear" or (depth <= SAMPLED and (scale != "smoke" or causal))
-    ]
-    softmax = [cell for cell in cells if cell["attention"] == "softmax"]
-    return [
-        *(Job.of(f"{_HERE}:measure_kernel", **cell, heads=None if cell["attention"] == "linear" else heads, seed=0) for cell in cells),
-        *(Job.of(f"{_LEVELS}:measure_networks", **cell, width=width, networks=networks, seed=1) for cell in softmax),
-        *(Job.of(f"{_LEVELS}:measure_trained", **cell, width=width, networks=trained, seed=2) for cell in softmax),
-    ]
+random_networks = measure(_networks)(levels.measure_networks)
+trained_networks = measure(_trainings)(levels.measure_trained)
 
 
-def _cells(results: Results, what: str = "kernel", **arguments: Any) -> list[Result]:
-    return common.chosen(results, what, **arguments)
+def _order(data: xarray.Dataset) -> xarray.DataArray:
+    """The share that needs order: what lies outside the trivial irrep."""
+    return 1.0 - data["shares"].isel(level=0)
 
 
-def _is_symmetric(result: Result) -> bool:
-    """Kernels that do not change when both arguments are permuted: a mask counts from two layers on."""
-    return not result.arguments["causal"] or result.arguments["depth"] == 1
+def _linear(data: xarray.Dataset) -> xarray.Dataset:
+    """The kernels that are exact."""
+    return present(data.sel(attention="linear"))
 
 
-def _ignores_order(result: Result) -> bool:
-    given = result.arguments
-    return is_invariant(given["positions"], given["causal"], given["depth"])
-
-
-def _regime(results: Results) -> str:
-    given = results[0].arguments
+def _regime(data: xarray.Dataset) -> str:
     return (
-        f"NNGP kernels of linear attention (exact), erf and residual sums, V = {VOCAB}, L = {given['length']}, all sequences, depth "
-        f"{common.span(common.arguments(results, 'depth'))}."
+        f"NNGP kernels of linear attention (exact), erf and residual sums, V = {VOCAB}, L = {data.length}, all sequences, depth "
+        f"{common.span(data['depth'].values)}."
     )
 
 
-def judge_trivial(results: Results) -> Verdict:
-    found = [result for result in _cells(results, attention="linear") if _ignores_order(result)]
-    worst = max(1.0 - float(result.data["shares"].values[0]) for result in found)
-    return holds_if(worst < EXACT, worst, regime=f"{_regime(found)} Share of the trace outside the trivial irrep.")
+def _regime_of_networks(data: xarray.Dataset) -> str:
+    return f"Softmax attention + erf, V = {VOCAB}, L = {data.length}"
 
 
-def judge_blocks(results: Results) -> Verdict:
-    found = _cells(results, attention="linear")
-    inside = max(float(result.data["off_block"]) for result in found if _is_symmetric(result))
-    outside = min(float(result.data["off_block"]) for result in found if not _is_symmetric(result))
-    words = f"{_regime(found)} Off-block mass at most {inside:.0e} without a mask or with one layer, at least {outside:.1e} elsewhere."
-    return holds_if(inside < EXACT and outside > BROKEN, outside, regime=words)
+@measure_kernel.claim("kernel-trivial", below(EXACT, "share of the trace elsewhere"), null=0.5)
+def largest_share_elsewhere(data: xarray.Dataset) -> Finding:
+    kernels = _linear(data)
+    worst = float(_order(kernels).where(ignores_order(kernels)).max())
+    return Finding(worst, regime=f"{_regime(kernels)} Share of the trace outside the trivial irrep.")
 
 
-def judge_order(results: Results) -> Verdict:
-    found = [result for result in _cells(results, attention="linear") if not _ignores_order(result)]
-    shares = {(r.arguments["positions"], r.arguments["causal"], r.arguments["depth"]): 1.0 - float(r.data["shares"][0]) for r in found}
-    least = min(shares.values())
-    words = "; ".join(
-        f"{positions}, {'causal' if causal else 'no mask'}, {depth}: {share:.1%}" for (positions, causal, depth), share in shares.items()
-    )
-    return holds_if(least > EXACT, least, regime=f"{_regime(found)} Outside the trivial irrep: {words}.")
+@measure_kernel.claim("kernel-order", above(EXACT, "share of the trace outside the trivial irrep", where="in every such row"), null=1e-15)
+def smallest_share_that_needs_order(data: xarray.Dataset) -> Finding:
+    kernels = _linear(data)
+    shares = _order(kernels).where(~ignores_order(kernels))
+    words = "; ".join(f"{_name(cell)}: {float(cell['shares']):.1%}" for cell in points_of(shares.to_dataset(name="shares"), *_CELL))
+    return Finding(float(shares.min()), regime=f"{_regime(kernels)} Outside the trivial irrep: {words}.")
 
 
-def judge_networks(results: Results) -> Verdict:
-    """Shares that need order, of networks less that of the kernel, beside what the width and noise allow."""
-    apart, agree = [], []
-    for result in _cells(results, "networks"):
-        (kernel,) = _cells(results, **{name: result.arguments[name] for name in ("attention", "positions", "causal", "depth")})
-        own, theory, error = (1.0 - result.data["shares"].values[0], 1.0 - kernel.data["shares"].values[0], result.data["stderr"].values[0])
-        apart.append((abs(own - theory), error))
-        agree.append(abs(own - theory) <= NEAR * theory + 4.0 * error + EXACT and (theory < EXACT or own > 3.0 * error))
-    worst = max(apart)
-    given = _cells(results, "networks")[0].arguments
+@measure_kernel.claim(
+    "kernel-blocks",
+    both(above(BROKEN, "off-block mass with a mask and two layers or more"), below(EXACT, "that without a mask or with one layer")),
+    null=(1e-15, 1e-15),
+)
+def off_block_masses(data: xarray.Dataset) -> tuple[Finding, float]:
+    """Kernels do not change when both arguments are permuted unless there is a mask, which counts from two layers on."""
+    kernels = _linear(data)
+    is_symmetric = ~kernels["causal"] | (kernels["depth"] == 1)
+    masses = kernels["off_block"]
+    inside, outside = float(masses.where(is_symmetric).max()), float(masses.where(~is_symmetric).min())
+    words = f"{_regime(kernels)} Off-block mass at most {inside:.0e} without a mask or with one layer, at least {outside:.1e} elsewhere."
+    return Finding(outside, regime=words), inside
+
+
+CLOSE = at_most(EXACT, "difference of the share that needs order", called=f"{100 * NEAR:g} % of the kernel's", allowing=4)
+SEEN = positive("that share", by=3)
+
+
+@random_networks.claim(
+    "kernel-networks",
+    both(every(CLOSE, "in every cell"), every(SEEN, "where the kernel's is, softmax attention, up to two layers")),
+    null=([1.0], [0.0]),
+    beside=[measure_kernel],
+)
+def differences_from_kernels(data: xarray.Dataset, kernels: xarray.Dataset) -> tuple[list[Finding], list[Finding]]:
+    """By how much the shares of networks that need order differ from those of the kernel beyond a part of these; and these shares."""
+    own, theory, errors = xarray.align(_order(data), _order(kernels.sel(attention="softmax")), data["stderr"].isel(level=0), join="left")
+    rows = list(zip(own.values.ravel(), theory.values.ravel(), errors.values.ravel(), strict=True))
+    worst = max((abs(share - known), error) for share, known, error in rows)
+    beyond = [Finding(abs(share - known) - NEAR * known, error) for share, known, error in rows]
+    shares = [Finding(share, error) if known >= EXACT else None for share, known, error in rows]
+    agree = sum(CLOSE.room(one) >= 0.0 and (other is None or SEEN.room(other) > 0.0) for one, other in zip(beyond, shares, strict=True))
     words = (
-        f"Softmax attention + erf, V = {VOCAB}, L = {given['length']}, {given['networks']} networks of width {given['width']} a cell; the "
-        f"largest difference of the share that needs order; {sum(agree)} of {len(agree)} cells agree."
+        f"{_regime_of_networks(data)}, {data.networks} networks of width {data.width} a cell; the largest difference of the share that "
+        f"needs order; {agree} of {len(rows)} cells agree."
     )
-    return holds_if(all(agree), *worst, regime=words)
+    findings = [Finding(finding.value, finding.stderr, words, shown=worst) for finding in beyond]
+    return findings, [finding for finding in shares if finding is not None]
 
 
-def judge_trained(results: Results) -> Verdict:
+@trained_networks.claim(
+    "kernel-trained",
+    both(
+        above(LEARNT, "share of any level of a target that is learnt where order is seen", percent=True, by=2),
+        below(ROUNDING, "share of what is computed outside level 0 where order is ignored"),
+    ),
+    null=(0.0, 0.5),
+)
+def least_share_learnt(data: xarray.Dataset) -> tuple[Finding, float]:
     """What networks give back of a target with equal parts at every level, where their kernel is trivial and where it is not."""
-    found = _cells(results, "trained")
-    outside = max(1.0 - float(result.data["shares"].values[0]) for result in found if _ignores_order(result))
-    seen = [result for result in found if not _ignores_order(result)]
-    least, error = min(
-        (float(value), float(off)) for r in seen for value, off in zip(r.data["learnt"], r.data["learnt_stderr"], strict=True)
-    )
-    given = found[0].arguments
+    ignored = ignores_order(data)
+    outside = float(_order(data).where(ignored).max())
+    learnt, errors = (data[name].where(~ignored).values.ravel() for name in ("learnt", "learnt_stderr"))
+    least = int(np.nanargmin(learnt))
     words = (
-        f"Softmax attention + erf, V = {VOCAB}, L = {given['length']}, depth {common.span(common.arguments(found, 'depth'))}, "
-        f"{given['networks']} networks of width {given['width']} a row, {STEPS} steps on all sequences. The least share of any level "
-        f"of the target that is learnt where order is seen; where it is not, at most {max(outside, 0.0):.0e} of what is computed lies "
-        "outside level 0."
+        f"{_regime_of_networks(data)}, depth {common.span(data['depth'].values)}, {data.networks} networks of width {data.width} a row, "
+        f"{STEPS} steps on all sequences. The least share of any level of the target that is learnt where order is seen; where it is not, "
+        f"at most {max(outside, 0.0):.0e} of what is computed lies outside level 0."
     )
-    return holds_if(outside < ROUNDING and least - 2.0 * error > LEARNT, least, error, regime=words)
+    return Finding(float(learnt[least]), float(errors[least]), words), outside
 
 
-def plots(results: Results) -> list[Plot]:
-    found = _cells(results, attention="linear")
-    names = [_name(result) for result in found]
-    shares = np.array([result.data["shares"].values for result in found])
+@measure_kernel.figure()
+def where_the_kernel_lies(data: xarray.Dataset) -> Plot:
+    cells = list(points_of(_linear(data), *_CELL))
+    shares = np.array([cell["shares"].values for cell in cells])
     figure = go.Figure()
     for level in range(shares.shape[1]):
         figure.add_bar(
-            y=names,
+            y=[_name(cell) for cell in cells],
             x=shares[:, level].tolist(),
             name=f"level {level}",
             orientation="h",
-            marker={"color": common.colour(level)},
+            marker={"color": colour(level)},
             hovertemplate=f"level {level}: %{{x:.2%}}<extra></extra>",
         )
-    common.finished_bars(figure, x="share of the trace", rows=len(names), row_height=26, stacked=True)
+    finished_bars(figure, x="share of the trace", rows=len(cells), row_height=26, stacked=True)
     caption = "Linear attention. Level 0 ignores order; level m singles out m positions."
-    return [Plot(figure, "Where the kernel lies", caption, wide=True)]
+    return Plot(figure, "Where the kernel lies", caption, wide=True)
 
 
-def _name(result: Result) -> str:
-    given = result.arguments
-    return f"{given['positions']}, {'causal' if given['causal'] else 'no mask'}, {given['depth']}"
+def _name(cell: xarray.Dataset) -> str:
+    return f"{cell['positions'].item()}, {'causal' if cell['causal'] else 'no mask'}, {cell['depth'].item()}"
 
 
-def tables(results: Results) -> list[Table]:
-    rows = []
-    for result in _cells(results):
-        data = result.data
-        eigenvalues = data["eigenvalues"].values
-        rows.append(
-            [
-                f"{result.arguments['attention']}: {_name(result)}",
-                " ".join(f"{abs(share):.4f}" for share in data["shares"].values.round(12)),
-                f"{float(data['off_block']):.1e}",
-                f"{float(data['joint']):.1e}",
-                f"{float(data['noise']):.1e}",
-                " ".join(f"{max(value, 0.0):.3g}" for value in eigenvalues.round(12)) if data["invariant"] else "none: not invariant",
-            ]
-        )
-    header = ("positions, mask, layers", "shares by level", "off-block mass", "k(gx,gy) − k(x,y)", "sampling noise", "largest eigenvalues")
+def _largest(cell: xarray.Dataset) -> str:
+    """The largest eigenvalues in words."""
+    if not cell["invariant"]:
+        return "none: not invariant"
+    return " ".join(f"{max(value, 0.0):.3g}" for value in cell["eigenvalues"].values.round(12))
+
+
+@measure_kernel.table()
+def kernels_by_irrep(data: xarray.Dataset) -> Table:
+    columns = {
+        "positions, mask, layers": lambda cell: f"{cell['attention'].item()}: {_name(cell)}",
+        "shares by level": lambda cell: " ".join(f"{abs(share):.4f}" for share in cell["shares"].values.round(12)),
+        "off-block mass": "off_block:.1e",
+        "k(gx,gy) − k(x,y)": "joint:.1e",
+        "sampling noise": "noise:.1e",
+        "largest eigenvalues": _largest,
+    }
     note = (
         "Shares Tr(P K)/Tr K add up to one. Eigenvalues over E[k], by level, exist where permutations of both arguments leave the kernel "
         "as it is. Softmax kernels are averages over sampled heads, whose noise shows as off-block mass."
     )
-    return [Table(header, rows, note, "Kernels by irrep"), _beside(results)]
+    return table(data, columns, rows=("attention", *_CELL), note=note, title="Kernels by irrep")
 
 
-def _beside(results: Results) -> Table:
+@trained_networks.table(random_networks, measure_kernel)
+def beside_networks(trained: xarray.Dataset, networks: xarray.Dataset, kernels: xarray.Dataset) -> Table:
     """Levels of the kernel, of random and of trained networks, row by row."""
     rows = []
-    for trained in _cells(results, "trained"):
-        cell = {name: trained.arguments[name] for name in ("attention", "positions", "causal", "depth")}
-        (kernel,), random = _cells(results, **cell), _cells(results, "networks", **cell)
-        shares = [kernel.data["shares"], random[0].data["shares"] if random else None, trained.data["shares"], trained.data["learnt"]]
-        rows.append([_name(trained), *("" if each is None else _levels(each.values) for each in shares)])
+    for cell in points_of(trained, *_CELL):
+        place = {name: cell[name].item() for name in _CELL}
+        shares = [kernels["shares"].sel(attention="softmax", **place), networks["shares"].sel(place), cell["shares"], cell["learnt"]]
+        rows.append([_name(cell), *(_percent(values.values) for values in shares)])
     header = ("positions, mask, layers", "kernel", "random networks", "trained networks", "of the target learnt")
     note = (
         f"Softmax attention; shares by level, in %. Networks were trained for {STEPS} steps on a target with an equal part at every level, "
@@ -245,60 +260,5 @@ def _beside(results: Results) -> Table:
     return Table(header, rows, note, "Kernels beside random and trained networks")
 
 
-def _levels(values: np.ndarray) -> str:
+def _percent(values: np.ndarray) -> str:
     return " · ".join(f"{100 * abs(value):.1f}" for value in values.round(9))
-
-
-EXPERIMENT = Experiment(
-    name="breaking.kernels",
-    title="The same in the limit of infinite width",
-    shown="Not in the paper: its table in the language of the first one, where kernels split by irreps of the symmetric group.",
-    claims=(
-        Claim(
-            "breaking.kernel-trivial",
-            "Where networks ignore order, the whole kernel lies in the trivial irrep.",
-            sources.OURS,
-            "share of the trace elsewhere below 1e-10",
-            judge_trivial,
-        ),
-        Claim(
-            "breaking.kernel-order",
-            "Where they see it, part of the kernel lies in other irreps, before any training.",
-            sources.OURS,
-            "share of the trace outside the trivial irrep above 1e-10 in every such row",
-            judge_order,
-        ),
-        Claim(
-            "breaking.kernel-blocks",
-            "Positions keep the kernel block-diagonal; a causal mask in two layers or more mixes irreps.",
-            sources.OURS,
-            "off-block mass below 1e-10 without a mask or with one layer, above 1e-6 elsewhere",
-            judge_blocks,
-        ),
-        Claim(
-            "breaking.kernel-networks",
-            "Random networks have the shares of the kernel.",
-            sources.OURS,
-            "share that needs order within 20 % of the kernel's and four standard errors, and above zero by three where the kernel's is, "
-            "softmax attention, up to two layers",
-            judge_networks,
-        ),
-        Claim(
-            "breaking.kernel-trained",
-            "Trained networks keep to the irreps of their kernel: where it is trivial they learn what ignores order and nothing else, "
-            "elsewhere they learn from every level.",
-            sources.OURS,
-            "outside level 0 less than 1e-6 of what is computed where order is ignored; more than 1 % of every level of a target "
-            "elsewhere, by two standard errors",
-            judge_trained,
-        ),
-    ),
-    jobs=jobs,
-    plots=plots,
-    tables=tables,
-    method=(
-        Step("The Gram of all sequences is projected on the irreps of the permutations of the context.", ("share_λ = Tr(P_λ K) / Tr K",)),
-        Step("What lies between irreps is zero for a kernel that permutations leave as it is.", ("Σ_(λ≠μ) ‖P_λ K P_μ‖² / ‖K‖²",)),
-        Step("The functions of random and of trained networks are projected alike."),
-    ),
-)

@@ -10,8 +10,6 @@ from typing import Any
 import numpy as np
 import xarray
 
-from specht.papers import common
-
 VOCAB = 2
 STEPS, RATE = 150, 3e-3
 """Of trainings, on all sequences at once."""
@@ -69,7 +67,7 @@ def measure_networks(
     whole = by_level.sum(axis=0)
     shares = by_level.mean(axis=1) / whole.mean()
     off = (by_level - shares[:, None] * whole) / whole.mean()
-    return common.record("networks", {"shares": (("level",), shares), "stderr": (("level",), off.std(axis=1, ddof=1) / np.sqrt(networks))})
+    return xarray.Dataset({"shares": ("level", shares), "stderr": ("level", off.std(axis=1, ddof=1) / np.sqrt(networks))})
 
 
 def measure_trained(
@@ -101,6 +99,6 @@ def measure_trained(
     )
     shares, learnt = own / own.sum(axis=0), 1.0 - left / asked
     numbers = {"shares": shares, "learnt": learnt}
-    means = {name: (("level",), each.mean(axis=1)) for name, each in numbers.items()}
-    errors = {f"{name}_stderr": (("level",), each.std(axis=1, ddof=1) / np.sqrt(networks)) for name, each in numbers.items()}
-    return common.record("trained", means | errors)
+    means = {name: ("level", values.mean(axis=1)) for name, values in numbers.items()}
+    errors = {f"{name}_stderr": ("level", values.std(axis=1, ddof=1) / np.sqrt(networks)) for name, values in numbers.items()}
+    return xarray.Dataset(means | errors)
