@@ -11,7 +11,22 @@ from judging import assert_says_yes_and_no
 
 from specht.papers import common
 from specht.papers.claims import Result
-from specht.papers.view_from_infinity import PAPER, blocks, complexity, half, losses, nonlinear, outputs, posterior, regime, scaling, width
+from specht.papers.view_from_infinity import (
+    PAPER,
+    blocks,
+    complexity,
+    half,
+    losses,
+    nonlinear,
+    other,
+    outputs,
+    posterior,
+    regime,
+    scaling,
+    symmetries,
+    theorem,
+    width,
+)
 
 ON_TEXT = ("infinity.f3", "infinity.q8", "infinity.e5", "infinity.e7")
 """Tried in `test_text_judges`."""
@@ -126,10 +141,17 @@ def theorem_results(wrong=0.0, growth=1.0, three=0.3):
     sizes = np.array([64, 128])
     dimension = np.array([[float(size) ** (growth * m) for m in range(4)] for size in sizes])
     return [
-        made("polynomials", {"wrong": ("degree", [0.0, wrong]), "irreps": ("degree", [1.0, 2.0])}, {"degree": [0, 1]}, length=1),
-        made("dimensions", {"dimension": (("length", "level"), dimension)}, {"length": sizes, "level": np.arange(4)}, lengths=[64, 128]),
-        made("rows", {"ratio": 0.0}, vocab=2, length=5, seed=0),
-        made("rows", {"ratio": three}, vocab=3, length=5, seed=0),
+        made(
+            theorem.measure_polynomials, {"wrong": ("degree", [0.0, wrong]), "irreps": ("degree", [1.0, 2.0])}, {"degree": [0, 1]}, length=1
+        ),
+        made(
+            theorem.measure_dimensions,
+            {"dimension": (("length", "level"), dimension)},
+            {"length": sizes, "level": np.arange(4)},
+            lengths=[64, 128],
+        ),
+        made(theorem.measure_rows, {"ratio": 0.0}, vocab=2, length=5, seed=0),
+        made(theorem.measure_rows, {"ratio": three}, vocab=3, length=5, seed=0),
     ]
 
 
@@ -150,15 +172,23 @@ def half_results(error, predicted):
 
 
 def known(largest=1e-15, power=1.0, rest=1e-17, moved=0.5, fixed=1e-16, generic=0.05, static=1e-17):
-    degrees = [made("splitting", {"leading": epsilon**power, "largest": largest if not epsilon else 1.0}, length=6, epsilon=epsilon, seed=0)
-               for epsilon in (0.0, 0.01, 0.1)]  # fmt: skip
+    degrees = [
+        made(
+            symmetries.measure_splitting,
+            {"leading": epsilon**power, "largest": 1.0 if epsilon else largest},
+            length=6,
+            epsilon=epsilon,
+            seed=0,
+        )
+        for epsilon in (0.0, 0.01, 0.1)
+    ]
     gaps = np.array([[generic, generic + 0.01], [0.02, 0.02], [static, static], [0.0, 0.0]])
     coords = {"kind": ["generic", "stationary", "static", "memoryless"], "seed": [0, 1]}
     return [
         *degrees,
-        made("without positions", {"rest": rest}, length=6, seed=0),
-        made("readout", {"moved": moved, "fixed": fixed}, length=6, seed=0),
-        made("law", {"gap": (("kind", "seed"), gaps)}, coords, vocab=3, length=5, seeds=[0, 1]),
+        made(symmetries.measure_without_positions, {"rest": rest}, length=6, seed=0),
+        made(symmetries.measure_readout, {"moved": moved, "fixed": fixed}, length=6, seed=0),
+        made(symmetries.measure_law, {"gap": (("kind", "seed"), gaps)}, coords, vocab=3, length=5, seeds=[0, 1]),
     ]
 
 
@@ -168,13 +198,16 @@ def activations(slopes, second=1.0, linear=0.0):
         for length in (8, 32):
             values = [1.0, 0.1 * length ** slopes[0], second * 0.01 * length ** slopes[1] if activation != "linear" else linear]
             variables = {"normalised": ("level", values)}
-            results.append(made("levels", variables, {"level": [0, 1, 2]}, activation=activation, s_w=s_w, length=length))
+            results.append(made(nonlinear.measure_levels, variables, {"level": [0, 1, 2]}, activation=activation, s_w=s_w, length=length))
     return results
 
 
 def others(off_block=1e-16, spread=1e-16, unlike=0.0):
     variables = {"off_block": off_block, "spread": spread, "unlike": unlike, "multiplets": 4.0}
-    return [made("symmetry", variables, group=group, vocab=2, lengths=[2, 2]) for group in ("rotations", "segments")]
+    return [
+        made(other.measure_symmetry, variables, group=group, vocab=2, lengths=lengths)
+        for group, lengths in (("rotations", [4]), ("segments", [2, 2]))
+    ]
 
 
 def tightness_map(shift=0.0, inside=-1.1, outside=-1.8):

@@ -2,27 +2,31 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
 import xarray
 
-from specht.lab.jobs import Job
 from specht.papers import common
-from specht.papers.claims import Claim, Experiment, Results, Scale, Verdict, holds_if
+from specht.papers.claims import Verdict
+from specht.papers.criteria import Finding, above, at_most, both
+from specht.papers.measure import grid, measure, rows
 from specht.papers.view_from_infinity import sources
-from specht.papers.view_from_infinity.scaling import TOLERANCE
-from specht.report.figures import Plot
-from specht.report.html import Step, Table
+from specht.report.figures import Plot, add_guide, add_points, finished
+from specht.report.html import Table
 
-_HERE = f"{sources.PACKAGE}.nonlinear"
 WIDE, NARROW = 0.5, 0.1
 """Variances s_w of the embedding of two tokens, with s_p = 1."""
 CASES = (("linear", WIDE), ("erf", WIDE), ("erf", NARROW), ("relu", WIDE), ("relu", NARROW))
 """Activations and variances that are compared."""
+_KERNELS = rows(("activation", "s_w"), *CASES)
 
 
+@measure(
+    smoke=_KERNELS * grid(length=[4, 6]), quick=_KERNELS * grid(length=[8, 16, 32, 64]), full=_KERNELS * grid(length=[8, 16, 32, 64, 128])
+)
 def measure_levels(activation: str, s_w: float, length: int) -> xarray.Dataset:
     """Top eigenvalues of levels 0, 1 and 2 of linear attention over E[k], for two uniform tokens: exact, zero below rounding."""
     import specht
@@ -32,105 +36,81 @@ def measure_levels(activation: str, s_w: float, length: int) -> xarray.Dataset:
     spec = specht.spectrum(arch, max_level=2)
     tops = {row.irrep.level: row for row in reversed(spec.rows) if not row.below_rounding}
     values = [tops[m].eigenvalue / spec.trace if m in tops else 0.0 for m in sources.LEVELS]
-    return common.record("levels", {"normalised": ("level", values)}, {"level": list(sources.LEVELS)})
+    return xarray.Dataset({"normalised": ("level", values)}, {"level": list(sources.LEVELS)})
 
 
-def jobs(scale: Scale) -> list[Job]:
-    lengths = common.at_scale(scale, smoke=[4, 6], quick=[8, 16, 32, 64], full=[8, 16, 32, 64, 128])
-    return [Job.of(f"{_HERE}:measure_levels", activation=a, s_w=s_w, length=length) for a, s_w in CASES for length in lengths]
+def _top(data: xarray.Dataset, activation: str, s_w: float) -> np.ndarray:
+    """Eigenvalues of a case (lengths, levels)."""
+    return data["normalised"].sel(activation=activation, s_w=s_w).values
 
 
-def _case(results: Results, activation: str, s_w: float) -> tuple[Results, np.ndarray, str]:
-    """Results of a case, its eigenvalues (lengths, levels), and where it was measured."""
-    found = common.chosen(results, "levels", activation=activation, s_w=s_w)
-    lengths = common.span(common.arguments(found, "length"))
-    words = f"Linear attention + {activation}, V = 2, s_w = {s_w:g}, s_p = 1, uniform tokens, L = {lengths}, exact."
-    return found, common.stacked(found, "normalised"), words
+def _powers(data: xarray.Dataset, activation: str, s_w: float) -> list[common.Power | None]:
+    """The exponents of levels 1 and 2."""
+    values = _top(data, activation, s_w)
+    return [common.power_law(data.length.values, values[:, m]) for m in (1, 2)]
 
 
-def _judge(activation: str, s_w: float) -> Any:
-    def judge(results: Results) -> Verdict:
-        found, values, words = _case(results, activation, s_w)
-        powers = [common.power_law(common.arguments(found, "length"), values[:, m]) for m in (1, 2)]
-        if any(power is None for power in powers):
-            return common.unresolved(words)
-        slopes = [power.exponent for power in powers if power is not None]
-        off = max(abs(slope + m) for m, slope in zip((1, 2), slopes, strict=True))
-        words += f" Slopes over E[k] at m = 1, 2: {slopes[0]:.2f}, {slopes[1]:.2f}; the larger distance from −m is shown."
-        return holds_if(off <= TOLERANCE, off, regime=words)
-
-    return judge
+def _regime(data: xarray.Dataset, activation: str, s_w: float) -> str:
+    lengths = common.span(data.length.values)
+    return f"Linear attention + {activation}, V = 2, s_w = {s_w:g}, s_p = 1, uniform tokens, L = {lengths}, exact."
 
 
-def judge_second_level(results: Results) -> Verdict:
+@measure_levels.claim(
+    "e6-second-level",
+    both(above(0, "top eigenvalue of [L-2,2] over E[k] for erf and ReLU"), at_most(0, "that for the linear activation")),
+    null=(0.0, 0.0),
+)
+def second_level(data: xarray.Dataset) -> tuple[Finding, float]:
     """The linear model has no second level at all; the others do."""
-    linear = float(_case(results, "linear", WIDE)[1][:, 2].max())
-    least = min(float(_case(results, activation, s_w)[1][:, 2].min()) for activation, s_w in CASES if activation != "linear")
+    least = min(float(_top(data, activation, s_w)[:, 2].min()) for activation, s_w in CASES if activation != "linear")
     words = (
-        f"{_case(results, 'erf', WIDE)[2]} The smallest eigenvalue of [L-2,2] over E[k] of erf and ReLU is shown; the linear one is "
+        f"{_regime(data, 'erf', WIDE)} The smallest eigenvalue of [L-2,2] over E[k] of erf and ReLU is shown; the linear one is "
         "below rounding."
     )
-    return holds_if(linear == 0.0 and least > 0.0, least, regime=words)
+    return Finding(least, regime=words), float(_top(data, "linear", WIDE)[:, 2].max())
 
 
-def plots(results: Results) -> list[Plot]:
-    figure = go.Figure()
+def distance_from_level(data: xarray.Dataset, activation: str, s_w: float) -> Finding | Verdict:
+    """The larger distance of the exponents of levels 1 and 2 from those of the bound."""
+    words, powers = _regime(data, activation, s_w), _powers(data, activation, s_w)
+    slopes = [power.exponent for power in powers if power is not None]
+    if len(slopes) < len(powers):
+        return common.unresolved(words)
+    words += f" Slopes over E[k] at m = 1, 2: {slopes[0]:.2f}, {slopes[1]:.2f}; the larger distance from −m is shown."
+    return Finding(max(abs(slope + m) for m, slope in zip((1, 2), slopes, strict=True)), regime=words)
+
+
+for _activation, _s_w in CASES[1:]:
+    _rule = at_most(
+        sources.TOLERANCE,
+        "distance from −m of the log-log slope of the top eigenvalue over E[k]",
+        where=f"for m = 1, 2, with s_w = {_s_w:g}, s_p = 1, V = 2",
+    )
+    _name = f"e6-{_activation}-{'wide' if _s_w == WIDE else 'narrow'}"
+    measure_levels.claim(_name, _rule, null=1.0)(functools.partial(distance_from_level, activation=_activation, s_w=_s_w))
+
+
+@measure_levels.figure()
+def against_length(data: xarray.Dataset) -> Plot:
+    figure, lengths = go.Figure(), data.length.values
     for number, (activation, s_w) in enumerate(CASES):
-        found, values, _ = _case(results, activation, s_w)
-        lengths = common.arguments(found, "length")
+        values = _top(data, activation, s_w)
         for m in (1, 2):
             if values[:, m].any():
-                name = f"{activation}, s_w = {s_w:g}"
-                common.add_points(figure, lengths, values[:, m], name, number, joined=True, legend=m == 1)
-    lengths = sorted({result.arguments["length"] for result in results})
-    common.add_guide(figure, lengths, [0.1 * lengths[0] / length for length in lengths], "1/L")
-    common.finished(figure, x="length L", y="eigenvalue / E[k]", ticks=lengths)
+                add_points(figure, lengths, values[:, m], f"{activation}, s_w = {s_w:g}", number, joined=True, legend=m == 1)
+    add_guide(figure, lengths, 0.1 * lengths[0] / lengths, "1/L")
+    finished(figure, x="length L", y="eigenvalue / E[k]", ticks=lengths)
     caption = "Top eigenvalues of [L-1,1] (above) and [L-2,2] (below, in the same colour). The linear model has no second level."
-    return [Plot(figure, "Activations", caption, wide=True)]
+    return Plot(figure, "Activations", caption, wide=True)
 
 
-def tables(results: Results) -> list[Table]:
-    linear = _case(results, "linear", WIDE)[1][-1, 1]
-    rows = []
+@measure_levels.table()
+def slopes_by_activation(data: xarray.Dataset) -> Table:
+    linear = _top(data, "linear", WIDE)[-1, 1]
+    cells = []
     for activation, s_w in CASES:
-        found, values, _ = _case(results, activation, s_w)
-        powers = [common.power_law(common.arguments(found, "length"), values[:, m]) for m in (1, 2)]
-        cells = ["none" if power is None else f"{power.exponent:.2f}" for power in powers]
-        rows.append([f"{activation}, s_w = {s_w:g}", *cells, f"{values[-1, 1] / linear:.3g}"])
+        slopes = ["none" if power is None else f"{power.exponent:.2f}" for power in _powers(data, activation, s_w)]
+        cells.append([f"{activation}, s_w = {s_w:g}", *slopes, f"{_top(data, activation, s_w)[-1, 1] / linear:.3g}"])
     header = ("activation", "slope at m = 1", "slope at m = 2", "[L-1,1] over the linear one")
     note = f"Eigenvalues over E[k]; the last column is at the longest context and relative to the linear model at s_w = {WIDE:g}."
-    return [Table(header, rows, note, "Slopes by activation")]
-
-
-def _claim(name: str, sentence: str, activation: str, s_w: float) -> Claim:
-    criterion = f"log-log slope of the top eigenvalue over E[k] is −m ± 0.3 for m = 1, 2, with s_w = {s_w:g}, s_p = 1, V = 2"
-    return Claim(f"infinity.e6-{name}", sentence, f"{sources.SUGGESTED}: nonlinear activations", criterion, _judge(activation, s_w))
-
-
-EXPERIMENT = Experiment(
-    name="infinity.e6",
-    title="Nonlinear activations",
-    shown="Summary: an experiment that it suggests, the spectrum with nonlinear activations. Abstract: support for them in experiments.",
-    claims=(
-        Claim(
-            "infinity.e6-second-level",
-            "A nonlinear activation makes functions of two positions learnable, which the linear model never learns.",
-            f"{sources.SUGGESTED}: nonlinear activations",
-            "top eigenvalue of [L-2,2] above rounding for erf and ReLU, and not for the linear activation",
-            judge_second_level,
-        ),
-        _claim("erf-narrow", "With an erf activation eigenvalues fall as their bound where tokens have a small variance.", "erf", NARROW),
-        _claim("erf-wide", "With an erf activation eigenvalues fall as their bound where tokens have a large variance.", "erf", WIDE),
-        _claim("relu-narrow", "With a ReLU activation eigenvalues fall as their bound where tokens have a small variance.", "relu", NARROW),
-        _claim("relu-wide", "With a ReLU activation eigenvalues fall as their bound where tokens have a large variance.", "relu", WIDE),
-    ),
-    jobs=jobs,
-    plots=plots,
-    tables=tables,
-    method=(
-        Step(
-            "For two tokens the block of [L-m,m] is made of m-th differences of the kernel in the overlap of two sequences.",
-            ("Δ^m k(t) = Σ_j (−1)^{m−j} C(m,j) k(t+j)",),
-        ),
-    ),
-)
+    return Table(header, cells, note, "Slopes by activation")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections import Counter
 from collections.abc import Sequence
 from typing import Any
@@ -9,16 +10,20 @@ from typing import Any
 import numpy as np
 import xarray
 
-from specht.lab.jobs import Job
-from specht.papers import common
-from specht.papers.claims import Claim, Experiment, Results, Scale, Verdict, holds_if
-from specht.papers.view_from_infinity import sources
+from specht.papers.criteria import Finding, at_most, below, both
+from specht.papers.measure import measure, rows
 from specht.papers.view_from_infinity.sources import EXACT
-from specht.report.html import Step, Table
+from specht.report.html import Table
+from specht.report.tables import points_of, table
 
-_HERE = f"{sources.PACKAGE}.other"
+_NAMES = ("lengths", "group", "vocab")
 
 
+@measure(
+    smoke=rows(_NAMES, ([4], "rotations", 2), ([2, 2], "segments", 2)),
+    quick=rows(_NAMES, ([6], "rotations", 2), ([4], "rotations", 3), ([3, 4], "segments", 2), ([2, 3], "segments", 3)),
+    full=rows(_NAMES, ([9], "rotations", 2), ([5], "rotations", 3), ([4, 4], "segments", 2), ([2, 3], "segments", 3)),
+)
 def measure_symmetry(group: str, vocab: int, lengths: list[int]) -> xarray.Dataset:
     """The kernel of linear attention with an erf activation whose positions are related by a group: its blocks and degeneracies.
 
@@ -45,8 +50,7 @@ def measure_symmetry(group: str, vocab: int, lengths: list[int]) -> xarray.Datas
         generic += noise[np.ix_(moved, moved)]
     found = _degeneracies(generic + generic.T)
     unlike = sum(predicted[size] != found[size] for size in {*predicted, *found})
-    return common.record(
-        "symmetry",
+    return xarray.Dataset(
         {
             "off_block": np.linalg.norm(rest) / np.linalg.norm(kernel),
             "spread": spread / top,
@@ -121,68 +125,33 @@ def _degeneracies(matrix: np.ndarray) -> Counter[int]:
     return Counter(np.diff(np.concatenate([[-1], ends, [len(values) - 1]])).tolist())
 
 
-def jobs(scale: Scale) -> list[Job]:
-    cases = common.at_scale(
-        scale,
-        smoke=[("rotations", 2, [4]), ("segments", 2, [2, 2])],
-        quick=[("rotations", 2, [6]), ("rotations", 3, [4]), ("segments", 2, [3, 4]), ("segments", 3, [2, 3])],
-        full=[("rotations", 2, [9]), ("rotations", 3, [5]), ("segments", 2, [4, 4]), ("segments", 3, [2, 3])],
-    )
-    return [Job.of(f"{_HERE}:measure_symmetry", group=group, vocab=vocab, lengths=lengths) for group, vocab, lengths in cases]
+def _size(case: xarray.Dataset) -> str:
+    return f"V = {case.vocab.item()}, {case.lengths.item().strip('[]').replace(', ', ' + ')} positions"
 
 
-def _judge(group: str) -> Any:
-    def judge(results: Results) -> Verdict:
-        found = common.chosen(results, "symmetry", group=group)
-        worst = max(common.column(found, "off_block").max(), common.column(found, "spread").max())
-        unlike = int(common.column(found, "unlike").sum())
-        cases = ", ".join(f"V = {r.arguments['vocab']}, {' + '.join(map(str, r.arguments['lengths']))} positions" for r in found)
-        words = f"Linear attention + erf, mean readout, {cases}; {unlike} degeneracies of a generic invariant kernel are not as predicted."
-        return holds_if(worst < EXACT and not unlike, worst, regime=words)
-
-    return judge
+def errors(data: xarray.Dataset, group: str) -> tuple[Finding, float]:
+    """The largest entry outside of blocks or difference within a multiplet, and the number of wrong degeneracies."""
+    data = data.isel(lengths=(data.group == group).values)
+    worst, unlike = max(float(data[name].max()) for name in ("off_block", "spread")), int(data["unlike"].sum())
+    cases = ", ".join(map(_size, points_of(data, "lengths")))
+    words = f"Linear attention + erf, mean readout, {cases}; {unlike} degeneracies of a generic invariant kernel are not as predicted."
+    return Finding(worst, regime=words), unlike
 
 
-def tables(results: Results) -> list[Table]:
-    rows = [
-        [
-            f"{r.arguments['group']}, V = {r.arguments['vocab']}, {' + '.join(map(str, r.arguments['lengths']))} positions",
-            f"{int(r.data['multiplets'])}",
-            f"{float(r.data['off_block']):.1e}",
-            f"{float(r.data['spread']):.1e}",
-            f"{int(r.data['unlike'])}",
-        ]
-        for r in results
-    ]
-    header = ("symmetry", "multiplets", "off-block mass", "spread in a multiplet", "wrong degeneracies")
-    return [Table(header, rows, title="Other symmetries")]
-
-
-EXPERIMENT = Experiment(
-    name="infinity.e9",
-    title="Other symmetries",
-    shown="Summary: an open question, what becomes of the theory for symmetries other than all permutations.",
-    claims=(
-        Claim(
-            "infinity.e9-rotations",
-            "With relative positions on a ring the blocks are those of the cyclic group, with single and double eigenvalues.",
-            f"{sources.SUMMARY}, open question",
-            "off-block mass and spread within multiplets below 1e-10, and degeneracies of a generic kernel as predicted",
-            _judge("rotations"),
-        ),
-        Claim(
-            "infinity.e9-segments",
-            "With two segments the blocks are those of a product of two symmetric groups.",
-            f"{sources.SUMMARY}, open question",
-            "off-block mass and spread within multiplets below 1e-10, and degeneracies of a generic kernel as predicted",
-            _judge("segments"),
-        ),
-    ),
-    jobs=jobs,
-    tables=tables,
-    method=(
-        Step(
-            "Positions have a covariance that the group leaves as it is, and sequences are uniform.", ("K_{ab} = s_w [x_a = y_b] + C_{ab}",)
-        ),
-    ),
+_RULE = both(
+    below(EXACT, "off-block mass and spread within multiplets"), at_most(0, "number of degeneracies of a generic kernel not as predicted")
 )
+for _group in ("rotations", "segments"):
+    measure_symmetry.claim(f"e9-{_group}", _RULE, null=(0.1, 0.0))(functools.partial(errors, group=_group))
+
+
+@measure_symmetry.table()
+def other_symmetries(data: xarray.Dataset) -> Table:
+    columns = {
+        "symmetry": lambda case: f"{case.group.item()}, {_size(case)}",
+        "multiplets": "multiplets:.0f",
+        "off-block mass": "off_block:.1e",
+        "spread in a multiplet": "spread:.1e",
+        "wrong degeneracies": "unlike:.0f",
+    }
+    return table(data, columns, title="Other symmetries")
