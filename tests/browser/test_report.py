@@ -17,6 +17,7 @@ import toy_threshold
 
 from specht.commands.command import Command
 from specht.commands.forecast import ForecastCommand, ForecastConfig
+from specht.commands.probe import ProbeCommand
 from specht.commands.profile import ProfileCommand, ProfileConfig
 from specht.commands.spectrum import SpectrumCommand, SpectrumConfig
 from specht.lab.archive import Archive
@@ -34,7 +35,6 @@ from specht.papers.scorecard import jobs_of, judge
 from specht.report.figures import eigenvalue_plot, gram_heatmap
 from specht.report.html import Report, Step, Table, render
 from specht.report.predict import predict_report
-from specht.report.probe import probe_report
 from specht.report.scorecard import scorecard_page
 from specht.report.select import select_report
 from specht.report.symmetry import symmetry_report
@@ -137,7 +137,8 @@ def select_file(tmp_path_factory) -> Path:
 
 @pytest.fixture(scope="module")
 def probe_file(tmp_path_factory) -> Path:
-    report = probe_report(toy_probe.result_of(toy_probe.moments), reproduce="specht probe mine:my_model", made_with={"seed": "0"})
+    page = ProbeCommand().page(toy_probe.result_of(toy_probe.moments))
+    report = Report(**vars(page), reproduce="specht probe mine:my_model", made_with={"seed": "0"})
     return written(report, tmp_path_factory.mktemp("probe"))
 
 

@@ -12,6 +12,7 @@ import xarray
 
 import specht
 from specht.commands.app import main
+from specht.commands.probe import ProbeCommand
 
 TINY = ["--width", "8", "--heads", "2", "--head-size", "4", "--length", "5"]
 SMALL = ["probe", "nope-causal-softmax", *TINY, "--samples", "100"]
@@ -92,15 +93,15 @@ def test_json_is_the_contract(run_json):
 
 def test_files_hold_what_was_found(run_json):
     found = run_json(*SMALL)
-    with xarray.open_dataset(found["data"], engine="h5netcdf") as data:
+    with xarray.open_datatree(found["data"], engine="h5netcdf") as data:
         assert data["class"].dims == ("layer", "output", "position")
         assert data["layer"].values.tolist() == [layer["name"] for layer in found["layers"]]
         np.testing.assert_array_equal(data["class"].sel(layer="layer 1", output="4"), found["layers"][1]["positions"][3]["classes"])
         np.testing.assert_array_equal(data["class"].sel(layer="output", output="4"), -2)
-        np.testing.assert_array_equal(data["residual"], [layer["readout"]["residual"] for layer in found["layers"]])
+        np.testing.assert_array_equal(data["layers"]["readout.residual"], [layer["readout"]["residual"] for layer in found["layers"]])
         np.testing.assert_array_equal(data["share"][-1], found["profile"]["variance_shares"])
         assert data.attrs["command"] == "probe"
-        assert data.attrs["invariant"] == 0
+        assert not data["invariant"]
     with open(found["csv"], encoding="utf-8") as file:
         lines = list(csv.DictReader(file))
     assert len(lines) == 3 * 7 + 1
@@ -157,7 +158,7 @@ def test_a_changed_model_is_probed_again(run_json, mine):
 
 def test_a_complete_run_is_not_computed_again(run_json, capsys, monkeypatch):
     first = run_json(*SMALL)
-    monkeypatch.setattr("specht.lab.probe_job.run_probe", lambda *_: pytest.fail("computed again"))
+    monkeypatch.setattr(ProbeCommand, "compute", lambda *_: pytest.fail("computed again"))
     assert run_json(*SMALL) == first
     assert main(SMALL) == 0
     assert "computed before" in capsys.readouterr().err

@@ -62,7 +62,7 @@ COMMANDS: dict[str, tuple[str, int, str]] = {
     "predict": ("specht.cli.predict:predict", 1, "The learning curve of a transformer before any training: test, train and out of distribution, and what each irrep costs."),
     "forecast": ("specht.commands.forecast:forecast", 1, "The learning curve of your own data, measured on part of it and forecast beyond, and how much of the labels needs order."),
     "profile": ("specht.commands.profile:profile", 2, "The symmetry profile of a function: how much of it ignores order or singles out 1, 2, ... positions, hence what it costs to learn."),
-    "probe": ("specht.cli.probe:probe", 2, "Does a model see the order of its tokens? Which permutations it ignores, at every position of every layer, and from where on it sees."),
+    "probe": ("specht.commands.probe:probe", 2, "Does a model see the order of its tokens? Which permutations it ignores, at every position of every layer, and from where on it sees."),
     "spectrum": ("specht.commands.spectrum:spectrum", 3, "Eigenvalues of the kernel by irrep of the symmetric group, against length: what is learnt first, and how much later the rest."),
     "kernel": ("specht.commands.kernel:kernel", 4, "The infinite-width kernel of a transformer: a summary, a report and the Gram matrix as a file."),
     "symmetry": ("specht.cli.symmetry:symmetry", 5, "How permutation-symmetric is a corpus? The share of the correlations between positions that ignores order, with an interval."),

@@ -72,6 +72,7 @@ class View:
             "ignores": [place + 1 for place in self.ignored],
             "invariant": self.invariant,
             "residual": self.context.value,
+            "change": self.context.change,
             "spread": self.context.scale,
             "inside": None if self.inside is None else self.inside.value,
             "rotation": self.rotation,
@@ -276,5 +277,4 @@ def _summary_of(profile: Profile) -> dict[str, Any]:
 
 def _shares(profile: Profile) -> list[float]:
     """Shares of the variance by level, and above the last one."""
-    above = profile.above.value / profile.variance if profile.variance > 0.0 else 0.0
-    return [*profile.variance_shares.tolist(), above]
+    return [part["variance_share"] for part in profile.parts]

@@ -163,10 +163,10 @@ def _refusals(layers: Sequence[ProbedLayer]) -> list[str]:
     return [f"No profile of {', '.join(names)}: {note}" for note, names in notes.items()]
 
 
-def fraction(value: float) -> str:
-    """A residual with two digits.
+def fraction(value: float, digits: int = 0) -> str:
+    """A residual with two digits; where it is small, with as many after the point as wanted.
 
-    >>> fraction(0.4321), fraction(4.04e-15), fraction(0.0)
-    ('0.43', '4e-15', '0')
+    >>> fraction(0.4321), fraction(4.04e-15), fraction(0.0), fraction(4.04e-15, digits=1)
+    ('0.43', '4e-15', '0', '4.0e-15')
     """
-    return f"{value:.2g}" if value >= 1e-3 or not value else f"{value:.0e}".replace("e-0", "e-")
+    return f"{value:.2g}" if value >= 1e-3 or not value else f"{value:.{digits}e}".replace("e-0", "e-")

@@ -94,6 +94,14 @@ def style_log_axes(figure: go.Figure, *, x: str, y: str) -> None:
     figure.update_yaxes(**axis, title={"text": y, "font": {"size": 13}}, exponentformat="power")
 
 
+def style_linear_axes(figure: go.Figure, *, x: str, y: str, height: int) -> None:
+    """The same with two linear axes."""
+    style_log_axes(figure, x=x, y=y)
+    figure.update_layout(height=height)
+    for update in (figure.update_xaxes, figure.update_yaxes):
+        update(type="linear", dtick=None, exponentformat="none")
+
+
 def plain_ticks(low: float, high: float, least: int = 1) -> dict[str, list]:
     """Marks of a logarithmic axis that spans little: numbers in steps of one, two and five, written out; in finer ones if they are few.
 

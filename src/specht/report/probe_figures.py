@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
+from types import SimpleNamespace
 
 import plotly.graph_objects as go
 
-from specht.report.figures import GREY, SERIES_COLOURS, Plot, style_log_axes
+from specht.report.figures import GREY, SERIES_COLOURS, Plot, style_linear_axes
 
 HEIGHT = 380
 MARKED = 24
@@ -17,13 +17,13 @@ _FLOOR = 1e-18
 """Where a residual of zero is drawn."""
 
 
-def class_plot(views: Sequence[Mapping[str, Any]], *, title: str, caption: str) -> Plot:
+def class_plot(views: Sequence[SimpleNamespace], *, title: str, caption: str) -> Plot:
     """A matrix: output position down, input position across, coloured by what the output makes of the input."""
-    codes = [_codes(view["classes"]) for view in views]
+    codes = [_codes(view.classes) for view in views]
     shared = max(max(row) for row in codes) - 1
     colours = [_IGNORED, _ALONE, *(SERIES_COLOURS[number % len(SERIES_COLOURS)] for number in range(shared))]
     columns = len(codes[0])
-    names = ["mean" if view["position"] is None else str(view["position"]) for view in views]
+    names = ["mean" if view.position is None else str(view.position) for view in views]
     figure = go.Figure(
         go.Heatmap(
             z=codes,
@@ -51,10 +51,9 @@ def class_plot(views: Sequence[Mapping[str, Any]], *, title: str, caption: str) 
             name=_word(code),
             showlegend=True,
         )
-    style_log_axes(figure, x="input position", y="output position")
-    rows = max(len(views), 2)
-    figure.update_layout(height=min(HEIGHT, 140 + 34 * rows) if columns <= MARKED else HEIGHT, showlegend=True)
-    _linear(figure)
+    height = min(HEIGHT, 140 + 34 * max(len(views), 2)) if columns <= MARKED else HEIGHT
+    style_linear_axes(figure, x="input position", y="output position", height=height)
+    figure.update_layout(showlegend=True)
     ticks = list(range(1, columns + 1, -(-columns // 12)))
     figure.update_xaxes(tickvals=ticks, ticktext=list(map(str, ticks)), showgrid=False)
     marks = list(range(0, len(views), -(-len(views) // 12)))
@@ -63,15 +62,15 @@ def class_plot(views: Sequence[Mapping[str, Any]], *, title: str, caption: str) 
     return Plot(figure, title, caption, wide=columns > MARKED)
 
 
-def residual_plot(result: Mapping[str, Any], *, title: str, caption: str) -> Plot:
+def residual_plot(result: SimpleNamespace, *, title: str, caption: str) -> Plot:
     """The residual of each layer at the readout, and what would be rounding."""
-    names = [layer["name"] for layer in result["layers"]]
-    residuals = [layer["readout"]["residual"] for layer in result["layers"]]
-    seen = [not layer["readout"]["invariant"] for layer in result["layers"]]
+    names = [layer.name for layer in result.layers]
+    residuals = [layer.readout.residual for layer in result.layers]
+    seen = [not layer.readout.invariant for layer in result.layers]
     figure = go.Figure()
     figure.add_scatter(
         x=names,
-        y=[layer["tolerance"] / layer["readout"]["spread"] if layer["readout"]["spread"] else None for layer in result["layers"]],
+        y=[layer.tolerance / layer.readout.spread if layer.readout.spread else None for layer in result.layers],
         name="up to here rounding",
         mode="lines",
         line={"color": GREY, "width": 1.4, "dash": "dash"},
@@ -89,7 +88,7 @@ def residual_plot(result: Mapping[str, Any], *, title: str, caption: str) -> Plo
                 marker={"color": colour, "size": 10},
                 hovertemplate="%{x}<br>%{customdata:.2g} of the spread<extra></extra>",
             )
-    _style(figure, x="", y="residual at the readout")
+    style_linear_axes(figure, x="", y="residual at the readout", height=HEIGHT)
     _name_layers(figure, names)
     powers = range(-18, 1, 3)
     words = [f"1e{power}" if power else "1" for power in powers]
@@ -97,15 +96,15 @@ def residual_plot(result: Mapping[str, Any], *, title: str, caption: str) -> Plo
     return Plot(figure, title, caption)
 
 
-def profile_plot(result: Mapping[str, Any], *, title: str, caption: str) -> Plot:
+def profile_plot(result: SimpleNamespace, *, title: str, caption: str) -> Plot:
     """The variance at the readout by level, one bar a layer."""
-    known = [(layer["name"], layer["profile"]) for layer in result["layers"] if layer["profile"] is not None]
-    levels = known[0][1]["levels"]
+    known = [(layer.name, layer.profile) for layer in result.layers if layer.profile is not None]
+    levels = known[0][1].levels
     names = [f"level {level}" for level in levels] + [f"above {levels[-1]}"]
     colours = [*(SERIES_COLOURS[number % len(SERIES_COLOURS)] for number in range(len(levels))), GREY]
     figure = go.Figure()
     for number, (name, colour) in enumerate(zip(names, colours, strict=True)):
-        shares = [100 * found["variance_shares"][number] for _, found in known]
+        shares = [100 * profile.variance_shares[number] for _, profile in known]
         if number and max(shares) < 0.05:
             continue
         figure.add_bar(
@@ -116,28 +115,28 @@ def profile_plot(result: Mapping[str, Any], *, title: str, caption: str) -> Plot
             hovertemplate=f"%{{x}}<br>{name}: %{{y:.1f}} %<extra></extra>",
         )
     figure.update_layout(barmode="stack", showlegend=True)
-    _style(figure, x="", y="share of the variance in %")
+    style_linear_axes(figure, x="", y="share of the variance in %", height=HEIGHT)
     _name_layers(figure, [name for name, _ in known])
     figure.update_yaxes(range=[0, 101])
     return Plot(figure, title, caption)
 
 
-def adjacency_plot(result: Mapping[str, Any], *, title: str, caption: str) -> Plot:
+def adjacency_plot(result: SimpleNamespace, *, title: str, caption: str) -> Plot:
     """The adjacency score of each layer's states, and chance."""
-    known = [(layer["name"], layer["adjacency"]) for layer in result["layers"] if layer["adjacency"] is not None]
+    known = [(layer.name, layer.adjacency) for layer in result.layers if layer.adjacency is not None]
     names = [name for name, _ in known]
     figure = go.Figure()
     figure.add_scatter(x=names, y=[0.5] * len(names), name="chance", mode="lines", line={"color": GREY, "width": 1.4, "dash": "dash"})
     figure.add_scatter(
         x=names,
-        y=[score["value"] for _, score in known],
-        error_y={"type": "data", "array": [score["stderr"] for _, score in known], "thickness": 1.2, "width": 3},
+        y=[score.value for _, score in known],
+        error_y={"type": "data", "array": [score.stderr for _, score in known], "thickness": 1.2, "width": 3},
         name="adjacency score",
         mode="markers",
         marker={"color": SERIES_COLOURS[2], "size": 9},
         hovertemplate="%{x}<br>%{y:.3f}<extra></extra>",
     )
-    _style(figure, x="", y="adjacency score")
+    style_linear_axes(figure, x="", y="adjacency score", height=HEIGHT)
     _name_layers(figure, names)
     figure.update_yaxes(range=[0, 1.03])
     return Plot(figure, title, caption)
@@ -163,17 +162,6 @@ def _steps(colours: Sequence[str]) -> list[tuple[float, str]]:
     return [(edge / size, colour) for number, colour in enumerate(colours) for edge in (number, number + 1)]
 
 
-def _linear(figure: go.Figure) -> None:
-    for update in (figure.update_xaxes, figure.update_yaxes):
-        update(type="linear", dtick=None, exponentformat="none")
-
-
 def _name_layers(figure: go.Figure, names: Sequence[str]) -> None:
     """Layers along the horizontal axis, which makes as much room as their names need."""
     figure.update_xaxes(type="category", categoryorder="array", categoryarray=list(names), showgrid=False, automargin=True)
-
-
-def _style(figure: go.Figure, *, x: str, y: str) -> None:
-    style_log_axes(figure, x=x, y=y)
-    figure.update_layout(height=HEIGHT)
-    _linear(figure)

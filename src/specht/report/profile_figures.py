@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import plotly.graph_objects as go
 
-from specht.report.figures import GREY, SERIES_COLOURS, Plot, style_log_axes
+from specht.report.figures import GREY, SERIES_COLOURS, Plot, style_linear_axes
 
 HEIGHT = 380
 SEEN = 0.1
@@ -46,7 +46,7 @@ def share_plot(result: SimpleNamespace, *, title: str, caption: str) -> Plot:
         hovertemplate="level %{x}<br>%{customdata:.1f} %<extra></extra>",
     )
     figure.update_layout(barmode="stack", showlegend=constant > SEEN)
-    _style(figure, x="level: positions that are singled out", y="share of E[f²] in %")
+    style_linear_axes(figure, x="level: positions that are singled out", y="share of E[f²] in %", height=HEIGHT)
     figure.update_xaxes(type="category", showgrid=False)
     figure.update_yaxes(rangemode="tozero")
     return Plot(figure, title, caption, wide=True)
@@ -73,13 +73,6 @@ def correlation_plot(result: SimpleNamespace, *, title: str, caption: str) -> Pl
         error_y={"type": "data", "array": correlation.stderr, "thickness": 1.2, "width": 3},
         hovertemplate="j = %{x}<br>%{y:.4g}<extra></extra>",
     )
-    _style(figure, x="positions shuffled, j", y="C(j)")
+    style_linear_axes(figure, x="positions shuffled, j", y="C(j)", height=HEIGHT)
     figure.update_yaxes(rangemode="tozero")
     return Plot(figure, title, caption, wide=True)
-
-
-def _style(figure: go.Figure, *, x: str, y: str) -> None:
-    style_log_axes(figure, x=x, y=y)
-    figure.update_layout(height=HEIGHT)
-    for update in (figure.update_xaxes, figure.update_yaxes):
-        update(type="linear", dtick=None, exponentformat="none")

@@ -84,18 +84,18 @@ def correlation(profile: Any) -> Plot:
 def residuals(probe: Any) -> Plot:
     """How much permuting the context changes each layer."""
     caption = "Largest change at the readout over its spread. Zero is drawn at the lower edge."
-    return probe_figures.residual_plot(probe.summary(), title="How much permuting the context changes each layer", caption=caption)
+    return probe_figures.residual_plot(named(probe.summary()), title="How much permuting the context changes each layer", caption=caption)
 
 
 def positions(probe: Any) -> Plot:
     """Which input positions each output of the last layer tells apart."""
-    output = probe.summary()["layers"][-1]
+    output = named(probe.summary()).layers[-1]
     caption = (
         "Down: where the output is. Across: where the token is. Exchanging two tokens of one bright colour changes nothing; a cross marks "
         "tokens that are not read."
     )
-    title = f"What {output['name']} makes of each position"
-    return probe_figures.class_plot(output["positions"] or [output["readout"]], title=title, caption=caption)
+    title = f"What {output.name} makes of each position"
+    return probe_figures.class_plot(output.positions or [output.readout], title=title, caption=caption)
 
 
 def profiles(probe: Any) -> Plot:
@@ -111,8 +111,8 @@ def adjacency(probe: Any) -> Plot:
 
 
 def _by_layer(probe: Any, what: str, draw: Callable[..., Plot], title: str, caption: str) -> Plot:
-    result = probe.summary()
-    if all(layer[what] is None for layer in result["layers"]):
+    result = named(probe.summary())
+    if all(getattr(layer, what) is None for layer in result.layers):
         raise InputError(f"No layer of this probe has {what} numbers, so there is nothing to draw: plot another figure of it.")
     return draw(result, title=title, caption=caption)
 

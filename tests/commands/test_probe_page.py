@@ -1,32 +1,38 @@
-"""The report of `specht probe` from results as they come: with layers and without, of models that see order and of those that do not."""
+"""The page of `specht probe` from results as they come: with layers and without, of models that see order and of those that do not."""
 
 from __future__ import annotations
 
 import re
-from typing import Any
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
+import xarray
 from toy_probe import moments, result_of
 
-from specht.report.html import render
-from specht.report.probe import probe_report
+from specht.commands.probe import ProbeCommand, layer_rows, notes, output_rows, subtitle
+from specht.report.html import Report, render
 from specht.report.probe_figures import adjacency_plot, class_plot, profile_plot, residual_plot
-from specht.report.probe_tables import layer_rows, output_rows, remarks, subtitle
 from specht.report.static import draw
+from specht.trees import facts, named
 
 
-def report_of(result: dict[str, Any]):
-    return probe_report(result, reproduce="specht probe mine:my_model", made_with={"seed": "0"})
+def report_of(data: xarray.DataTree) -> Report:
+    return Report(**vars(ProbeCommand().page(data)), reproduce="specht probe mine:my_model", made_with={"seed": "0"})
 
 
 @pytest.fixture(scope="module")
-def layered() -> dict[str, Any]:
+def data() -> xarray.DataTree:
     return result_of(moments)
 
 
-def test_the_file_says_it_all(layered):
-    report = report_of(layered)
+@pytest.fixture(scope="module")
+def layered(data) -> SimpleNamespace:
+    return facts(data)
+
+
+def test_the_file_says_it_all(data):
+    report = report_of(data)
     text = re.sub(r"<script.*?</script>", "", render(report), flags=re.DOTALL)
     for words in ("Which permutations a model ignores", "mine:my_model", "The output sees order", "ε<sup>2/3</sup>", "S<sub>A</sub>"):
         assert words in text
@@ -65,7 +71,7 @@ def test_neighbouring_layers_that_do_the_same_share_a_picture():
 
 def test_matrix_has_a_code_for_every_fate():
     views = [{"position": 1, "classes": [0, 0, 1, -1, 2, 2]}, {"position": 2, "classes": [0, 1, 2, 3, 4, 5]}]
-    heatmap, *legend = class_plot(views, title="", caption="").figure.data
+    heatmap, *legend = class_plot(named(views), title="", caption="").figure.data
     assert [list(row) for row in heatmap.z] == [[2, 2, 1, 0, 3, 3], [1, 1, 1, 1, 1, 1]]
     assert [list(row) for row in heatmap.text] == [["", "", "", "×", "", ""], [""] * 6]
     assert [trace.name for trace in legend] == ["ignored", "told apart", "not told apart", "nor are these"]
@@ -76,20 +82,20 @@ def test_matrix_has_a_code_for_every_fate():
 def test_numbers_of_the_figures(layered):
     rounding, sees, ignores = residual_plot(layered, title="", caption="").figure.data
     assert list(sees.x) == ["order"]
-    assert list(sees.y) == [layered["layers"][2]["readout"]["residual"]]
+    assert list(sees.y) == [layered.layers[2].readout.residual]
     assert list(ignores.x) == ["embedding", "sums"]
-    assert list(rounding.y) == [layer["tolerance"] / layer["readout"]["spread"] for layer in layered["layers"]]
+    assert list(rounding.y) == [layer.tolerance / layer.readout.spread for layer in layered.layers]
     assert all(plot(layered, title="", caption="").figure.layout.xaxis.automargin for plot in (residual_plot, profile_plot, adjacency_plot))
     bars = profile_plot(layered, title="", caption="").figure.data
     assert np.sum([bar.y for bar in bars], axis=0) == pytest.approx([100, 100, 100], abs=0.2)
     assert bars[0].y[1] == pytest.approx(100)
     scores = adjacency_plot(layered, title="", caption="").figure.data[1]
-    assert list(scores.y) == [layer["adjacency"]["value"] for layer in layered["layers"]]
+    assert list(scores.y) == [layer.adjacency.value for layer in layered.layers]
 
 
-def test_figures_can_be_drawn_as_files(layered):
+def test_figures_can_be_drawn_as_files(data):
     pytest.importorskip("matplotlib", reason="Matplotlib is not installed")
-    for plot in report_of(layered).plots:
+    for plot in report_of(data).plots:
         assert draw(plot, "png").startswith(b"\x89PNG")
 
 
@@ -106,10 +112,10 @@ def test_tables(layered):
         ["sums", "3", "ignores 4, 5, does not tell apart 1–3"],
     ]
     assert subtitle(layered) == "mine:my_model   V=3 L=4, readout last"
-    assert "32 sequences" in remarks(layered)[0]
+    assert "32 sequences" in notes(layered)[0]
 
 
 def test_a_long_table_is_cut():
     result = result_of(lambda x: [np.cumsum(x, axis=1)[:, :, None] * 1.0] * 5, length=20, profile_samples=0)
-    assert len(output_rows(result)) == 60
+    assert len(output_rows(facts(result))) == 60
     assert "The first 60 rows" in report_of(result).tables[1].note
