@@ -11,10 +11,11 @@ import xarray
 from toy_probe import moments, result_of
 
 from specht.commands.probe import ProbeCommand, layer_rows, notes, output_rows, subtitle
+from specht.lab.store import save_tree
 from specht.report.html import Report, render
 from specht.report.probe_figures import adjacency_plot, class_plot, profile_plot, residual_plot
 from specht.report.static import draw
-from specht.trees import facts, named
+from specht.trees import facts, named, plain
 
 
 def report_of(data: xarray.DataTree) -> Report:
@@ -119,3 +120,27 @@ def test_a_long_table_is_cut():
     result = result_of(lambda x: [np.cumsum(x, axis=1)[:, :, None] * 1.0] * 5, length=20, profile_samples=0)
     assert len(output_rows(facts(result))) == 60
     assert "The first 60 rows" in report_of(result).tables[1].note
+
+
+@pytest.mark.parametrize(
+    ("function", "settings"),
+    [
+        (moments, {}),
+        (lambda x: x.sum(axis=1), {"profile_samples": 0}),
+        (lambda x: {"rare": (x[:, :4] == 0).all(axis=1), "sum": x.sum(axis=1)}, {"length": 5}),
+    ],
+    ids=["layers", "one output", "a layer without a profile"],
+)
+def test_a_file_gives_the_same_back(tmp_path, function, settings):
+    data = result_of(function, **settings)
+    save_tree(data, tmp_path / "probe.nc")
+    with xarray.open_datatree(tmp_path / "probe.nc", engine="h5netcdf") as again:
+        assert plain(again) == plain(data)
+    assert plain(data)["layers"][0].keys() == plain(data)["layers"][-1].keys()
+
+
+def test_layers_without_a_profile_say_why():
+    rare, total = facts(result_of(lambda x: {"rare": (x[:, :4] == 0).all(axis=1), "sum": x.sum(axis=1)}, length=5)).layers
+    assert rare.profile is None
+    assert "too few for a profile" in rare.profile_note
+    assert total.profile is not None
