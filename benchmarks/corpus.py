@@ -110,7 +110,7 @@ def report_growth(large: Path, small: dict[str, float]) -> None:
 
 def report_cluster(large: Path, folder: Path) -> None:
     """The scores of the same corpus on Dask clusters of one and of two processes."""
-    from specht.lab.symmetry_job import Prepared
+    from specht.commands.symmetry.compute import Prepared
 
     os.sched_setaffinity(0, range(os.cpu_count() or 1))
     corpus = open_corpus(large, tokens="wikitext")
@@ -129,9 +129,9 @@ def report_cluster(large: Path, folder: Path) -> None:
 def on_cluster(prepared: list, settings: Settings, processes: int, folder: Path) -> tuple[float, list]:
     from distributed import LocalCluster
 
+    from specht.commands.symmetry.compute import run_symmetry
     from specht.lab.archive import Archive
     from specht.lab.executors import dask_cluster
-    from specht.lab.symmetry_job import run_symmetry
 
     with LocalCluster(n_workers=processes, threads_per_worker=1, processes=True, dashboard_address=None) as cluster:
         begin = time.perf_counter()

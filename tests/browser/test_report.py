@@ -20,14 +20,13 @@ from specht.commands.forecast import ForecastCommand, ForecastConfig
 from specht.commands.probe import ProbeCommand
 from specht.commands.profile import ProfileCommand, ProfileConfig
 from specht.commands.spectrum import SpectrumCommand, SpectrumConfig
+from specht.commands.symmetry import SymmetryCommand, SymmetryConfig
 from specht.lab.archive import Archive
 from specht.lab.config import Config
 from specht.lab.executors import this_process
 from specht.lab.predict_config import PredictConfig
 from specht.lab.predict_job import run_predict
 from specht.lab.sweep import sweep
-from specht.lab.symmetry_config import SymmetryConfig
-from specht.lab.symmetry_job import Prepared, run_symmetry
 from specht.lab.target_config import TargetFlags
 from specht.papers.page import paper_sections
 from specht.papers.registry import select
@@ -37,7 +36,6 @@ from specht.report.html import Report, Step, Table, render
 from specht.report.predict import predict_report
 from specht.report.scorecard import scorecard_page
 from specht.report.select import select_report
-from specht.report.symmetry import symmetry_report
 from specht.report.threshold import threshold_report
 
 
@@ -114,10 +112,9 @@ def symmetry_file(tmp_path_factory) -> Path:
     for name, tokens in files.items():
         np.save(folder / name, tokens)
     config = SymmetryConfig(corpora=tuple(str(folder / name) for name in files), length=16, lengths=(8,))
-    prepared = [Prepared.of(corpus) for corpus, _ in config.open(folder)]
-    found = run_symmetry(prepared, config.settings(), config.nulls, Archive(folder / "jobs"), this_process)
-    result = {"config": config.model_dump(mode="json"), "corpora": found}
-    return written(symmetry_report(result, reproduce="specht symmetry", made_with={"seed": "0"}), folder)
+    command = SymmetryCommand(folder=folder)
+    report = Report(**vars(command.page(command.compute(config))), reproduce="specht symmetry", made_with={"seed": "0"})
+    return written(report, folder)
 
 
 @pytest.fixture(scope="module")

@@ -21,13 +21,12 @@ import xarray
 
 import specht
 from specht.commands.app import main
-from specht.corpus.measuring import count_all, findings
+from specht.commands.symmetry.compute import Prepared, run_symmetry
+from specht.corpus.measuring import count_all, describe, findings
 from specht.corpus.read.parts import default_parts
 from specht.corpus.survey import Settings, plan_survey, take_census
 from specht.lab.archive import Archive
 from specht.lab.executors import Places, dask_cluster, local_processes, this_process
-from specht.lab.symmetry_job import Prepared, run_symmetry
-from specht.lab.symmetry_results import describe
 
 SMALL = ["--length", "8", "--lengths", "4", "--no-nulls"]
 
@@ -59,10 +58,11 @@ def test_writes_what_it_says(capsys, tmp_path, text):
     assert sorted(path.name for path in folder.iterdir()) == ["config.json", "report.html", "result.json", "symmetry.csv", "symmetry.nc"]
     rows = list(csv.DictReader((folder / "symmetry.csv").read_text().splitlines()))
     assert [(row["length"], row["null"]) for row in rows] == [("4", ""), ("8", ""), ("8", "window"), ("8", "global")]
-    data = xarray.load_dataset(folder / "symmetry.nc", engine="h5netcdf")
-    assert data["score"].dims == ("corpus", "length")
-    assert float(data["score"].sel(length=8).item()) == pytest.approx(float(rows[1]["score"]), rel=1e-12)
-    assert data["lag_rms"].sizes["lag"] == 7
+    with xarray.open_datatree(folder / "symmetry.nc", engine="h5netcdf") as data:
+        scores = data["corpora/lengths"].to_dataset()
+        assert scores["length"].values.tolist() == [4, 8]
+        assert float(scores["score"][1]) == pytest.approx(float(rows[1]["score"]), rel=1e-12)
+        assert data["corpora/lags"]["rms"].size == 7
 
 
 def test_json_is_the_contract(run_json, text):

@@ -53,7 +53,10 @@ def test_a_change_of_what_decides_numbers_is_another_version(copied, version_of_
     assert changed(a_file_of(copied, subject), version_of_copy) == (subject not in PRESENTATION)
 
 
-@pytest.mark.parametrize("name", ["lab/select_job.py", "lab/symmetry_job.py", "lab/threshold_job.py", "learning/adaptive/saddle.py"])
+JOBS = ["lab/select_job.py", "commands/symmetry/compute.py", "lab/threshold_job.py", "learning/adaptive/saddle.py"]
+
+
+@pytest.mark.parametrize("name", JOBS)
 def test_every_job_counts(copied, version_of_copy, name):
     assert changed(copied / name, version_of_copy)
 

@@ -65,7 +65,7 @@ COMMANDS: dict[str, tuple[str, int, str]] = {
     "probe": ("specht.commands.probe:probe", 2, "Does a model see the order of its tokens? Which permutations it ignores, at every position of every layer, and from where on it sees."),
     "spectrum": ("specht.commands.spectrum:spectrum", 3, "Eigenvalues of the kernel by irrep of the symmetric group, against length: what is learnt first, and how much later the rest."),
     "kernel": ("specht.commands.kernel:kernel", 4, "The infinite-width kernel of a transformer: a summary, a report and the Gram matrix as a file."),
-    "symmetry": ("specht.cli.symmetry:symmetry", 5, "How permutation-symmetric is a corpus? The share of the correlations between positions that ignores order, with an interval."),
+    "symmetry": ("specht.commands.symmetry:symmetry", 5, "How permutation-symmetric is a corpus? The share of the correlations between positions that ignores order, with an interval."),
     "threshold": ("specht.cli.threshold:threshold", 6, "The smallest number of samples that learns a sparse Boolean function, and how it grows with the number of bits."),
     "select": ("specht.cli.select:select", 7, "Does attention learn to average the tokens that a query names, and at lengths it has not seen? Training with codes of positions."),
     "explore": ("specht.commands.explore:explore", 8, "Theory that moves while you look at it: learning curves, spectra, the symmetry of text and of targets, the papers."),

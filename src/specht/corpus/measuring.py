@@ -212,6 +212,30 @@ class _Meter:
             self._progress(self._done, self.total)
 
 
+def describe(survey: Survey, measured: Measured) -> dict[str, Any]:
+    """A corpus and what was found of it, as plain values."""
+    corpus, words, influence = survey.corpus, survey.vocabulary, measured.influence
+    kinds = {choose(part.path) for part in corpus.parts} if corpus.tokens == "auto" else {corpus.tokens}
+    uneven = influence and {
+        "windows": influence.windows,
+        "carrying_half": influence.carrying_half,
+        "top_share": influence.top_share,
+        "tokens": explain(survey, influence.tokens),
+        "uneven": influence.is_uneven,
+        "blocks": list(measured.main.influence),
+    }
+    return {
+        "name": corpus.name,
+        "tokens": " and ".join(sorted(kinds)),
+        "n_tokens": survey.total,
+        "vocab": len(words),
+        "coverage": float(words.counts.sum()) / survey.total,
+        "method": survey.how,
+        **measured.summary(),
+        "influence": uneven,
+    }
+
+
 def explain(survey: Survey, tokens: Sequence[int]) -> list[str]:
     """Types as one reads them."""
     reading, part = survey.corpus.reading, survey.corpus.parts[0]

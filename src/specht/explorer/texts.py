@@ -47,24 +47,23 @@ def text_report(page: TextPage, text: str, progress: Progress | None = None) -> 
 
 
 def _report(page: TextPage, source: str, shown: str, progress: Progress | None) -> Report:
-    from specht.corpus.measuring import count_all, findings
+    from specht.commands.symmetry import SymmetryCommand, SymmetryConfig
+    from specht.commands.symmetry.compute import symmetry_tree
+    from specht.corpus.measuring import count_all, describe, findings
     from specht.corpus.survey import plan_survey, take_census
-    from specht.lab.symmetry_config import SymmetryConfig
-    from specht.lab.symmetry_results import describe
-    from specht.report.symmetry import symmetry_report
 
     tokens = page.tokens if page.corpus == PASTED else "auto"  # a corpus with a name knows how it is read
     config = SymmetryConfig(corpora=(source,), tokens=tokens, length=page.length, lengths=(), vocab=page.vocab, nulls=False)
-    [(corpus, _)] = config.open(Path(tempfile.gettempdir()))
+    [(corpus, _)] = config.open()
     census = take_census(corpus, range(len(corpus.parts)))
     if len(census.counts) <= page.vocab:  # a slider says how many at most: then all of them
         config = config.model_copy(update={"vocab": None})
     survey = plan_survey(corpus, config.settings(), census)
-    found = findings(count_all(survey, progress=_Meter(progress, survey.total)))
-    entry = describe(survey, found) | {"name": page.corpus, "nulls": {}}
+    measured = findings(count_all(survey, progress=_Meter(progress, survey.total)))
+    entry = describe(survey, measured) | {"name": page.corpus, "nulls": {}}
     flags = config.model_copy(update={"corpora": (shown,), "lengths": None}).flags()
-    result = {"config": config.model_dump(mode="json"), "corpora": [entry]}
-    return symmetry_report(result, reproduce=shlex.join(["specht", "symmetry", *flags]), made_with={})
+    said = SymmetryCommand().page(symmetry_tree(config, [entry]))
+    return Report(**vars(said), reproduce=shlex.join(["specht", "symmetry", *flags]), made_with={})
 
 
 class _Meter:

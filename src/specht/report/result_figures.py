@@ -6,6 +6,7 @@ They take a result by what it says of itself (`summary()`), so that this room ne
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from types import SimpleNamespace
 from typing import Any
 
 from specht.errors import InputError
@@ -119,29 +120,26 @@ def _by_layer(probe: Any, what: str, draw: Callable[..., Plot], title: str, capt
 
 def score_parts(corpus: Any) -> Plot:
     """What the correlations of a corpus depend on."""
-    caption = "The parts add up to 100 %: what ignores order, what depends on how far apart two tokens are, and what on which comes first."
-    return symmetry_figures.split_plot(_one_corpus(corpus), title="What the correlations depend on", caption=caption)
+    return symmetry_figures.split_plot(_one_corpus(corpus))
 
 
 def lags(corpus: Any) -> Plot:
     """Correlations of a corpus by lag."""
-    caption = "Root mean square correlation at each lag, in units of the covariance of a token with itself, with intervals of 95 %."
-    return symmetry_figures.lag_plot(_one_corpus(corpus), title="Correlations by lag", caption=caption)
+    return symmetry_figures.lag_plot(_one_corpus(corpus))
 
 
 def lengths(corpus: Any) -> Plot:
     """Scores of a corpus by window length."""
-    return symmetry_figures.length_plot(_one_corpus(corpus), title="Windows of several lengths", caption="The score in shorter windows.")
+    return symmetry_figures.length_plot(_one_corpus(corpus))
 
 
 def cuts(corpus: Any) -> Plot:
     """Scores of a corpus without short lags."""
-    caption = "The share of what ignores order among the correlations of tokens at least so far apart."
-    return symmetry_figures.cut_plot(_one_corpus(corpus), title="Without short lags", caption=caption)
+    return symmetry_figures.cut_plot(_one_corpus(corpus))
 
 
-def _one_corpus(corpus: Any) -> dict[str, Any]:
-    return {"corpora": [corpus.summary() | {"name": "corpus", "tokens": "", "nulls": {}}]}
+def _one_corpus(corpus: Any) -> list[SimpleNamespace]:
+    return [named(corpus.summary() | {"name": "corpus", "label": "corpus"})]
 
 
 def labels(posterior: Any) -> Plot:

@@ -3,20 +3,27 @@
 from __future__ import annotations
 
 import re
+from types import SimpleNamespace
 from typing import Any
 
 import plotly.graph_objects as go
 import pytest
+import xarray
 from matplotlib.axes import Axes
 
+from specht.commands.symmetry import SymmetryCommand
+from specht.commands.symmetry.compute import symmetry_tree
+from specht.commands.symmetry.config import SymmetryConfig
+from specht.commands.symmetry.figures import score_plot
+from specht.commands.symmetry.labels import labels
+from specht.commands.symmetry.remarks import answer, remarks
+from specht.commands.symmetry.tables import harmonics_table, influence_table, irrep_table, null_table, score_table, third_table
 from specht.report.figures import Plot
-from specht.report.html import render
+from specht.report.html import Report, render
 from specht.report.maths import formula, literal
 from specht.report.static import draw
-from specht.report.symmetry import symmetry_report
-from specht.report.symmetry_details import harmonics_rows, influence_rows, irrep_rows, null_rows, third_rows
-from specht.report.symmetry_figures import lag_plot, score_plot, split_plot
-from specht.report.symmetry_tables import SCORE_HEADER, answer, labels, remarks, score_rows
+from specht.report.symmetry_figures import lag_plot, split_plot
+from specht.trees import facts, plain
 
 BLOCKS = 16
 
@@ -78,11 +85,22 @@ def corpus_of(name: str = "novel.txt", score: float | None = 0.14, length: int =
 
 
 def result_of(*corpora: dict[str, Any], metric: str = "chi2-floor") -> dict[str, Any]:
-    return {"config": {"metric": metric, "blocks": BLOCKS}, "corpora": list(corpora)}
+    return {"metric": metric, "corpora": list(corpora)}
 
 
-def report_of(result: dict[str, Any]):
-    return symmetry_report(result, reproduce="specht symmetry novel.txt", made_with={"seed": "0"})
+def tree_of(result: dict[str, Any]):
+    return symmetry_tree(SymmetryConfig(metric=result["metric"], blocks=BLOCKS), result["corpora"])
+
+
+def corpora_of(result: dict[str, Any]) -> list[SimpleNamespace]:
+    """The corpora as the page has them."""
+    found = facts(tree_of(result)).corpora
+    return [SimpleNamespace(label=label, **vars(corpus)) for corpus, label in zip(found, labels(found), strict=True)]
+
+
+def report_of(result: dict[str, Any]) -> Report:
+    page = SymmetryCommand().page(tree_of(result))
+    return Report(**vars(page), reproduce="specht symmetry novel.txt", made_with={"seed": "0"})
 
 
 UNEVEN = {"windows": 2234, "carrying_half": 4, "top_share": 0.95, "tokens": ["*", "_"], "uneven": True, "blocks": [0.0] * BLOCKS}
@@ -101,8 +119,17 @@ CASES = {
     "below zero": result_of(corpus_of(score=-0.003), metric="plain"),
     "uneven": result_of(corpus_of(influence=UNEVEN), metric="chi2"),
     "many": result_of(*(corpus_of(f"/data/{n}/a_very_long_name_of_a_corpus_{n}.txt", 0.9 - 0.03 * n) for n in range(25))),
+    "some bare": result_of(corpus_of("a.txt", 0.5, **BARE), corpus_of("b.txt"), corpus_of("c.txt", None, influence=UNEVEN)),
     "irreps of noise": result_of(corpus_of(isotypic=corpus_of()["isotypic"] | {"defined": False}, third=NOISE)),
 }
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_every_kind_of_result_goes_through_its_tree(case, tmp_path):
+    """Corpora differ in what is known of them, and each comes back from a file with what it had."""
+    tree_of(CASES[case]).to_netcdf(tmp_path / "symmetry.nc", engine="h5netcdf")
+    with xarray.open_datatree(tmp_path / "symmetry.nc", engine="h5netcdf") as kept:
+        assert plain(kept.load())["corpora"] == CASES[case]["corpora"]
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -110,7 +137,9 @@ def test_every_kind_of_result_makes_a_page(case):
     report = report_of(CASES[case])
     text = re.sub(r"<(script|style).*?</\1>", "", render(report), flags=re.DOTALL)
     assert not re.search(r"\b(None|nan|inf)\b", text)
-    assert not any(re.search(r"\b(None|nan)\b", sentence) for sentence in [answer(CASES[case]), *remarks(CASES[case])])
+    assert not any(
+        re.search(r"\b(None|nan)\b", sentence) for sentence in [answer(corpora_of(CASES[case])), *remarks(corpora_of(CASES[case]), BLOCKS)]
+    )
     assert all(len(row) == len(table.header) for table in report.tables for row in table.rows)
 
 
@@ -136,7 +165,7 @@ def test_every_figure_can_be_a_file(case):
     ],
 )
 def test_answer(case, words):
-    assert words in answer(CASES[case])
+    assert words in answer(corpora_of(CASES[case]))
 
 
 @pytest.mark.parametrize(
@@ -164,34 +193,43 @@ def test_answer(case, words):
     ],
 )
 def test_remarks_say_what_applies(corpora, words):
-    assert words in " ".join(remarks(result_of(*(corpus_of(**fields) for fields in corpora))))
+    assert words in " ".join(remarks(corpora_of(result_of(*(corpus_of(**fields) for fields in corpora))), BLOCKS))
 
 
 def test_remarks_do_not_say_what_does_not_apply():
-    said = " ".join(remarks(result_of(corpus_of(rms=0.5, nulls={}, length=2))))
+    said = " ".join(remarks(corpora_of(result_of(corpus_of(rms=0.5, nulls={}, length=2))), BLOCKS))
     for words in ("Warning", "Shuffled", "weak", "apart", "Undefined", "below 0", "overlap"):
         assert words not in said
 
 
 def test_score_rows():
-    result = CASES["some undefined"]
-    first, second = score_rows(result)
+    table = score_table(corpora_of(CASES["some undefined"]), "")
+    first, second = table.rows
     assert first == [
         *("a.txt", "word", "34,154", "500", "0.500", "[0.480, 0.520]", "0.300", "0.200", "0.0300", "1.000 [0.980, 1.020]"),
     ]
     assert second == ["b.txt", "word", "34,154", "500", "undefined", "–", "–", "–", "0.0300", "undefined"]
-    assert len(first) == len(SCORE_HEADER)
-    assert score_rows(CASES["bare"])[0][-1] == "–"
+    assert len(first) == len(table.header)
+    assert score_table(corpora_of(CASES["bare"]), "").rows[0][-1] == "–"
 
 
 def test_detail_rows():
-    result = CASES["two"]
-    assert null_rows(result)[0] == ["a.txt", "0.500 [0.480, 0.520]", "0.0300", "1.000 [0.980, 1.020]", "0.0300", "undefined", "0.0000"]
-    assert irrep_rows(result)[1][:2] == ["char:b_c.txt", "0.250 [0.200, 0.300]"]
-    assert third_rows(result)[0] == ["a.txt", "0.250", "[0.200, 0.300]", "5.0"]
-    assert harmonics_rows(result)[2] == ["a.txt", "off-site", "0.170", "−0.030", "0.500", "–", "–", "–", "–", "–"]
-    assert influence_rows(result)[0] == ["a.txt", "500", "90", "10.0 %", "'the' 'of'", "+0.001"]
-    assert irrep_rows(CASES["bare"]) == third_rows(CASES["bare"]) == harmonics_rows(CASES["bare"]) == []
+    corpora, bare = corpora_of(CASES["two"]), corpora_of(CASES["bare"])
+    nulls = null_table(corpora).rows[0]
+    assert nulls == [
+        "a.txt",
+        "0.500 [0.480, 0.520]",
+        "0.0300",
+        "1.000 [0.980, 1.020]",
+        "0.0300",
+        "undefined",
+        "0.0000",
+    ]
+    assert irrep_table(corpora).rows[1][:2] == ["char:b_c.txt", "0.250 [0.200, 0.300]"]
+    assert third_table(corpora).rows[0] == ["a.txt", "0.250", "[0.200, 0.300]", "5.0"]
+    assert harmonics_table(corpora).rows[2] == ["a.txt", "off-site", "0.170", "−0.030", "0.500", "–", "–", "–", "–", "–"]
+    assert influence_table(corpora).rows[0] == ["a.txt", "500", "90", "10.0 %", "'the' 'of'", "+0.001"]
+    assert irrep_table(bare).rows == third_table(bare).rows == harmonics_table(bare).rows == []
 
 
 @pytest.mark.parametrize(
@@ -206,7 +244,7 @@ def test_detail_rows():
     ],
 )
 def test_labels_are_short_and_differ(names, wanted):
-    found = labels({"corpora": [{"name": name, "tokens": "char"} for name in names]})
+    found = labels([SimpleNamespace(name=name, tokens="char") for name in names])
     assert found == wanted if wanted else len(set(found)) == len(found)
     assert all(len(label) <= 24 for label in found)
 
@@ -240,15 +278,15 @@ def test_what_is_missing_is_not_drawn():
 
 
 def test_undefined_corpora_are_marked_and_not_drawn_as_zero():
-    figure = score_plot(CASES["some undefined"], title="", caption="").figure
+    figure = score_plot(corpora_of(CASES["some undefined"])).figure
     assert list(figure.data[0].x) == [50.0, None]
     assert (list(figure.data[1].y), list(figure.data[1].text)) == ([1], ["undefined"])
-    parts = split_plot(CASES["some undefined"], title="", caption="").figure.data[:3]
+    parts = split_plot(corpora_of(CASES["some undefined"])).figure.data[:3]
     assert sum(part.x[0] for part in parts) == pytest.approx(100.0)
 
 
 def test_at_most_seven_corpora_are_coloured():
-    plot = lag_plot(CASES["many"], title="", caption="")
+    plot = lag_plot(corpora_of(CASES["many"]))
     assert sum(bool(trace.showlegend) for trace in plot.figure.data) == 7
     assert sum(trace.fill is None for trace in plot.figure.data) == 25
     assert "Of 25 corpora 7 are in colour" in plot.caption

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from types import SimpleNamespace
 
+from specht.commands.symmetry.text import null_models, number
 from specht.corpus.stats.exchangeability import DRAWS
-from specht.report.html import Step
 from specht.report.maths import literal
-from specht.report.symmetry_details import null_models
-from specht.report.symmetry_tables import labels, number
+from specht.report.page import Step
 
 _METRICS = {
     "chi2-floor": Step(
@@ -34,16 +32,10 @@ _WAYS = {
 }
 
 
-def detailed(result: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]] | None:
-    """The name and the blocks C(k) of the most symmetric corpus for which they are known."""
-    pairs = zip(labels(result), result["corpora"], strict=True)
-    return next(((label, corpus["harmonics"]) for label, corpus in pairs if corpus["harmonics"]), None)
-
-
-def method(result: Mapping[str, Any]) -> list[Step]:
+def method(result: SimpleNamespace) -> list[Step]:
     """From the definition to what the figures do and do not mean."""
-    blocks = result["config"]["blocks"]
-    ways = [_WAYS[way] for way in _WAYS if any(corpus["method"] == way for corpus in result["corpora"])]
+    corpora = result.corpora
+    ways = [_WAYS[way] for way in _WAYS if any(corpus.method == way for corpus in corpora)]
     steps = [
         Step(
             "In a window of L tokens x_a is the one-hot vector of the token at position a, the V most frequent types being told apart and "
@@ -68,25 +60,25 @@ def method(result: Mapping[str, Any]) -> list[Step]:
             "undefined where the interval of E reaches zero, since it is noise over noise there:",
             ["rms = √E / ‖A‖,   A = diag(p) − p p^T"],
         ),
-        _METRICS[result["config"]["metric"]],
+        _METRICS[result.metric],
         Step(
             "Squares of estimates are too large by their sampling noise, which hides symmetry in small corpora. So each corpus is cut into "
-            f"{blocks} blocks, and squares are products of different ones only, which has no bias; estimates may therefore lie a little "
-            f"outside 0 to 1. Intervals come from {DRAWS} draws of blocks with replacement, again without products of a block with itself: "
-            "weights go a quarter of the way to what was drawn, and deviations are enlarged fourfold, since squares of noise would vary "
-            "too much under whole steps. They hold the middle 95 %:",
+            f"{result.blocks} blocks, and squares are products of different ones only, which has no bias; estimates may therefore lie a "
+            f"little outside 0 to 1. Intervals come from {DRAWS} draws of blocks with replacement, again without products of a block with "
+            "itself: weights go a quarter of the way to what was drawn, and deviations are enlarged fourfold, since squares of noise would "
+            "vary too much under whole steps. They hold the middle 95 %:",
             ["‖K‖² → mean of ⟨ K^g, K^h ⟩ over g ≠ h"],
         ),
         Step(f"Pairs were counted by {' or by '.join(ways)}." if ways else "Pairs were counted block by block."),
     ]
-    if null_models(result):
+    if null_models(corpora):
         steps.append(
             Step(
                 "Null models are the same tokens in random order: inside each window, inside each article, or in the whole corpus. The "
                 "first two must score 1, whatever the correlations, and the last has none."
             )
         )
-    if any(corpus.get("isotypic") for corpus in result["corpora"]):
+    if any(corpus.isotypic for corpus in corpora):
         steps.append(
             Step(
                 "With positions told apart, in disjoint windows, functions of ordered pairs a ≠ b split into irreps of the symmetric "
@@ -94,15 +86,13 @@ def method(result: Mapping[str, Any]) -> list[Step]:
                 ["pairs a ≠ b: [L] + 2 [L−1,1] + [L−2,2] + [L−2,1,1]"],
             )
         )
-    return steps + _block_steps(result)
+    detailed = next((corpus for corpus in corpora if vars(corpus.harmonics)), None)
+    return steps + (_block_steps(detailed) if detailed else [])
 
 
-def _block_steps(result: Mapping[str, Any]) -> list[Step]:
+def _block_steps(corpus: SimpleNamespace) -> list[Step]:
     """What the picture of equal blocks does and does not mean, in numbers of one corpus."""
-    chosen = detailed(result)
-    if chosen is None:
-        return []
-    label, blocks = literal(chosen[0]), chosen[1]
+    label, blocks = literal(corpus.label), vars(corpus.harmonics)
     raw, centred, bare = blocks["raw"], blocks["centred"], blocks["off-site"]
     return [
         Step(
@@ -118,11 +108,11 @@ def _block_steps(result: Mapping[str, Any]) -> list[Step]:
         Step(
             "Such a picture is not yet a symmetry of the correlations, for two reasons. Without centring independent tokens give it too, "
             f"since C(0) exceeds the others by L p p^T: in {label} the mean cosine of C(0) with the others is "
-            f"{number(raw['across']['mean'])} without centring and {number(centred['across']['mean'])} with it."
+            f"{number(raw.across.mean)} without centring and {number(centred.across.mean)} with it."
         ),
         Step(
             f"And blocks k ≠ 0 are alike because they share the term A of single positions: in {label} their mean cosine is "
-            f"{number(centred['within']['mean'])} with A ({number(centred['within']['least'])} at least), and without it "
-            f"{number(bare['within']['mean'])} ({number(bare['within']['least'])} at least). The score leaves A out."
+            f"{number(centred.within.mean)} with A ({number(centred.within.least)} at least), and without it "
+            f"{number(bare.within.mean)} ({number(bare.within.least)} at least). The score leaves A out."
         ),
     ]

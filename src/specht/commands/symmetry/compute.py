@@ -6,12 +6,14 @@ and are added up here; both ways give the same numbers.
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import hashlib
 import io
 import itertools
 import json
 import os
+import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -19,7 +21,9 @@ from typing import Any
 import numpy as np
 import xarray
 
-from specht.corpus.measuring import count_all, findings, null_score, nulls_of, scores
+from specht.commands.symmetry.config import SymmetryConfig
+from specht.commands.workers import WorkFlags
+from specht.corpus.measuring import count_all, describe, findings, null_score, nulls_of, scores
 from specht.corpus.read.corpora import Corpus
 from specht.corpus.read.text import Part, fingerprint
 from specht.corpus.read.tokenise import train_bpe
@@ -28,17 +32,63 @@ from specht.corpus.stats.shuffles import Null
 from specht.corpus.survey import Census, Settings, Statistics, Survey, merge_censuses, merge_statistics, plan_survey, take_census
 from specht.errors import InputError
 from specht.lab.archive import Archive
-from specht.lab.executors import Places
+from specht.lab.executors import Places, this_process
 from specht.lab.jobs import Job
 from specht.lab.store import save_text
 from specht.lab.sweep import sweep
-from specht.lab.symmetry_config import BPE_TYPES, TOKENIZERS
-from specht.lab.symmetry_results import describe
 from specht.progress import Progress
+from specht.trees import tree
 
-_MODULE = "specht.lab.symmetry_job"
+_MODULE = "specht.commands.symmetry.compute"
+BPE_TYPES = 4096
+"""Of a byte pair encoding that is trained on the corpus."""
+_TOKENIZERS = "tokenizer-*.json"
+"""Files of trained encodings beside the results, one a corpus."""
+_SMALL = 4_000_000
+"""Bytes of text that are not worth the start of other processes."""
 _CENSUS_BYTES = 2**23
 """Bytes of files that a census job counts."""
+
+
+def compute_in(folder: Path, jobs: Path, config: SymmetryConfig, work: WorkFlags, progress: Progress | None) -> xarray.DataTree:
+    """The scores of corpora. Trained tokenizers are kept in one folder, what has been counted in the other."""
+    with _removed_if_bad(folder, [] if work.store else [jobs]):
+        corpora = train_tokenizers(config.prepared, folder)
+        asked = work.workers is not None or work.cluster is not None or work.slurm is not None
+        # Little text is counted in this process, unless somebody asks for another.
+        places = this_process if not asked and sum(corpus.bytes for corpus in corpora) < _SMALL else work.places(jobs)
+        entries = run_symmetry(corpora, config.settings(), config.nulls, Archive(jobs), places, progress)
+    return symmetry_tree(config, sorted(entries, key=lambda entry: (entry["defined"], entry["score"] or 0.0), reverse=True))
+
+
+def symmetry_tree(config: SymmetryConfig, corpora: Sequence[Mapping[str, Any]]) -> xarray.DataTree:
+    """What was found of corpora, with all scores in one table too: a row for each corpus, window length and null model."""
+    fields = ("length", "score", "low", "high", "distance", "direction", "rms", "defined", "plug_in")
+    lines = []
+    for corpus in corpora:
+        of_corpus = {"corpus": corpus["name"], "tokens": corpus["tokens"], "vocab": corpus["vocab"]}
+        of_all = [*(("", score) for score in corpus["lengths"]), *corpus["nulls"].items()]
+        lines += [of_corpus | {field: score[field] for field in fields} | {"null": null} for null, score in of_all]
+    return tree({"length": config.length, "metric": config.metric, "blocks": config.blocks, "corpora": corpora, "scores": lines})
+
+
+@contextlib.contextmanager
+def _removed_if_bad(results: Path, statistics: list[Path]) -> Iterator[None]:
+    """Leave nothing behind if the input turns out to be bad; a run that is killed or interrupted finds its own again."""
+
+    def made() -> set[Path]:
+        return {*results.glob(_TOKENIZERS), *filter(Path.exists, statistics)}
+
+    before = made()
+    try:
+        yield
+    except InputError:
+        for path in made() - before:
+            if path.is_dir():
+                shutil.rmtree(path, ignore_errors=True)
+            else:
+                path.unlink(missing_ok=True)
+        raise
 
 
 @dataclasses.dataclass(frozen=True)
@@ -140,7 +190,7 @@ def _count_jobs(prepared: Prepared, survey: Survey, nulls: bool) -> dict[Null | 
 
 def train_tokenizers(corpora: Sequence[Prepared], folder: Path) -> list[Prepared]:
     """Corpora that are to be read with a byte pair encoding trained on each have it written into a folder; others stay as they are."""
-    paths = (folder / TOKENIZERS.replace("*", str(number)) for number in itertools.count(1))
+    paths = (folder / _TOKENIZERS.replace("*", str(number)) for number in itertools.count(1))
     return [_trained(each, path) if each.trains_tokenizer else each for each, path in zip(corpora, paths, strict=False)]
 
 

@@ -1,0 +1,176 @@
+"""The tables of `specht symmetry`: scores, null models, lags, lengths, irreps, third cumulants, blocks C(k), influence."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from types import SimpleNamespace
+
+from specht.commands.symmetry.text import (
+    MISSING,
+    NULL_NAMES,
+    between,
+    defined,
+    null_models,
+    null_score,
+    number,
+    percent,
+    quoted,
+    rms,
+    scored,
+)
+from specht.corpus.survey import EXTRAS
+from specht.report.page import Table
+from specht.report.symmetry_figures import UNDEFINED
+
+Corpora = Sequence[SimpleNamespace]
+
+
+def detail_tables(corpora: Corpora) -> list[Table]:
+    """All tables beside that of the scores, those that have rows."""
+    tables = [null_table(corpora), cut_table(corpora), length_table(corpora), irrep_table(corpora), third_table(corpora)]
+    tables += [harmonics_table(corpora), influence_table(corpora), coverage_table(corpora)]
+    return [table for table in tables if table.rows]
+
+
+def extent(corpora: Corpora, extra: str) -> str:
+    """What was counted for a small vocabulary and short windows."""
+    limits = EXTRAS[extra]
+    length = max(limits.shortest, min(limits.longest, corpora[0].length))
+    return f"windows of {length} tokens, the {limits.types} most frequent types or fewer and the rest as one"
+
+
+def score_table(corpora: Corpora, note: str) -> Table:
+    """The scores, the only table that a terminal shows."""
+    header = (
+        "corpus",
+        "tokens",
+        "number",
+        "V",
+        "score",
+        "95 % interval",
+        "distance",
+        "direction",
+        "rms correlation",
+        "shuffled in windows",
+    )
+
+    def row(corpus: SimpleNamespace) -> list[str]:
+        cells = [UNDEFINED, MISSING, MISSING, MISSING]
+        if corpus.defined:
+            cells = [number(corpus.score), between(corpus), number(corpus.distance), number(corpus.direction)]
+        null = null_score(corpus, "window")
+        about = [corpus.label, corpus.tokens, f"{corpus.n_tokens:,}", str(corpus.vocab)]
+        return [*about, *cells, rms(corpus.rms), MISSING if null is None else scored(null)]
+
+    return Table(header, [row(corpus) for corpus in corpora], note=note, title="Scores")
+
+
+def null_table(corpora: Corpora) -> Table:
+    """Scores beside those of the same tokens in random order."""
+    models = null_models(corpora)
+    header = ("corpus", "score", "rms", *(cell for null in models for cell in (f"shuffled {NULL_NAMES[null]}", "rms")))
+
+    def cells(corpus: SimpleNamespace) -> Iterator[str]:
+        for score in (corpus, *(null_score(corpus, null) for null in models)):
+            yield from (MISSING, MISSING) if score is None else (scored(score), rms(score.rms))
+
+    note = (
+        "Shuffling inside windows keeps what windows are about and must give 1; inside articles it keeps what articles are about, and must "
+        "give 1 where they are long; shuffling the whole corpus leaves no correlations, and no score."
+    )
+    rows = [[corpus.label, *cells(corpus)] for corpus in corpora] if models else []
+    return Table(header, rows, note, "Null models", brief=False)
+
+
+def cut_table(corpora: Corpora) -> Table:
+    """Scores without short lags."""
+    names = ["all lags" if score.from_lag == 1 else f"≥ {score.from_lag}" for score in corpora[0].cuts]
+    note = "At lags from so many tokens on; other lags are left out of all sums."
+    return _series_table(corpora, "cuts", names, "Scores without short lags", note)
+
+
+def length_table(corpora: Corpora) -> Table:
+    """Scores in windows of several lengths."""
+    return _series_table(corpora, "lengths", [f"L = {score.length}" for score in corpora[0].lengths], "Scores by window length")
+
+
+def _series_table(corpora: Corpora, series: str, names: Sequence[str], title: str, note: str = "") -> Table:
+    rows = [[corpus.label, *map(scored, getattr(corpus, series))] for corpus in corpora]
+    return Table(("corpus", *names), rows if len(names) > 1 and defined(corpora) else [], note, title, brief=False)
+
+
+def irrep_table(corpora: Corpora) -> Table:
+    """Shares of the four irreps, and how far the laws of single positions differ."""
+
+    def row(corpus: SimpleNamespace) -> list[str]:
+        shares = corpus.isotypic
+        estimates = [*vars(shares.shares).values(), shares.diagonal]
+        return [corpus.label, *(f"{number(cell.value)} {between(cell)}" if shares.defined else UNDEFINED for cell in estimates)]
+
+    note = (
+        f"In {extent(corpora, 'isotypic')}, disjoint from the start of each record on. The last column says how much the laws of single "
+        "positions differ, in units of all correlations between positions: it is large where windows start at something, such as the start "
+        "of a protein."
+    )
+    header = ("corpus", "[L]", "[L−1,1]", "[L−2,2]", "[L−2,1,1]", "single positions")
+    return Table(header, [row(corpus) for corpus in corpora if corpus.isotypic], note, "Shares by irrep", brief=False)
+
+
+def third_table(corpora: Corpora) -> Table:
+    """The share of third cumulants that ignores order."""
+    thirds = [(corpus.label, corpus.third) for corpus in corpora if corpus.third]
+    rows = [
+        [label, *([number(third.value), between(third)] if third.defined else [UNDEFINED, MISSING]), f"{third.z:z.1f}"]
+        for label, third in thirds
+    ]
+    note = (
+        f"The share of third cumulants of three different positions that ignores order, in {extent(corpora, 'third')}, each weighed by one "
+        "over the root of its frequency. The last column is their size over its standard error; below about two there is nothing to score."
+    )
+    return Table(("corpus", "score of three", "95 % interval", "signal / noise"), rows, note, "Three positions at once", brief=False)
+
+
+def harmonics_table(corpora: Corpora) -> Table:
+    """Three rows a corpus: how alike the blocks C(k) are as they come, centred, and without the term of single positions."""
+
+    def row(label: str, kind: str, blocks: SimpleNamespace) -> list[str]:
+        cells = [number(blocks.within.mean), number(blocks.within.least), number(blocks.across.mean), *[MISSING] * 5]
+        if distances := getattr(blocks, "kolmogorov", None):
+            cells[3:6] = map(number, (distances.within.median, distances.within.most, distances.across.mean))
+        if overlaps := getattr(blocks, "overlaps", None):
+            cells[6:] = map(number, (overlaps.within.mean, overlaps.across.mean))
+        return [label, kind, *cells]
+
+    note = (
+        f"In {extent(corpora, 'harmonics')}, all weighed alike. Cosines: mean and least among k ≠ 0, mean between 0 and the others. CDFs: "
+        "Kolmogorov distances of the distributions of eigenvalues of D^{−1/2} C(k) D^{−1/2}, D = diag p, over their sum, median and "
+        "largest among k ≠ 0, mean between 0 and the others. Subspaces: overlap of the ten largest principal components. Sampling noise is "
+        "not taken off here: it makes blocks of small corpora less alike, most of all off-site."
+    )
+    cosines, others = ("cos, k ≠ 0", "least", "cos(0, k)"), ("CDFs, k ≠ 0", "most", "CDFs, 0 and k", "subspaces, k ≠ 0", "0 and k")
+    rows = [row(corpus.label, kind, blocks) for corpus in corpora for kind, blocks in vars(corpus.harmonics).items()]
+    return Table(("corpus", "C(k)", *cosines, *others), rows, note, "Likeness of the blocks C(k)", brief=False)
+
+
+def influence_table(corpora: Corpora) -> Table:
+    """Which windows carry the score of each corpus that has one."""
+
+    def row(corpus: SimpleNamespace) -> list[str]:
+        carried = corpus.influence
+        tokens = " ".join(map(quoted, carried.tokens)) or MISSING
+        heaviest = f"{max(carried.blocks, key=abs, default=0.0):+z.3f}".replace("-", "−")
+        return [corpus.label, f"{carried.windows:,}", f"{carried.carrying_half:,}", percent(carried.top_share), tokens, heaviest]
+
+    note = (
+        "The fewest windows, of those looked at, that carry half of what ignores order, and the types that stand out in the top hundredth. "
+        "There is a warning where a hundredth of the windows or fewer carry half. Last: how much the score falls if the weightiest block "
+        "is left out."
+    )
+    header = ("corpus", "windows", "carry half", "share of the top 1 %", "their tokens", "one block moves the score by")
+    return Table(header, [row(corpus) for corpus in defined(corpora)], note, "Who carries the score", brief=False)
+
+
+def coverage_table(corpora: Corpora) -> Table:
+    """How much of each corpus the vocabulary covers."""
+    rows = [[corpus.label, corpus.method, percent(corpus.coverage)] for corpus in corpora]
+    return Table(("corpus", "counted by", "tokens of the V types"), rows, title="How it was counted", brief=False)
