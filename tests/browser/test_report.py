@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import shlex
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -17,7 +16,7 @@ import toy_threshold
 
 from specht.commands.command import Command
 from specht.commands.forecast import ForecastCommand, ForecastConfig
-from specht.commands.probe import ProbeCommand
+from specht.commands.probe import ProbeCommand, ProbeConfig
 from specht.commands.profile import ProfileCommand, ProfileConfig
 from specht.commands.spectrum import SpectrumCommand, SpectrumConfig
 from specht.commands.symmetry import SymmetryCommand, SymmetryConfig
@@ -46,8 +45,7 @@ def written(report: Report, folder: Path) -> Path:
 
 
 def report_on(command: Command, config: Config) -> Report:
-    page = command.page(command.compute(config, None))
-    return Report(**vars(page), reproduce=shlex.join(["specht", command.name, *config.flags()]), made_with={"seed": "0"})
+    return command.report(config, command.compute(config, None))
 
 
 @pytest.fixture(scope="module")
@@ -134,8 +132,7 @@ def select_file(tmp_path_factory) -> Path:
 
 @pytest.fixture(scope="module")
 def probe_file(tmp_path_factory) -> Path:
-    page = ProbeCommand().page(toy_probe.result_of(toy_probe.moments))
-    report = Report(**vars(page), reproduce="specht probe mine:my_model", made_with={"seed": "0"})
+    report = ProbeCommand().report(ProbeConfig(model="mine:my_model"), toy_probe.result_of(toy_probe.moments))
     return written(report, tmp_path_factory.mktemp("probe"))
 
 

@@ -10,7 +10,7 @@ import pytest
 import xarray
 from toy_probe import moments, result_of
 
-from specht.commands.probe import ProbeCommand, layer_rows, notes, output_rows, subtitle
+from specht.commands.probe import ProbeCommand, ProbeConfig, layer_rows, notes, output_rows, subtitle
 from specht.lab.store import save_tree
 from specht.report.html import Report, render
 from specht.report.probe_figures import adjacency_plot, class_plot, profile_plot, residual_plot
@@ -19,7 +19,7 @@ from specht.trees import facts, named, plain
 
 
 def report_of(data: xarray.DataTree) -> Report:
-    return Report(**vars(ProbeCommand().page(data)), reproduce="specht probe mine:my_model", made_with={"seed": "0"})
+    return ProbeCommand().report(ProbeConfig(model="mine:my_model"), data)
 
 
 @pytest.fixture(scope="module")

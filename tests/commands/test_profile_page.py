@@ -58,8 +58,7 @@ def result_of(weights: list[float], above: float = 0.0, mean_square: float = 0.0
 
 
 def report_of(result: dict[str, Any]) -> Report:
-    page = ProfileCommand().page(tree(result))
-    return Report(**vars(page), reproduce="specht profile parity", made_with={"seed": "0"})
+    return ProfileCommand().report(ProfileConfig(target="parity"), tree(result))
 
 
 @pytest.mark.parametrize(

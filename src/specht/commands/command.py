@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from specht.lab.store import Request
     from specht.report.figures import Plot
-    from specht.report.page import Page
+    from specht.report.page import Page, Report
 
 MADE_WITH = ("seed", "version", "python", "jax", "numpy", "platform", "time")
 AGAIN = "computed before; remove the folder to compute it again"
@@ -64,6 +64,13 @@ class Command:
         """What the numbers say."""
         raise NotImplementedError
 
+    def report(self, config: Any, data: xarray.DataTree) -> Report:
+        """The page on the numbers of a configuration, with the command that makes them again."""
+        from specht.report.page import Report
+
+        reproduce = shlex.join(["specht", self.name, *config.flags()])
+        return Report(**vars(self.page(data)), reproduce=reproduce, made_with=made_with(data.attrs))
+
     def more_files(self, data: xarray.DataTree) -> Mapping[str, tuple[str, Writer]]:
         """Files beyond those that every command writes: name and writer, by the name that JSON has for them."""
         return {}
@@ -90,9 +97,9 @@ class Command:
                 data, intact = self._computed(config, request, folder), set()
             heading = {"command": self.name, "config": request.identity, "seed": request.seed, "version": data.attrs["version"]}
             result = heading | plain(data)
-            page = self.page(data)
-            files = self._files(data, page, shlex.join(["specht", self.name, *config.flags()]))
-            writers = dict(files.values()) | figure_writers(page.plots, output)
+            report = self.report(config, data)
+            files = self._files(data, report)
+            writers = dict(files.values()) | figure_writers(report.plots, output)
             missing = {file: write for file, write in writers.items() if file not in intact}
             if missing:
                 store.save_config(request, folder)
@@ -103,7 +110,7 @@ class Command:
         paths = {what: str(folder / file) for what, (file, _) in files.items()}
         if output.json:
             return print_json(result | paths)
-        print_page(page)
+        print_page(report)
         print_paths(paths)
 
     def _computed(self, config: Config, request: Request, folder: Path) -> xarray.DataTree:
@@ -115,12 +122,11 @@ class Command:
         data.attrs = store.provenance(request)
         return data
 
-    def _files(self, data: xarray.DataTree, page: Page, reproduce: str) -> dict[str, tuple[str, Writer]]:
+    def _files(self, data: xarray.DataTree, report: Report) -> dict[str, tuple[str, Writer]]:
         """Name and writer of every file, by the name that JSON has for it."""
         from specht.lab import store
-        from specht.report.html import Report, render
+        from specht.report.html import render
 
-        report = Report(**vars(page), reproduce=reproduce, made_with=made_with(data.attrs))
         stem = self.stem or self.name
         files: dict[str, tuple[str, Writer]] = {
             "report": ("report.html", lambda path: store.save_text(render(report), path)),
@@ -161,8 +167,8 @@ def csv_of(data: xarray.DataTree, table: str) -> str:
 
 
 def made_with(record: Mapping[Any, Any]) -> dict[str, str]:
-    """What a report says about where its numbers come from."""
-    return {name: str(record[name]) for name in MADE_WITH}
+    """What a report says about where its numbers come from; nothing of numbers that were computed for a look and not stored."""
+    return {name: str(record[name]) for name in MADE_WITH if name in record}
 
 
 def figure_writers(plots: Sequence[Plot], output: OutputFlags) -> dict[str, Writer]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from typing import Any, cast
 
 from specht.commands.profile import ProfileCommand, ProfileConfig
@@ -28,5 +27,4 @@ def profile_config(page: TargetPage) -> ProfileConfig:
 def level_report(page: TargetPage, progress: Progress | None = None) -> Report:
     """What `specht profile` reports."""
     config, command = profile_config(page), ProfileCommand()
-    content = command.page(command.compute(config, progress))
-    return Report(**vars(content), reproduce=shlex.join(["specht", "profile", *config.flags()]), made_with={})
+    return command.report(config, command.compute(config, progress))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import math
-import shlex
 from collections.abc import Sequence
 from types import SimpleNamespace
 from typing import Any, cast
@@ -50,7 +49,7 @@ def length_report(page: SpectrumPage, progress: Progress | None = None) -> Lengt
     """What `specht spectrum` reports, with diagrams beside the curves and the crossover marked."""
     config, command = spectrum_config(page), SpectrumCommand()
     data = command.compute(config, progress)
-    report = Report(**vars(command.page(data)), reproduce=shlex.join(["specht", "spectrum", *config.flags()]), made_with={})
+    report = command.report(config, data)
     against_length, normalised, whole = report.plots
     result = facts(data)
     irreps = _label(against_length, result.lengths, normalised=False)
