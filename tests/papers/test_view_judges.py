@@ -25,6 +25,7 @@ from specht.papers.view_from_infinity import (
     scaling,
     symmetries,
     theorem,
+    tightness,
     width,
 )
 
@@ -57,13 +58,19 @@ def tops(setting, slopes, *, fall=0.0, lengths=LENGTHS, ratio=0.5):
             "trace_stderr": 0.001 * trace,
         }
         coords = {"irrep": list(scaling.FAMILIES.values())[:3]}
-        results.append(made("tops", variables, coords, **setting, length=length, heads=8, sequences=8, seed=0))
+        results.append(made(scaling.measure_tops, variables, coords, **setting, length=length, heads=8, sequences=8, seed=0))
     return results
 
 
 def spectrum_figure(raw=(0.0, -1.0, -2.0), lecun=(-0.5, -1.5, -2.5), fall=0.5, power=-0.5, ratio=0.5, kink=0.0):
     clusters = [
-        made("clusters", {"spread": ("seed", (np.array([1.0, 1.02, 0.98])) * heads**power)}, {"seed": [0, 1, 2]}, heads=heads, length=6)
+        made(
+            scaling.measure_clusters,
+            {"spread": ("seed", (np.array([1.0, 1.02, 0.98])) * heads**power)},
+            {"seed": [0, 1, 2]},
+            heads=heads,
+            length=6,
+        )
         for heads in (64, 256, 1024)
     ]
     peaked = tops(scaling.PEAKED, raw, fall=0.1, ratio=ratio)
@@ -214,7 +221,7 @@ def tightness_map(shift=0.0, inside=-1.1, outside=-1.8):
     factors = [0.1, 1.0, 10.0]
     predicted = np.array([-1.09, -1.5, -1.91])
     variables = {"measured": ("factor", predicted + shift), "predicted": ("factor", predicted), "length": ("factor", [6.0, 64.0, 640.0])}
-    line = made("linear", variables | {"crossover": 64.0}, {"factor": factors}, vocab=4, s_w=0.25, s_p=1.0, factors=factors)
+    line = made(tightness.measure_linear, variables | {"crossover": 64.0}, {"factor": factors}, vocab=4, s_w=0.25, s_p=1.0, factors=factors)
     spread_out = {"vocab": 2, "s_w": 0.5, "s_p": 0.5}
     peaked, flat = ((0.0, slope, -2.0) for slope in (inside, outside))
     return [line, *tops(scaling.PEAKED, peaked, lengths=(16, 64)), *tops(spread_out, flat, lengths=(16, 64))]

@@ -13,10 +13,8 @@ from specht.papers.view_from_infinity import (
     corpora,
     posterior,
     regime,
-    scaling,
     text,
     third_order,
-    tightness,
     width,
 )
 
@@ -27,7 +25,7 @@ PAPER = dataclasses.replace(
     experiments=(
         _BY_NAME["infinity.f0"],
         _BY_NAME["infinity.f1"],
-        scaling.EXPERIMENT,
+        _BY_NAME["infinity.f2"],
         text.FIGURE,
         width.EXPERIMENT,
         _BY_NAME["infinity.q2"],
@@ -46,6 +44,6 @@ PAPER = dataclasses.replace(
         third_order.EXPERIMENT,
         regime.REGIME,
         _BY_NAME["infinity.e9"],
-        tightness.EXPERIMENT,
+        _BY_NAME["infinity.e10"],
     ),
 )

@@ -182,10 +182,15 @@ def _kernels(data: xarray.Dataset) -> dict[str, xarray.Dataset]:
     null=2.0,
 )
 def ratios_to_the_bound(data: xarray.Dataset) -> list[Finding]:
-    measured = data["ratio"].notnull().values
-    ratios = list(zip(data["ratio"].values[measured].tolist(), data["stderr"].values[measured].tolist(), strict=True))
-    words = f"{len(ratios)} irreps of {', '.join(name.replace(',', '') for name in _kernels(data))}."
-    return [Finding(ratio, stderr, words, shown=max(ratios)) for ratio, stderr in ratios]
+    kernels = ", ".join(name.replace(",", "") for name in _kernels(data))
+    return findings(data["ratio"], data["stderr"], f"{int(data['ratio'].count())} irreps of {kernels}.")
+
+
+def findings(ratios: xarray.DataArray, errors: xarray.DataArray, words: str) -> list[Finding]:
+    """Every ratio of an eigenvalue to its bound that was measured, of which the largest is shown."""
+    measured = ratios.notnull().values
+    pairs = list(zip(ratios.values[measured].tolist(), errors.values[measured].tolist(), strict=True))
+    return [Finding(ratio, stderr, words, shown=max(pairs)) for ratio, stderr in pairs]
 
 
 @measure_bound.figure()
