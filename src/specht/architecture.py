@@ -234,8 +234,8 @@ def _read_word(word: str) -> dict[str, Any]:
     if word in _CHOICES["readout"]:
         return {"readout": word}
     if match := re.fullmatch(r"pos=(\w+)(?:\((.*)\))?", word):
-        given = {"positions": match[1]}
-        return given | ({"s_p": _number(word, match[2], float)} if match[2] is not None else {})
+        fields = {"positions": match[1]}
+        return fields | ({"s_p": _number(word, match[2], float)} if match[2] is not None else {})
     if match := re.fullmatch(r"norm=(\w+)", word):
         return {"norm": match[1]}
     if match := re.fullmatch(r"(\w+)/(\w+)", word):
@@ -252,3 +252,9 @@ def _number(word: str, text: str, kind: type) -> Any:
         return kind(text)
     except ValueError:
         raise InputError(f"{word!r} needs a number, got {text!r}.") from None
+
+
+def check_architecture(arch: Any) -> None:
+    """Raise where it is no architecture."""
+    if not isinstance(arch, Architecture):
+        raise InputError(f"arch must be an Architecture, got {arch!r}: write specht.Architecture(...) or Architecture.parse(...).")

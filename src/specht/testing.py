@@ -82,11 +82,11 @@ def assert_invariant(
     _require(movable >= 2, f"there is nothing to permute: {movable} of {tokens.shape[1]} columns may move with move={move!r}.")
     _require(permutations >= 1, f"permutations must be at least 1, got {permutations}.")
     group = (*generators(movable), *random_permutations(movable, permutations, seed))[:permutations]
-    found = gram_residual(function, tokens, movable, permutations=group)
+    residual = gram_residual(function, tokens, movable, permutations=group)
     _require(
-        found.change <= tol * found.scale,
-        f"not invariant under permuting positions together (move={move!r}): residual {found.change:.3e}, largest entry {found.scale:.3e}, "
-        f"tolerance {tol:.1e} of the largest, for the permutation {found.permutation}.",
+        residual.change <= tol * residual.scale,
+        f"not invariant under permuting positions together (move={move!r}): residual {residual.change:.3e}, largest entry "
+        f"{residual.scale:.3e}, tolerance {tol:.1e} of the largest, for the permutation {residual.permutation}.",
     )
 
 

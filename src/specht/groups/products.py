@@ -29,10 +29,10 @@ class ProductIrrep:
     factors: tuple[Partition, ...]
 
     def __post_init__(self) -> None:
-        given = self.factors if isinstance(self.factors, tuple | list) else ()
-        if not given or not all(isinstance(factor, Partition) for factor in given):
+        factors = self.factors if isinstance(self.factors, tuple | list) else ()
+        if not factors or not all(isinstance(factor, Partition) for factor in factors):
             raise InputError(f"The factors of a product must be partitions, one a segment, got {self.factors!r}.")
-        object.__setattr__(self, "factors", tuple(given))
+        object.__setattr__(self, "factors", tuple(factors))
 
     def __str__(self) -> str:
         return "x".join(map(str, self.factors))

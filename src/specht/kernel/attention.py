@@ -18,7 +18,7 @@ import jax.numpy as jnp
 from jaxtyping import Array
 
 from specht.architecture import Architecture
-from specht.kernel.layers import MomentFamily, Sides, StreamMoments, each
+from specht.kernel.layers import MomentFamily, Sides, StreamMoments, entrywise
 from specht.kernel.model import KernelModel
 from specht.kernel.pairs import Entries, Sequences
 from specht.kernel.positions import positions_are_trained
@@ -29,7 +29,7 @@ def with_positions(model: KernelModel, pairs, entries: Entries, *, tangent: bool
     arch = model.arch
     if arch.values_see_positions or not arch.has_positions or (tangent and not positions_are_trained(arch)):
         return entries
-    return each(lambda k, p: k + p, entries, pairs.position_entries(model.positions))
+    return entrywise(lambda k, p: k + p, entries, pairs.position_entries(model.positions))
 
 
 def linear_attention(model: KernelModel, m: StreamMoments, block: int) -> StreamMoments:
@@ -41,13 +41,13 @@ def linear_attention(model: KernelModel, m: StreamMoments, block: int) -> Stream
     """
 
     def contract(family: MomentFamily, first: Entries, second: Entries) -> Array:
-        total = family.pairs.total(each(lambda a, b: a * b, first, second))
+        total = family.pairs.total(entrywise(lambda a, b: a * b, first, second))
         return total / family.pairs.visible_pairs() if model.arch.normalised else total
 
     def attend(family: MomentFamily, _: Sides) -> MomentFamily:
         read = with_positions(model, family.pairs, family.nngp)
         weight = contract(family, read, family.nngp)
-        return MomentFamily(family.pairs, each(lambda k: k * weight, read), family.pairs.same(block))
+        return MomentFamily(family.pairs, entrywise(lambda k: k * weight, read), family.pairs.same(block))
 
     out = m.map(attend, None)
     if m.ntk is None:
@@ -56,7 +56,7 @@ def linear_attention(model: KernelModel, m: StreamMoments, block: int) -> Stream
     tangent = with_positions(model, m.cross.pairs, m.ntk, tangent=True)
     weight = contract(m.cross, read, m.cross.nngp)
     slope = contract(m.cross, tangent, m.cross.nngp) + contract(m.cross, read, m.ntk)
-    ntk = each(lambda k1, k, theta: 4.0 * k1 + theta * weight + k * slope, out.cross.nngp, read, tangent)
+    ntk = entrywise(lambda k1, k, theta: 4.0 * k1 + theta * weight + k * slope, out.cross.nngp, read, tangent)
     return dataclasses.replace(out, ntk=ntk)
 
 

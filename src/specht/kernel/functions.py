@@ -20,9 +20,9 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from specht.architecture import Architecture, Kind
+from specht.architecture import Architecture, Kind, check_architecture
 from specht.checks import whole_number
-from specht.errors import InputError, explains_calls
+from specht.errors import explains_calls
 from specht.kernel.batches import both
 from specht.kernel.closed import closed_kernel
 from specht.kernel.forms import Form, choose_form, refuse_many_positions
@@ -82,8 +82,7 @@ def ntk(
 
 
 def _evaluate(kind: Kind, arch: Architecture, x, y, variances, mask, mask_y, heads: SupportsIndex, seed: SupportsIndex) -> Array:
-    if not isinstance(arch, Architecture):
-        raise InputError(f"arch must be an Architecture, got {arch!r}: write specht.Architecture(...) or Architecture.parse(...).")
+    check_architecture(arch)
     return kernel_of_batches(arch, *both(arch, x, y, mask, mask_y), variances=variances, kind=kind, heads=heads, seed=seed)
 
 

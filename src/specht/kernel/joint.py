@@ -31,7 +31,7 @@ from specht.kernel.heads import GROUPS
 from specht.kernel.layers import MomentFamily, StreamMoments, at_readout, finish_block, kernel_of, layer_norm, readout
 from specht.kernel.model import KernelModel
 from specht.kernel.pairs import Sequences
-from specht.progress import Progress
+from specht.progress import Progress, report
 
 Inputs = tuple[Array, Array | None, Array, Array | None, Array]
 """What attention takes: factors of what queries and keys read, covariances that values read, and which keys each query sees."""
@@ -50,8 +50,7 @@ def joint_gram(
     ticks = itertools.count(1)
 
     def tick() -> None:
-        if progress is not None:
-            progress(next(ticks), 2 * GROUPS * model.arch.depth)
+        report(progress, next(ticks), 2 * GROUPS * model.arch.depth)
 
     def propagate(draw: int, batches: int) -> np.ndarray:
         value = np.asarray(_propagate(model, first, _draw(seed, draw), batches, jnp.asarray(heads // GROUPS), tick))

@@ -79,7 +79,7 @@ class StreamMoments:
         return sides(self.cross, 0, 1), sides(self.left, 0, 0), sides(self.right, 1, 1)
 
 
-def each(function: Callable[..., Array], *entries: Entries | Flags) -> Entries:
+def entrywise(function: Callable[..., Array], *entries: Entries | Flags) -> Entries:
     """The function applied entry by entry."""
     return tuple(function(*parts) for parts in zip(*entries, strict=True))
 
@@ -94,7 +94,7 @@ def embedding(model: KernelModel, cross: Any, left: Any, right: Any, mean: Array
 
     def covariance(pairs: Any, positions: bool) -> Entries:
         tokens = pairs.token_entries(model.tokens)
-        return each(lambda token, position: token + position, tokens, pairs.position_entries(model.positions)) if positions else tokens
+        return entrywise(lambda token, position: token + position, tokens, pairs.position_entries(model.positions)) if positions else tokens
 
     def family(pairs: Any) -> MomentFamily:
         return MomentFamily(pairs, covariance(pairs, in_stream), pairs.same(0))
@@ -122,10 +122,10 @@ def layer_norm(m: StreamMoments) -> StreamMoments:
 
     def normed(family: MomentFamily, sides: Sides) -> MomentFamily:
         factor, centre = inverse_deviations(sides), sides.mean_x * sides.mean_y
-        return family.with_nngp(each(lambda k, same: jnp.where(same, 1.0, (k - centre) * factor), family.nngp, family.same))
+        return family.with_nngp(entrywise(lambda k, same: jnp.where(same, 1.0, (k - centre) * factor), family.nngp, family.same))
 
     factor = inverse_deviations(m.with_sides()[0][1])
-    return m.map(normed, None if m.ntk is None else each(lambda theta: theta * factor, m.ntk))
+    return m.map(normed, None if m.ntk is None else entrywise(lambda theta: theta * factor, m.ntk))
 
 
 def dense(model: KernelModel, m: StreamMoments) -> StreamMoments:
@@ -142,22 +142,22 @@ def dense(model: KernelModel, m: StreamMoments) -> StreamMoments:
     ntk = None
     if m.ntk is not None:
         slopes = tuple(entry.slope for entry in duals(*m.with_sides()[0]))
-        ntk = each(lambda slope, theta, k: slope * s_1 * (theta + k), slopes, m.ntk, m.cross.nngp)
+        ntk = entrywise(lambda slope, theta, k: slope * s_1 * (theta + k), slopes, m.ntk, m.cross.nngp)
     q_left, q_right = m.variances()
     return m.map(activated, ntk, (activation_mean(activation, s_1 * q_left), activation_mean(activation, s_1 * q_right)))
 
 
 def linear(m: StreamMoments, variance: Array | float = 1.0) -> StreamMoments:
     r"""A linear layer with weights of its own: $K \to s K$, $\Theta \to s (\Theta + K)$, mean zero."""
-    ntk = None if m.ntk is None else each(lambda theta, k: variance * (theta + k), m.ntk, m.cross.nngp)
-    return m.map(lambda family, _: family.with_nngp(each(lambda k: variance * k, family.nngp)), ntk)
+    ntk = None if m.ntk is None else entrywise(lambda theta, k: variance * (theta + k), m.ntk, m.cross.nngp)
+    return m.map(lambda family, _: family.with_nngp(entrywise(lambda k: variance * k, family.nngp)), ntk)
 
 
 def add(stream: StreamMoments, branch: StreamMoments) -> StreamMoments:
     """The residual sum; branches end in a matrix of their own, so they are uncorrelated with the stream and have mean zero."""
 
     def total(first: Entries, second: Entries) -> Entries:
-        return each(lambda a, b: a + b, first, second)
+        return entrywise(lambda a, b: a + b, first, second)
 
     return StreamMoments(
         branch.cross.with_nngp(total(stream.cross.nngp, branch.cross.nngp)),

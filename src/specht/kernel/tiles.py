@@ -15,7 +15,7 @@ from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 from specht.kernel.batches import take
 from specht.kernel.pairs import Sequences
-from specht.progress import Progress
+from specht.progress import Progress, report
 
 Tick = Callable[[], None]
 Tile = Callable[[Sequences, Sequences | None, Tick], tuple[jax.Array, ...]]
@@ -50,8 +50,7 @@ def gram(tile: Tile, x: Sequences, y: Sequences | None, plan: TilePlan, progress
     ticks = itertools.count(1)
 
     def tick() -> None:
-        if progress is not None:
-            progress(next(ticks), len(wanted) * plan.steps)
+        report(progress, next(ticks), len(wanted) * plan.steps)
 
     for i, j in wanted:
         at_i, at_j = left.places[i], right.places[j]

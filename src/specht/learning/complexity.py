@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any, Literal, overload
 
 import numpy as np
@@ -24,11 +24,11 @@ from scipy.optimize import brentq
 from specht.architecture import Architecture, Kind
 from specht.errors import InputError, explains_calls
 from specht.groups.partitions import Partition
-from specht.learning.adaptive.needs import ComplexityByWidth, complexity_by_width
+from specht.learning.adaptive.needs import ComplexityByWidth, Needs, complexity_by_width
 from specht.learning.content import Content, resolve
 from specht.learning.curves import theory_curve
 from specht.learning.renormalised import learnability, samples_at
-from specht.results import Result, Variable
+from specht.results import Variable
 from specht.sequences.tasks import Task
 from specht.spectra.spectrum import Spectrum
 
@@ -54,7 +54,7 @@ class Need:
 
 
 @dataclasses.dataclass(frozen=True)
-class SampleComplexity(Result):
+class SampleComplexity(Needs[Need]):
     """What the leading function of every irrep of a spectrum costs, level by level: a sequence of `Need`s."""
 
     arch: Architecture
@@ -62,15 +62,6 @@ class SampleComplexity(Result):
     ridge: float
     """In units of E[k(x, x)]."""
     needs: tuple[Need, ...]
-
-    def __len__(self) -> int:
-        return len(self.needs)
-
-    def __iter__(self) -> Iterator[Need]:
-        return iter(self.needs)
-
-    def __getitem__(self, index: int) -> Need:
-        return self.needs[index]
 
     def summary(self) -> list[dict[str, Any]]:
         """The needs as plain values, as files and figures have them."""
@@ -83,17 +74,14 @@ class SampleComplexity(Result):
         )
 
     def _variables(self) -> list[Variable]:
-        def column(name: str) -> list:
-            return [getattr(need, name) for need in self.needs]
-
         return [
             Variable("irrep", "irrep", np.array([str(need.irrep) for need in self.needs], dtype=str), "irreducible representation"),
             Variable("level", "irrep", [need.irrep.level for need in self.needs], "positions that its functions single out"),
             Variable("degeneracy", "irrep", [float(need.degeneracy) for need in self.needs], "number of orthogonal eigenfunctions"),
-            Variable("eigenvalue", "irrep", column("eigenvalue"), "largest eigenvalue of the irrep", "E[k]"),
-            Variable("samples", "irrep", column("samples"), "samples from which half of the leading function is learnt", "samples"),
-            Variable("bound", "irrep", column("bound"), "what the samples cannot be fewer than", "samples"),
-            Variable("lower_bound", "irrep", column("lower_bound"), "whether the eigenvalue is a lower bound, so the samples an upper one"),
+            Variable("eigenvalue", "irrep", self._column("eigenvalue"), "largest eigenvalue of the irrep", "E[k]"),
+            Variable("samples", "irrep", self._column("samples"), "samples from which half of the leading function is learnt", "samples"),
+            Variable("bound", "irrep", self._column("bound"), "what the samples cannot be fewer than", "samples"),
+            Variable("lower_bound", "irrep", self._column("lower_bound"), "whether eigenvalues are lower bounds, and samples upper ones"),
         ]
 
 
@@ -149,8 +137,8 @@ def sample_complexity(
     Of an architecture with a task and a width, it is what the task needs where the embedding adapts to it, and last at infinite width:
 
     >>> copy = specht.Target("copy", lambda x: 2.0 * x[:, 0] - 1.0, reads=(0,))
-    >>> found = sample_complexity(arch, task=specht.Task(specht.sources.uniform(2), copy), width=16, ridge=0.1)
-    >>> [(need.width, round(need.samples), round(need.to_learn)) for need in found]
+    >>> needs = sample_complexity(arch, task=specht.Task(specht.sources.uniform(2), copy), width=16, ridge=0.1)
+    >>> [(need.width, round(need.samples), round(need.to_learn)) for need in needs]
     [(16.0, 17, 9), (inf, 28, 13)]
 
     Arguments:
@@ -165,31 +153,23 @@ def sample_complexity(
         seed: of everything random.
     """
     settings = {"error": error, "share": share, "noise": noise, "sequences": sequences, "seed": seed}
-    given = {name: value for name, value in settings.items() if value is not None}
+    chosen = {name: value for name, value in settings.items() if value is not None}
     if isinstance(model, Architecture):
-        return complexity_by_width(model, _task(task), width=_width(width), ridge=ridge, **given)
+        if task is None:
+            raise InputError(
+                "task is missing: an Architecture needs task=specht.Task(source, target); without one, give specht.spectrum(arch)."
+            )
+        if not isinstance(task, Task):
+            raise InputError(f"task must be a Task, got {task!r}: write task=specht.Task(source, target).")
+        if width is None:
+            raise InputError("width is missing: give the width of the embedding, such as width=64, or several.")
+        return complexity_by_width(model, task, width=width, ridge=ridge, **chosen)
     if not isinstance(model, Spectrum):
         raise InputError(f"sample_complexity takes a Spectrum or an Architecture, got {model!r}: give one of these.")
-    for name, value in {"task": task, "width": width, **given}.items():
+    for name, value in {"task": task, "width": width, **chosen}.items():
         if value is not None:
             raise InputError(f"{name}={value!r} does not go with a Spectrum: give the Architecture, with task and width.")
     return _of_spectrum(model, ridge)
-
-
-def _task(task: Any) -> Task:
-    if task is None:
-        raise InputError(
-            "task is missing: an Architecture needs task=specht.Task(source, target); without one, give specht.spectrum(arch)."
-        )
-    if not isinstance(task, Task):
-        raise InputError(f"task must be a Task, got {task!r}: write task=specht.Task(source, target).")
-    return task
-
-
-def _width(width: Any) -> Any:
-    if width is None:
-        raise InputError("width is missing: give the width of the embedding, such as width=64, or several.")
-    return width
 
 
 def _of_spectrum(spectrum: Spectrum, ridge: float) -> SampleComplexity:

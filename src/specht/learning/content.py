@@ -24,10 +24,10 @@ from specht.groups.partitions import Partition
 from specht.learning.modes import Modes
 from specht.learning.multiplets import MultipletFunctions, multiplet
 from specht.learning.support import find_support
-from specht.progress import Progress
+from specht.progress import Progress, report
 from specht.sequences.law import Source
 from specht.sequences.targets import Target
-from specht.sequences.tasks import Task, order_forgotten
+from specht.sequences.tasks import Task, check_task, order_forgotten
 from specht.sequences.tokens import whole_numbers
 from specht.spectra.block import IrrepBlock
 from specht.spectra.points import Points, points
@@ -173,21 +173,20 @@ def content(spectrum: Spectrum, task: Task, *, samples: int = SAMPLES, seed: int
     The spectrum must be that of the task's source; where the order of its tokens matters, that of the source with its order forgotten.
     """
     arch = spectrum.arch
-    if task.source.vocab != arch.vocab:
-        raise InputError(f"The task has {task.source.vocab} tokens and the architecture {arch.vocab}: give both the same vocab.")
+    check_task(task, arch.vocab)
     source = order_forgotten(task.source, arch.columns)
     known = resolve(spectrum)
     if not known.rows:
         raise InputError(f"The kernel of {arch} has no eigenvalue above rounding, so nothing is learnt: change its variances.")
-    found = _Finder(spectrum, known.rows, source, samples, np.random.default_rng([seed, 1])).find(task.target, progress)
+    filled = _Finder(spectrum, known.rows, source, samples, np.random.default_rng([seed, 1])).find(task.target, progress)
     bare = Content(
         **known._asdict(),
-        weights=found.weights,
-        weights_stderr=found.stderr,
-        total=found.total,
-        mean_square=found.mean_square,
-        label_noise=found.label_noise,
-        parts=tuple(found.parts),
+        weights=filled.weights,
+        weights_stderr=filled.stderr,
+        total=filled.total,
+        mean_square=filled.mean_square,
+        label_noise=filled.label_noise,
+        parts=tuple(filled.parts),
         outputs=task.target.outputs,
     )
     if task.test_source is None:
@@ -195,7 +194,7 @@ def content(spectrum: Spectrum, task: Task, *, samples: int = SAMPLES, seed: int
     return dataclasses.replace(bare, shifted=_shifted(bare, spectrum, task.target, task.test_source, samples, seed))
 
 
-class _Found:
+class _KnownContent:
     """What is known of a target, filled block by block."""
 
     def __init__(self, rows: int) -> None:
@@ -212,56 +211,55 @@ class _Finder:
     samples: int
     rng: np.random.Generator
 
-    def find(self, target: Target, progress: Progress | None) -> _Found:
-        arch, found = self.spectrum.arch, _Found(len(self.rows))
+    def find(self, target: Target, progress: Progress | None) -> _KnownContent:
+        arch, known = self.spectrum.arch, _KnownContent(len(self.rows))
         if isinstance(target, Modes) and target.belongs_to(self.spectrum):
-            return self._modes(target, found)
+            return self._modes(target, known)
         pure = target.pairs is not None and self.spectrum.exchangeable
         reads = 2 * (target.pairs or 0) if pure else arch.length
         at = points(self.source, arch.length, arch.columns, reads, self.samples, self.rng)
         values = target(at.x)
-        found.total = float(at.weights @ (values**2).sum(axis=1))
-        found.mean_square = float(((at.weights @ values) ** 2).sum())
-        found.label_noise = float(at.weights @ target.label_variance(at.x))
+        known.total = float(at.weights @ (values**2).sum(axis=1))
+        known.mean_square = float(((at.weights @ values) ** 2).sum())
+        known.label_noise = float(at.weights @ target.label_variance(at.x))
         blocks = [block for block in self.spectrum.blocks if not pure or block.irrep == _two_rows(arch.length, target.pairs or 0)]
         singled = target.reads if pure or target.reads is not None else find_support(target, at.x, arch.length)
         for number, block in enumerate(blocks):
             identity = MultipletFunctions(np.arange(arch.length)[None], np.eye(1))  # the only function that matters to a pure target
-            self._block(block, at, values, found, identity if pure else multiplet(block.irrep, singled))
-            if progress is not None:
-                progress(number + 1, len(blocks))
-        return found
+            self._block(block, at, values, known, identity if pure else multiplet(block.irrep, singled))
+            report(progress, number + 1, len(blocks))
+        return known
 
-    def _modes(self, target: Modes, found: _Found) -> _Found:
+    def _modes(self, target: Modes, known: _KnownContent) -> _KnownContent:
         for block in self.spectrum.blocks:
             rows, copies = self._rows_of(block)
             chosen = np.array([target.coefficients.get((block.irrep, copy), 0.0) for copy in range(copies)])
             if chosen.any():
-                found.weights[rows] = chosen**2
+                known.weights[rows] = chosen**2
                 identity, coefficients = np.arange(self.spectrum.arch.length)[None], chosen[None, :, None]
-                found.parts.append(TargetPart(block, rows, (identity, identity), (coefficients, coefficients)))
-        found.total = float(sum(value**2 for value in target.coefficients.values()))
+                known.parts.append(TargetPart(block, rows, (identity, identity), (coefficients, coefficients)))
+        known.total = float(sum(value**2 for value in target.coefficients.values()))
         at = points(self.source, self.spectrum.arch.length, self.spectrum.arch.columns, 0, self.samples, self.rng)
-        found.mean_square = float(((at.weights @ target.invariant_part(at.x)) ** 2).sum())
-        return found
+        known.mean_square = float(((at.weights @ target.invariant_part(at.x)) ** 2).sum())
+        return known
 
     def _rows_of(self, block: IrrepBlock) -> tuple[np.ndarray, int]:
         """Indices of the rows of a block in the order of its copies, and how many copies they are: always the first ones."""
         rows = [index for index, row in enumerate(self.rows) if row.irrep == block.irrep]
         return np.array(rows, dtype=int), len(rows)
 
-    def _block(self, block: IrrepBlock, at: Points, values: np.ndarray, found: _Found, functions: MultipletFunctions) -> None:
+    def _block(self, block: IrrepBlock, at: Points, values: np.ndarray, known: _KnownContent, functions: MultipletFunctions) -> None:
         """Inner products of the target with the functions of one block."""
         rows, copies = self._rows_of(block)
         if not copies:
             return
         folds = 1 if at.exact else FOLDS
         inner = _inner_products(block, functions.orders, at, values, copies, folds)
-        found.weights[rows], found.stderr[rows] = _mean_squares(inner, functions)
+        known.weights[rows], known.stderr[rows] = _mean_squares(inner, functions)
         halves = (inner[: (folds + 1) // 2].mean(axis=0), inner[folds // 2 :].mean(axis=0))
         expansions = [functions.expansion(half, number, self.rng) for number, half in enumerate(halves)]
         orders, coefficients = zip(*expansions, strict=True)
-        found.parts.append(TargetPart(block, rows, orders, coefficients))
+        known.parts.append(TargetPart(block, rows, orders, coefficients))
 
 
 def _two_rows(length: int, level: int) -> Partition:
@@ -294,7 +292,7 @@ def _mean_squares(inner: np.ndarray, functions: MultipletFunctions) -> tuple[np.
     folds, squares = len(inner), functions.squares
     if folds == 1:
         return squares(inner[0]), _order_scatter(inner, functions)
-    own = np.array([squares(each) for each in inner])
+    own = np.array([squares(of_fold) for of_fold in inner])
     whole = inner.sum(axis=0)
     value = (squares(whole) - own.sum(axis=0)) / (folds * (folds - 1))
     others = [(squares(whole - inner[out]) - own.sum(axis=0) + own[out]) / ((folds - 1) * (folds - 2)) for out in range(folds)]
@@ -305,8 +303,8 @@ def _order_scatter(inner: np.ndarray, functions: MultipletFunctions) -> np.ndarr
     """Standard error that random orders add: each is an estimate by itself."""
     if not functions.is_random:
         return np.zeros(inner.shape[2])
-    each = functions.metric[:, None] * len(functions.orders) * (inner.mean(axis=0) ** 2).sum(axis=2)
-    return standard_error(each)
+    by_order = functions.metric[:, None] * len(functions.orders) * (inner.mean(axis=0) ** 2).sum(axis=2)
+    return standard_error(by_order)
 
 
 def _shifted(bare: Content, spectrum: Spectrum, target: Target, test_source: Source, samples: int, seed: int) -> Shifted:

@@ -43,7 +43,7 @@ class Datasets(NamedTuple):
     def training(self, dataset: int, n: int) -> LabelledSequences:
         """Samples of the task, with noise on the labels."""
         parts = [self.task.draw(self._generator(Role.TRAIN, dataset, i), size, self.columns) for i, size in enumerate(_draws(n))]
-        x, y = (np.concatenate(each)[:n] for each in zip(*parts, strict=True))
+        x, y = (np.concatenate(arrays)[:n] for arrays in zip(*parts, strict=True))
         return LabelledSequences(x, y + np.sqrt(self.noise) * self._generator(Role.NOISE, dataset).standard_normal(y.shape))
 
     def test(self, dataset: int, n: int) -> LabelledSequences:

@@ -22,17 +22,17 @@ from typing import Any, get_args
 
 import numpy as np
 
-from specht.architecture import Architecture, Kind
+from specht.architecture import Architecture, Kind, check_architecture
 from specht.checks import not_negative, positive, whole_number
 from specht.errors import InputError, explains_calls, unknown_choice
 from specht.kernel.forms import Form, choose_form
 from specht.kernel.kernel import Kernel
 from specht.learning.datasets import Datasets, LabelledSequences
-from specht.learning.gp.own_gram import OwnGram, own_gram
+from specht.learning.gp.gram_source import OwnGram, own_gram
 from specht.learning.nested import NestedInference, count_features
 from specht.learning.tally import MeasuredCurve, Tally, mean_square, overlaps
-from specht.progress import Progress
-from specht.sequences.tasks import Task
+from specht.progress import Progress, report
+from specht.sequences.tasks import Task, check_task
 from specht.sequences.tokens import check_tokens
 from specht.stats import standard_error
 
@@ -114,13 +114,10 @@ def learning_curve(
     settings: dict[str, Any] = {"ridge": ridge, "noise": noise, "datasets": datasets, "seed": seed, "scale": scale}
     problem = prepare(_kernel_or_arch(arch, columns, seed), task, kind=kind, heads=heads, **settings)
     sizes, n_test = sample_sizes(n_train), whole_number("n_test", n_test, 1)
-    shifted = task.test_source is not None
-    tally = Tally.empty(datasets, len(sizes), shifted)
+    tally = Tally.empty(datasets, len(sizes), task.test_source is not None)
     for i in range(datasets):
-        fresh = [problem.data.test(i, n_test)] + ([problem.data.out_of_distribution(i, n_test)] if shifted else [])
-        problem.infer(i, sizes, fresh, tally)
-        if progress is not None:
-            progress(i + 1, datasets)
+        problem.infer(i, sizes, problem.fresh(i, n_test), tally)
+        report(progress, i + 1, datasets)
     return tally.curve(sizes, problem.scale, problem.scale_stderr, problem.inference.heads)
 
 
@@ -150,12 +147,11 @@ def mean_outputs(
     outputs = task.target.outputs
     mean, scatter = np.zeros((2, len(sizes), len(x), outputs))
     for i in range(datasets):
-        found = problem.inference.posteriors(*problem.data.training(i, max(sizes)), sizes, [x]).means[0]
-        before = found - mean
+        outputs_i = problem.inference.posteriors(*problem.data.training(i, max(sizes)), sizes, [x]).means[0]
+        before = outputs_i - mean
         mean += before / (i + 1)
-        scatter += before * (found - mean)  # Welford: the sum of squares around the mean, without keeping all of them
-        if progress is not None:
-            progress(i + 1, datasets)
+        scatter += before * (outputs_i - mean)  # Welford: the sum of squares around the mean, without keeping all of them
+        report(progress, i + 1, datasets)
     stderr = np.sqrt(scatter / (datasets - 1) / datasets)
     heads = problem.inference.heads
     return MeanOutputs(np.array(sizes), mean, stderr, datasets, problem.scale, problem.scale_stderr, heads)
@@ -176,15 +172,20 @@ class ExactInference:
         assert isinstance(self.inference.kernel, Kernel)
         return self.inference.kernel.arch
 
+    def fresh(self, i: int, n_test: int) -> list[LabelledSequences]:
+        """Test sequences of dataset i, and those out of distribution if there are any."""
+        data = self.data
+        return [data.test(i, n_test)] + ([data.out_of_distribution(i, n_test)] if data.task.test_source is not None else [])
+
     def infer(self, i: int, sizes: list[int], fresh: list[LabelledSequences], tally: Tally) -> None:
         """Enter into the tally what the posterior mean makes of dataset i; `fresh` are test and, if there is one, shifted sequences."""
         x, y = self.data.training(i, max(sizes))
-        found = self.inference.posteriors(x, y, sizes, [each.x for each in fresh])
-        tally.test[i] = mean_square(found.means[0] - fresh[0].y)
-        tally.train[i] = [mean_square(residual) for residual in found.residuals]
+        posteriors = self.inference.posteriors(x, y, sizes, [batch.x for batch in fresh])
+        tally.test[i] = mean_square(posteriors.means[0] - fresh[0].y)
+        tally.train[i] = [mean_square(residual) for residual in posteriors.residuals]
         if tally.ood is not None:
-            tally.ood[i] = mean_square(found.means[1] - fresh[1].y)
-        tally.overlap[i], tally.square[i] = overlaps(found.means[0], fresh[0]), mean_square(fresh[0].y)
+            tally.ood[i] = mean_square(posteriors.means[1] - fresh[1].y)
+        tally.overlap[i], tally.square[i] = overlaps(posteriors.means[0], fresh[0]), mean_square(fresh[0].y)
 
 
 def _kernel_or_arch(arch: Any, columns: int | None, seed: int) -> Architecture | OwnGram:
@@ -209,17 +210,15 @@ def prepare(
     heads: int | None,
 ) -> ExactInference:
     """Check the arguments of `learning_curve`."""
-    if not isinstance(arch, (Architecture, OwnGram)):
-        raise InputError(f"arch must be an Architecture, got {arch!r}: write specht.Architecture(...) or Architecture.parse(...).")
-    if not isinstance(task, Task):
-        raise InputError(f"task must be a Task, got {task!r}: write specht.Task(source, target).")
+    if not isinstance(arch, OwnGram):
+        check_architecture(arch)
+    check_task(task)
     if kind != "nngp" and kind != "ntk":
         raise unknown_choice("kernel", kind, get_args(Kind))
     ridge, noise = not_negative("ridge", ridge), not_negative("noise (a variance)", noise)
     whole_number("datasets", datasets, 2)
     if isinstance(arch, Architecture):
-        if task.source.vocab != arch.vocab:
-            raise InputError(f"The task has {task.source.vocab} tokens and the architecture {arch.vocab}: give both the same vocab.")
+        check_task(task, arch.vocab)
         kernel = Kernel(arch, heads=heads, seed=seed)
     else:
         kernel = arch

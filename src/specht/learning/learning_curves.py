@@ -17,7 +17,7 @@ from specht.learning.networks import NetworkCurve
 from specht.learning.tally import MeasuredCurve
 from specht.progress import Progress
 from specht.sequences.law import Source
-from specht.sequences.tasks import Task, order_forgotten
+from specht.sequences.tasks import Task, check_task, order_forgotten
 from specht.spectra.solve import Method, choose_method, spectrum
 from specht.spectra.spectrum import Spectrum
 
@@ -103,8 +103,8 @@ def learning_curve(model: Model, task: Any = None, n_train: Any = None, *, by: B
         if task is not None:
             raise InputError("Eigenvalues hold the weights of their target, so there is no task beside them: leave task out.")
         return theory_curve(None, model.content(), n_train, **options)
-    if not isinstance(task, Task) and not (by == "theory" and isinstance(model, Spectrum) and isinstance(task, Content)):
-        raise InputError(f"task must be a Task, got {task!r}: write specht.Task(source, target).")
+    if not (by == "theory" and isinstance(model, Spectrum) and isinstance(task, Content)):
+        check_task(task)
     if "width" in options:
         return _at_finite_width(cast(Architecture, model), cast(Task, task), n_train, options)
     if by == "theory":
@@ -136,8 +136,7 @@ def spectrum_for_curves(
 def _by_theory(model: Any, task: Any, n_train: Any, options: dict[str, Any]) -> Curve:
     if isinstance(model, Spectrum):
         return theory_curve(model, task, n_train, **options)
-    if task.source.vocab != model.vocab:
-        raise InputError(f"The task has {task.source.vocab} tokens and the architecture {model.vocab}: give both the same vocab.")
+    check_task(task, model.vocab)
     of_spectrum = {name: value for name, value in options.items() if name in (*_SPECTRUM, "seed", "progress")}
     rest = {name: value for name, value in options.items() if name not in (*_SPECTRUM, "progress")}
     return theory_curve(spectrum_for_curves(model, task.source, **of_spectrum), task, n_train, **rest)

@@ -118,8 +118,8 @@ def _of_support(shape: Partition, support: tuple[int, ...], tall: int) -> Multip
             order = [filled[box] if box in filled else next(free) for box in range(tall)]
             orders.append(order + [position for position in range(length) if position not in order])
             probabilities.append(ways)
-    found = np.array(orders, dtype=int).reshape(-1, length)
-    return MultipletFunctions(found, shape.dimension * np.array(probabilities), support, tall)
+    distinct_orders = np.array(orders, dtype=int).reshape(-1, length)
+    return MultipletFunctions(distinct_orders, shape.dimension * np.array(probabilities), support, tall)
 
 
 def _members(orders: np.ndarray, tall: int, support: tuple[int, ...], rng: np.random.Generator) -> np.ndarray:

@@ -16,7 +16,7 @@ from specht.architecture import Kind
 from specht.errors import InputError
 from specht.kernel.forms import MAX_POSITIONS, choose_form, why_no_features
 from specht.kernel.kernel import Kernel
-from specht.learning.gp.own_gram import OwnGram
+from specht.learning.gp.gram_source import OwnGram
 from specht.learning.gp.regression import regress, regress_features
 
 _BLOCK = 2**23

@@ -149,8 +149,8 @@ def learning_curve(
     >>> source = specht.sources.uniform(2)
     >>> task = Task(source, specht.targets.level(0, length=3, source=source))
     >>> few = Networks(size=Size(8, 4, 2), sampling=Sampling(chains=3, samples=4, burn_in=1.0, duration=1.0))
-    >>> found = learning_curve(specht.Architecture(vocab=2, length=3), task, n_train=4, datasets=2, n_test=20, networks=few)
-    >>> found.curve.test.shape, found.method
+    >>> curve = learning_curve(specht.Architecture(vocab=2, length=3), task, n_train=4, datasets=2, n_test=20, networks=few)
+    >>> curve.curve.test.shape, curve.method
     ((1,), 'langevin')
 
     Arguments:
@@ -193,16 +193,13 @@ class _Comparison:
     """Test sequences of every dataset, and those out of distribution if there are any."""
     networks: Networks
     exact: Tally
-    found: Tally
+    measured: Tally
 
     @classmethod
     def of(cls, problem: ExactInference, task: Task, sizes: list[int], datasets: int, n_test: int, networks: Networks) -> _Comparison:
-        shifted = task.test_source is not None
         unit = label_unit(problem, task, networks.output_scale)
-        fresh = [
-            [problem.data.test(i, n_test)] + ([problem.data.out_of_distribution(i, n_test)] if shifted else []) for i in range(datasets)
-        ]
-        tallies = [Tally.empty(datasets, len(sizes), shifted) for _ in range(2)]
+        fresh = [problem.fresh(i, n_test) for i in range(datasets)]
+        tallies = [Tally.empty(datasets, len(sizes), task.test_source is not None) for _ in range(2)]
         return cls(problem, unit, sizes, fresh, networks, *tallies)
 
     @property
@@ -222,7 +219,7 @@ class _Comparison:
         for i, fresh in enumerate(self.fresh):
             x, y = self.problem.data.training(i, max(self.sizes))
             for place, n in enumerate(self.sizes):
-                at = [each.x for each in fresh] + [x[:n]]
+                at = [batch.x for batch in fresh] + [x[:n]]
                 ends = np.cumsum([0, *map(len, at)])
                 parts = [slice(int(first), int(last)) for first, last in itertools.pairwise(ends)]
                 number = i * len(self.sizes) + place
@@ -238,13 +235,13 @@ class _Comparison:
                         seed=(seed + 7919 * number) % 2**31,
                         progress=told[number],
                     )
-                said += [f"N = {n}: {each.message}" for each in caught if issubclass(each.category, StepSizeWarning)]
-                self.found.test[i, place] = self._error(posterior.at(parts[0]), fresh[0].y)
-                self.found.train[i, place] = self._error(posterior.at(parts[-1]), y[:n])
-                if self.found.ood is not None:
-                    self.found.ood[i, place] = self._error(posterior.at(parts[1]), fresh[1].y)
-                self.found.overlap[i, place] = self.unit * (posterior.at(parts[0]).mean * fresh[0].y).sum() / len(fresh[0].y)
-                self.found.square[i] = mean_square(fresh[0].y)
+                said += [f"N = {n}: {warning.message}" for warning in caught if issubclass(warning.category, StepSizeWarning)]
+                self.measured.test[i, place] = self._error(posterior.at(parts[0]), fresh[0].y)
+                self.measured.train[i, place] = self._error(posterior.at(parts[-1]), y[:n])
+                if self.measured.ood is not None:
+                    self.measured.ood[i, place] = self._error(posterior.at(parts[1]), fresh[1].y)
+                self.measured.overlap[i, place] = self.unit * (posterior.at(parts[0]).mean * fresh[0].y).sum() / len(fresh[0].y)
+                self.measured.square[i] = mean_square(fresh[0].y)
                 if diagnose:
                     few = posterior.at(slice(0, DIAGNOSED))
                     r_hat[i, place], effective[i, place] = np.median(few.r_hat()), np.median(few.effective_samples())
@@ -265,7 +262,7 @@ class _Comparison:
         told = stages(progress, [n**1.5 for n in self.sizes])
         for place, n in enumerate(self.sizes):
             x, y = self._stacked([LabelledSequences(data.x[:n], data.y[:n]) for data in datasets])
-            found = train_to_the_end(
+            trained = train_to_the_end(
                 self.start(y.shape[-1]),
                 Fixed(x, y),
                 self.ridge,
@@ -273,25 +270,28 @@ class _Comparison:
                 evaluate=sets,
                 progress=told[place],
             )
-            said += [f"N = {n}: {found.warning}"] if found.warning else []
-            self.found.test[:, place] = self.unit**2 * _last(found, "test")
-            self.found.train[:, place] = self.unit**2 * _last(found, "train")
-            if self.found.ood is not None:
-                self.found.ood[:, place] = self.unit**2 * _last(found, "ood")
+            said += [f"N = {n}: {trained.warning}"] if trained.warning else []
+            self.measured.test[:, place] = self.unit**2 * _last(trained, "test")
+            self.measured.train[:, place] = self.unit**2 * _last(trained, "train")
+            if self.measured.ood is not None:
+                self.measured.ood[:, place] = self.unit**2 * _last(trained, "ood")
             for i, fresh in enumerate(self.fresh):
-                kept = [s for s in range(self.networks.seeds) if not found.diverged[i, 0, s]]
-                values = self.unit * np.mean([found.function(i, 0, s)(fresh[0].x) for s in kept] or [fresh[0].y * np.nan], axis=0)
-                self.found.overlap[i, place], self.found.square[i] = (values * fresh[0].y).sum() / len(values), mean_square(fresh[0].y)
+                kept = [s for s in range(self.networks.seeds) if not trained.diverged[i, 0, s]]
+                values = self.unit * np.mean([trained.function(i, 0, s)(fresh[0].x) for s in kept] or [fresh[0].y * np.nan], axis=0)
+                self.measured.overlap[i, place], self.measured.square[i] = (
+                    (values * fresh[0].y).sum() / len(values),
+                    mean_square(fresh[0].y),
+                )
         return self._curve("gradient descent", said, None, None)
 
     def _stacked(self, samples: list[LabelledSequences]) -> tuple[np.ndarray, np.ndarray]:
         """Inputs and labels of all datasets, the latter in units of networks."""
-        return np.stack([each.x for each in samples]), np.stack([each.y for each in samples]) / self.unit
+        return np.stack([sample.x for sample in samples]), np.stack([sample.y for sample in samples]) / self.unit
 
     def _curve(self, method: Method, said: list[str], r_hat: np.ndarray | None, effective: np.ndarray | None) -> NetworkCurve:
-        quotient, stderr = ratio(self.found.test, self.exact.test)
+        quotient, stderr = ratio(self.measured.test, self.exact.test)
         return NetworkCurve(
-            curve=self.found.curve(self.sizes, self.problem.scale),
+            curve=self.measured.curve(self.sizes, self.problem.scale),
             exact=self.exact.curve(self.sizes, self.problem.scale, self.problem.scale_stderr, self.problem.inference.heads),
             excess=quotient - 1.0,
             excess_stderr=stderr,
@@ -336,17 +336,17 @@ def train_to_the_end(
             momentum=(1.0 - math.sqrt(rate)) ** 2,
             records=4,
         )
-        found = train(start, data, recipe, seeds=seeds, evaluate=evaluate, progress=progress)
+        trained = train(start, data, recipe, seeds=seeds, evaluate=evaluate, progress=progress)
         # Networks that learn features change their kernel, and need smaller steps the steeper they become.
-        places = itertools.islice(np.ndindex(found.diverged.shape), _PROBED)
-        steepest = _curvature([found.model(*place) for place in places], probes, ridge)
-        if found.diverged.any() or not math.isfinite(steepest):
+        places = itertools.islice(np.ndindex(trained.diverged.shape), _PROBED)
+        steepest = _curvature([trained.model(*place) for place in places], probes, ridge)
+        if trained.diverged.any() or not math.isfinite(steepest):
             curvature *= 4.0
         elif steepest > _STEEPER * curvature:
             curvature = steepest
         else:
             break
-    return found
+    return trained
 
 
 def _curvature(networks: list[Network], x: np.ndarray, ridge: float) -> float:
@@ -357,9 +357,9 @@ def _curvature(networks: list[Network], x: np.ndarray, ridge: float) -> float:
     return ridge + 1.5 * max(float(np.linalg.eigvalsh(kernel)[-1]) for kernel in kernels)
 
 
-def _last(found: Trained, name: str) -> np.ndarray:
+def _last(trained: Trained, name: str) -> np.ndarray:
     """Losses at the end, averaged over the seeds that did not diverge, for every dataset."""
-    losses = np.where(found.diverged, np.nan, found.losses[name][..., -1])[:, 0]
+    losses = np.where(trained.diverged, np.nan, trained.losses[name][..., -1])[:, 0]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)  # all of them diverged
         return np.nanmean(losses, axis=1)

@@ -130,7 +130,7 @@ def kernel_regime(
     problem = prepare(arch, task, ridge=ridge, noise=noise, datasets=2, seed=seed, kind="ntk", scale=scale, heads=None)  # the first is used
     (x, y), test = problem.data.training(0, n_train), problem.data.test(0, n_test)
     unit = label_unit(problem, task, networks.output_scale)
-    found = train_to_the_end(
+    trained = train_to_the_end(
         lambda key: Network.init(arch, networks.size, key=key, outputs=y.shape[1]),
         Fixed(x, y / unit),
         ridge * problem.scale,
@@ -138,16 +138,16 @@ def kernel_regime(
         evaluate={"test": Fixed(test.x, test.y / unit)},
         progress=progress,
     )
-    kept = [place for place in range(networks.seeds) if not found.diverged[0, 0, place]]
+    kept = [place for place in range(networks.seeds) if not trained.diverged[0, 0, place]]
     kernel_function = _kernel_function(problem, x, y)
     kernel_loss, kernel_profile = float(mean_square(kernel_function(test.x) - test.y)), _profile(kernel_function, task, arch)
     if not kept:
         nothing, levels = float("nan"), np.full(len(kernel_profile.levels), np.nan)
         numbers = (nothing, nothing, kernel_loss, nothing, nothing, kernel_profile.levels, levels, levels, kernel_profile.variance_shares)
-        return Regime("diverged", n_train, networks.output_scale, *numbers, found.warning)
-    losses = unit**2 * found.losses["test"][0, 0, kept, -1].astype(np.float64)
-    changes = np.array([_kernel_change(found, place, test.x[:_PROBES]) for place in kept])
-    functions = [found.function(0, 0, place) for place in kept]
+        return Regime("diverged", n_train, networks.output_scale, *numbers, trained.warning)
+    losses = unit**2 * trained.losses["test"][0, 0, kept, -1].astype(np.float64)
+    changes = np.array([_kernel_change(trained, place, test.x[:_PROBES]) for place in kept])
+    functions = [trained.function(0, 0, place) for place in kept]
     profiled = _profile(lambda at: np.mean([function(at) for function in functions], axis=0), task, arch)
     with np.errstate(invalid="ignore", divide="ignore"):  # a single survivor has no standard error
         (loss, loss_stderr), (change, change_stderr) = average(losses), average(changes)
@@ -164,7 +164,7 @@ def kernel_regime(
         shares=profiled.variance_shares,
         shares_stderr=(profiled.high - profiled.low) / (2.0 * _DEVIATIONS * profiled.variance),
         kernel_shares=kernel_profile.variance_shares,
-        warning=found.warning,
+        warning=trained.warning,
     )
     return dataclasses.replace(regime, verdict=_verdict(regime))
 
@@ -176,9 +176,9 @@ def _verdict(regime: Regime) -> Verdict:
     return "kernel" if regime.agrees and regime.kernel_change <= KERNEL_TOLERANCE else "unclear"
 
 
-def _kernel_change(found: Trained, seed: int, x: np.ndarray) -> float:
+def _kernel_change(trained: Trained, seed: int, x: np.ndarray) -> float:
     """Relative change of the tangent kernel of one network on given sequences."""
-    kernels = [tangent_kernel(network, x) for network in (found.first_model(seed), found.model(seed=seed))]
+    kernels = [tangent_kernel(network, x) for network in (trained.first_model(seed), trained.model(seed=seed))]
     return float(np.linalg.norm(kernels[1] - kernels[0]) / np.linalg.norm(kernels[0]))
 
 

@@ -25,7 +25,7 @@ def find_support(target: Target, x: np.ndarray, length: int) -> tuple[int, ...] 
     values = target(x)
     classes: list[list[int]] = []
     for position in range(length):
-        mine = next((each for each in classes if _alike(target, x, values, each[0], position)), None)
+        mine = next((members for members in classes if _alike(target, x, values, members[0], position)), None)
         if mine is not None:
             mine.append(position)
         else:
@@ -33,7 +33,7 @@ def find_support(target: Target, x: np.ndarray, length: int) -> tuple[int, ...] 
             if len(classes) > MOST + 1:
                 return None
     largest = max(classes, key=len)
-    singled = sorted(position for each in classes if each is not largest for position in each)
+    singled = sorted(position for members in classes if members is not largest for position in members)
     return tuple(singled) if len(singled) <= MOST else None
 
 

@@ -114,5 +114,5 @@ def average(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 def ratio(above: np.ndarray, below: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Ratio of the means over datasets, with the standard error that both have together (to first order); NaN where nothing is below."""
     total = np.where(below.mean(axis=0) > 0.0, below.mean(axis=0), np.nan)
-    found = above.mean(axis=0) / total
-    return found, average(above - found * below)[1] / total
+    quotient = above.mean(axis=0) / total
+    return quotient, average(above - quotient * below)[1] / total

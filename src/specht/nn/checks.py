@@ -9,13 +9,13 @@ from specht.errors import InputError
 from specht.memory import available_memory
 
 
-def listed(name: str, given: Any, default: Any) -> list[Any]:
+def listed(name: str, values: Any, default: Any) -> list[Any]:
     """Several numbers, or what they are unless given."""
-    if given is None:
+    if values is None:
         return [default]
-    if isinstance(given, str) or not isinstance(given, Iterable):
-        raise InputError(f"{name} must be a list of numbers, got {given!r}.")
-    values = list(given)
+    if isinstance(values, str) or not isinstance(values, Iterable):
+        raise InputError(f"{name} must be a list of numbers, got {values!r}.")
+    values = list(values)
     if not values:
         raise InputError(f"{name} is empty: give at least one.")
     return values

@@ -23,7 +23,7 @@ from specht.architecture import Architecture
 from specht.checks import whole_number
 from specht.errors import explains_calls
 from specht.nn.network import Network, Size
-from specht.progress import Progress
+from specht.progress import Progress, report
 from specht.sequences.tokens import check_batch
 
 _WORKING_BYTES = 2**29  # what is held for the sequences evaluated together stays below half a gigabyte
@@ -216,8 +216,7 @@ def _average_over_networks(
         step = sample - mean
         mean = mean + step / (number + 1)
         squares = squares + step * (sample - mean)
-        if progress is not None:
-            progress(number + 1, networks)
+        report(progress, number + 1, networks)
     return Estimate(mean, np.sqrt(squares / (networks - 1) / networks), networks)
 
 

@@ -40,7 +40,7 @@ class FullyConnected(eqx.Module):
         keys = jax.random.split(key, len(sizes) - 1)
         pairs = list(zip(keys, sizes, sizes[1:], strict=False))
         return cls(
-            [jax.random.normal(each, (n, m)) * np.float32(np.sqrt(2 / n)) for each, n, m in pairs],
+            [jax.random.normal(layer_key, (n, m)) * np.float32(np.sqrt(2 / n)) for layer_key, n, m in pairs],
             [jnp.zeros(m) for _, _, m in pairs],
         )
 

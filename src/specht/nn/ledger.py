@@ -44,10 +44,10 @@ class Ledger:
         losses, accuracies = ({name: np.full((runs, records), np.nan, np.float32) for name in names} for _ in range(2))
         return cls(losses, accuracies, np.full(runs, NOT_YET), np.full(runs, NOT_YET), None)
 
-    def record(self, first_run: int, found: Any, spans: Spans) -> None:
+    def record(self, first_run: int, set_losses: Any, spans: Spans) -> None:
         wanted = np.flatnonzero(spans.recorded)
         at = slice(self.recorded, self.recorded + len(wanted))
-        for name, losses in found.items():
+        for name, losses in set_losses.items():
             values = np.asarray(losses.loss)
             self.losses[name][first_run : first_run + len(values), at] = values[:, wanted]
             self.accuracies[name][first_run : first_run + len(values), at] = np.asarray(losses.accuracy)[:, wanted]

@@ -136,8 +136,8 @@ def advance(plan: TrainingPlan, rest: PyTree, runs: TrainingRun, spans: Spans) -
         return jax.lax.scan(lambda state, span: _span(plan, rest, run, state, span), run.state, spans)
 
     if len(runs.learning_rate) == 1:  # a batch axis of one makes slower programs
-        found = through(jax.tree.map(lambda leaf: leaf[0], runs))
-        return jax.tree.map(lambda leaf: leaf[None], found)
+        results = through(jax.tree.map(lambda leaf: leaf[0], runs))
+        return jax.tree.map(lambda leaf: leaf[None], results)
     return jax.vmap(through)(runs)
 
 
@@ -155,12 +155,14 @@ def _span(
     state = jax.lax.fori_loop(first, end, step, state)
 
     def judged(state: TrainingState) -> tuple[TrainingState, dict[str, LossAndAccuracy]]:
-        found = {name: _losses(plan, rest, run, state, blocks) for name, blocks in run.sets.items()}
+        set_losses = {name: _losses(plan, rest, run, state, blocks) for name, blocks in run.sets.items()}
         if plan.fresh:
-            found["train"] = LossAndAccuracy(state.batch_loss, jnp.float32(jnp.nan))
+            set_losses["train"] = LossAndAccuracy(state.batch_loss, jnp.float32(jnp.nan))
         model = eqx.combine(state.params, rest)
-        found |= {name: LossAndAccuracy(jnp.asarray(measure(model), jnp.float32), jnp.float32(jnp.nan)) for name, measure in plan.measures}
-        return _judge(plan, state, found, last), found
+        set_losses |= {
+            name: LossAndAccuracy(jnp.asarray(measure(model), jnp.float32), jnp.float32(jnp.nan)) for name, measure in plan.measures
+        }
+        return _judge(plan, state, set_losses, last), set_losses
 
     def passed(state: TrainingState) -> tuple[TrainingState, dict[str, LossAndAccuracy]]:
         names = [*run.sets, *(["train"] if plan.fresh else []), *(name for name, _ in plan.measures)]
@@ -214,9 +216,9 @@ def _losses(plan: TrainingPlan, rest: PyTree, run: TrainingRun, state: TrainingS
     return LossAndAccuracy(losses.sum() / count, right.sum() / count)
 
 
-def _judge(plan: TrainingPlan, state: TrainingState, found: dict[str, LossAndAccuracy], step: Any) -> TrainingState:
+def _judge(plan: TrainingPlan, state: TrainingState, set_losses: dict[str, LossAndAccuracy], step: Any) -> TrainingState:
     """Whether the run has diverged, is good enough, or has waited long enough."""
-    train, watched = found["train"].loss, found[plan.watched].loss
+    train, watched = set_losses["train"].loss, set_losses[plan.watched].loss
     first = jnp.where(jnp.isnan(state.first_loss), train, state.first_loss)
     diverged = ~jnp.isfinite(train) & (step > 0) | (train > _DIVERGED * first)  # fresh samples have no loss before the first step
     better = watched < state.best_loss

@@ -361,8 +361,8 @@ def _unchanged(stream: Float[Array, "n positions width"]) -> Float[Array, "n pos
 
 
 def _checked_size(arch: Architecture, size: Size) -> Size:
-    given = {name: value for name, value in size._asdict().items() if value is not None}
-    sizes = {name: whole_number(name, value, at_least=1) for name, value in given.items()}
+    finite = {name: value for name, value in size._asdict().items() if value is not None}
+    sizes = {name: whole_number(name, value, at_least=1) for name, value in finite.items()}
     every_block_reads_it = arch.residual or (arch.depth > 1 and arch.has_positions and not arch.values_see_positions)
     if every_block_reads_it and sizes.get("embedding", sizes["width"]) != sizes["width"]:
         raise InputError(

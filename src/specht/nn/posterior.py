@@ -127,5 +127,5 @@ def diagnosed(what: str, samples: np.ndarray) -> np.ndarray:
     from blackjax import diagnostics
 
     with jax.numpy_dtype_promotion("standard"), jax.numpy_rank_promotion("allow"):
-        found = getattr(diagnostics, what)(samples)
-    return np.asarray(found, dtype=np.float64).reshape(samples.shape[2:])  # axes of length one are squeezed there
+        diagnostic = getattr(diagnostics, what)(samples)
+    return np.asarray(diagnostic, dtype=np.float64).reshape(samples.shape[2:])  # axes of length one are squeezed there

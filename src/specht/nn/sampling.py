@@ -46,7 +46,7 @@ from specht.nn.loop import Forward, call_model
 from specht.nn.losses import check_outputs
 from specht.nn.network import Network
 from specht.nn.posterior import SampledPosterior
-from specht.progress import Progress
+from specht.progress import Progress, report
 from specht.sequences.tokens import input_array
 
 LARGEST_STEP = 0.1
@@ -220,7 +220,7 @@ class _Walk:
     kept: int
 
     def run(self, params: list[PyTree], keys: list[Any], progress: Progress | None) -> SampledPosterior:
-        chains = [_Chain(each, jnp.zeros_like(ravel_pytree(each)[0])) for each in params]
+        chains = [_Chain(of_chain, jnp.zeros_like(ravel_pytree(of_chain)[0])) for of_chain in params]
         curvature = self._curvature(chains)
         first = self._steps(curvature)
         half = first.burn_in // 2
@@ -242,8 +242,8 @@ class _Walk:
                 kept.append(self._keep(chain))
             if not np.isfinite(kept[-1].values).all():
                 raise self._diverged(number, steps)
-            samples.append(np.stack([each.values for each in kept]))
-            conditional.append([each.conditional for each in kept])
+            samples.append(np.stack([sample.values for sample in kept]))
+            conditional.append([sample.conditional for sample in kept])
             chains[number] = chain
         largest = max(curvature, self._curvature(chains))
         if steps.step * largest > LARGEST_STEP * 1.0001:
@@ -262,7 +262,7 @@ class _Walk:
         model: Any = eqx.combine(chain.params, self.energy.rest)
         if not self.energy.known_readout or not np.isfinite(values).all():
             return _KeptSample(values, None)
-        inside, outside = (np.asarray(each, dtype=np.float64) for each in _features(model, self.energy.x, self.blocks))
+        inside, outside = (np.asarray(features, dtype=np.float64) for features in _features(model, self.energy.x, self.blocks))
         outside = np.concatenate(outside)[: self.kept]
         # Regression in the space of samples: they are usually fewer than features.
         weights = np.linalg.solve(inside @ inside.T + float(self.energy.temperature) * np.eye(len(inside)), self.energy.y)
@@ -270,8 +270,8 @@ class _Walk:
 
     def _curvature(self, chains: list[_Chain]) -> float:
         """The largest over all chains; infinite where a chain has left all bounds."""
-        found = [float(_curvature(self.energy, chain.params)) for chain in chains]
-        return max(found) if all(map(math.isfinite, found)) else math.inf
+        curvatures = [float(_curvature(self.energy, chain.params)) for chain in chains]
+        return max(curvatures) if all(map(math.isfinite, curvatures)) else math.inf
 
     def _steps(self, curvature: float) -> _Steps:
         if not math.isfinite(curvature):
@@ -386,7 +386,6 @@ def _told(progress: Progress | None, total: int) -> Callable[[int], None]:
     def told(steps: int) -> None:
         nonlocal done
         done += steps
-        if progress is not None:
-            progress(min(done, total), total)
+        report(progress, min(done, total), total)
 
     return told

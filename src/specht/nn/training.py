@@ -29,7 +29,7 @@ from specht.nn.loop import NOT_YET, Forward, Measure, Spans, TrainingPlan, Train
 from specht.nn.losses import check_outputs
 from specht.nn.recipe import Recipe
 from specht.nn.trained import Start, Trained, keys_of
-from specht.progress import Progress
+from specht.progress import Progress, report
 
 _SLICE_WORK = 3e10
 """Multiplications in a slice: some tenths of a second, after which progress is shown and a checkpoint may be written."""
@@ -97,27 +97,27 @@ def _prepare(
 ) -> _Training:
     """Everything checked, before anything is computed."""
     if not isinstance(recipe, Recipe) or not callable(start):
-        what, given = ("recipe must be a Recipe", recipe) if callable(start) else ("start must be a function of a random key", start)
-        raise InputError(f"{what}, got {type(given).__name__}.")
+        what, wrong = ("recipe must be a Recipe", recipe) if callable(start) else ("start must be a function of a random key", start)
+        raise InputError(f"{what}, got {type(wrong).__name__}.")
     rates = tuple(
         finite_number("learning_rate", rate, above=0.0) for rate in listed("learning_rates", learning_rates, recipe.learning_rate)
     )
     seeds = tuple(whole_number("seed", seed, at_least=0, at_most=2**31 - 1) for seed in listed("seeds", seeds, 0))
-    measures = tuple((name, each) for name, each in evaluate.items() if callable(each))
-    evaluate = {name: each for name, each in evaluate.items() if not callable(each)}
+    measures = tuple((name, measure) for name, measure in evaluate.items() if callable(measure))
+    evaluate = {name: samples for name, samples in evaluate.items() if not callable(samples)}
     if any(name == "train" for name, _ in measures) or "train" in evaluate:
         raise InputError('evaluate has a set named "train", which is the name of the training data: take another.')
-    for name, each in {"data": data, **evaluate}.items():
-        if not isinstance(each, Fixed) and not (name == "data" and isinstance(each, Fresh)):
-            raise InputError(f"{name} must be Fixed(x, y){' or Fresh(draw)' if name == 'data' else ''}, got {type(each).__name__}.")
+    for name, samples in {"data": data, **evaluate}.items():
+        if not isinstance(samples, Fixed) and not (name == "data" and isinstance(samples, Fresh)):
+            raise InputError(f"{name} must be Fixed(x, y){' or Fresh(draw)' if name == 'data' else ''}, got {type(samples).__name__}.")
     if isinstance(data, Fresh) and recipe.batch is None:
         raise InputError("Fresh samples come in batches: give the recipe a batch.")
     fixed = data.checked(recipe.loss) if isinstance(data, Fixed) else None
-    sets = {name: given.checked(recipe.loss, name) for name, given in evaluate.items()}
+    sets = {name: fixed.checked(recipe.loss, name) for name, fixed in evaluate.items()}
     datasets = 1 if fixed is None else fixed.datasets
-    for name, given in sets.items():
-        if given.datasets not in (1, datasets):
-            raise InputError(f"{name} has {given.datasets} datasets and the training data {datasets}: give one, or one for each.")
+    for name, fixed in sets.items():
+        if fixed.datasets not in (1, datasets):
+            raise InputError(f"{name} has {fixed.datasets} datasets and the training data {datasets}: give one, or one for each.")
     if fixed is not None and recipe.batch is not None and recipe.batch > fixed.n:
         raise InputError(f"A batch of {recipe.batch} is more than the {fixed.n} samples there are: take a smaller one, or none.")
     forward, model = forward or call_model, start(keys_of(seeds[0]).start)
@@ -126,10 +126,10 @@ def _prepare(
         raise InputError("start made a model without arrays of floating-point numbers: there is nothing to train.")
     fresh: Any = data
     first = fixed if fixed is not None else Fixed(*fresh.block(0, 0, 1, recipe.batch, recipe.loss))
-    for name, given in {"data": first, **sets}.items():
-        check_model_inputs(model, given.x, f"{name}.x")
-        shape = jax.eval_shape(forward, model, jax.ShapeDtypeStruct(given.x.shape[1:], given.x.dtype), keys_of(0).run).shape
-        check_outputs(recipe.loss, shape, given.y)
+    for name, fixed in {"data": first, **sets}.items():
+        check_model_inputs(model, fixed.x, f"{name}.x")
+        shape = jax.eval_shape(forward, model, jax.ShapeDtypeStruct(fixed.x.shape[1:], fixed.x.dtype), keys_of(0).run).shape
+        check_outputs(recipe.loss, shape, fixed.y)
     for name, measure in measures:
         shape = jax.eval_shape(measure, model).shape
         if shape != ():
@@ -182,14 +182,13 @@ class _Training:
             for place in range(slice_at, len(slices)):
                 if isinstance(self.data, Fresh):
                     runs = self._with_fresh_samples(runs, groups[number], place)
-                state, found = advance(self.plan, rest, runs, slices[place])
+                state, set_losses = advance(self.plan, rest, runs, slices[place])
                 runs = dataclasses.replace(runs, state=state)
-                ledger.record(number * self.chunk, found, slices[place])
+                ledger.record(number * self.chunk, set_losses, slices[place])
                 if checkpoint is not None:
                     last = number + 1 == len(groups) and place + 1 == len(slices)
                     checkpoint.save(identity, functools.partial(ledger.arrays, number, place + 1, state), now=last)
-                if progress is not None:
-                    progress(self._done(number, place + 1, len(slices)), self.recipe.steps * len(groups) * self.chunk)
+                report(progress, self._done(number, place + 1, len(slices)), self.recipe.steps * len(groups) * self.chunk)
                 if self.recipe.may_stop and (np.asarray(state.stopped_at) != NOT_YET).all():
                     break
             ledger.finish(number * self.chunk, runs.state)
@@ -204,14 +203,14 @@ class _Training:
         records, steps = self.recipe.record_steps(), self.recipe.steps
         length = min(steps, self._slice_steps)
         ends = [min(start + length, steps) for start in range(0, steps, length)]
-        found = []
+        slices = []
         for start, end in zip([0, *ends], ends, strict=False):
             inside = [int(step) for step in records if start < step <= end or step == start == 0]
             stops = inside if inside and inside[-1] == end else [*inside, end]
-            found.append((stops, [stop in inside for stop in stops], start))
-        most = max(len(stops) for stops, _, _ in found)
+            slices.append((stops, [stop in inside for stop in stops], start))
+        most = max(len(stops) for stops, _, _ in slices)
         padded = []
-        for stops, recorded, start in found:
+        for stops, recorded, start in slices:
             filled = stops + [stops[-1]] * (most - len(stops))
             flags = np.array(recorded + [False] * (most - len(stops)))
             padded.append(Spans(np.array([start, *filled[:-1]], np.int32), np.array(filled, np.int32), flags))
@@ -257,7 +256,7 @@ class _Training:
     def _sets(self, dataset: int) -> dict[str, SampleBlocks]:
         """What losses are recorded on."""
         sets = self.sets | ({"train": self.data} if isinstance(self.data, Fixed) else {})
-        return {name: in_blocks(given.x[dataset % given.datasets], given.y[dataset % given.datasets]) for name, given in sets.items()}
+        return {name: in_blocks(fixed.x[dataset % fixed.datasets], fixed.y[dataset % fixed.datasets]) for name, fixed in sets.items()}
 
     def _with_fresh_samples(self, runs: TrainingRun, group: list[_Member], place: int) -> TrainingRun:
         x, y = _stacked([self._inputs(dataset, seed, place) for dataset, _, seed in group])
@@ -283,9 +282,9 @@ class _Training:
             arrays += [self.data.x, self.data.y]
         else:
             arrays += self._inputs(0, self.seeds[0], 0)
-        for name, given in sorted(self.sets.items()):
+        for name, fixed in sorted(self.sets.items()):
             digest.update(name.encode())
-            arrays += [given.x, given.y]
+            arrays += [fixed.x, fixed.y]
         for array in arrays:
             digest.update(f"{array.shape} {array.dtype}".encode())
             digest.update(np.ascontiguousarray(array).tobytes())

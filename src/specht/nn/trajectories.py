@@ -16,7 +16,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from specht.progress import Progress
+from specht.progress import Progress, report
 
 _LENGTH = math.pi / 2
 _ACCEPTANCE = 0.8
@@ -106,8 +106,7 @@ def run(
         state = _advance(density, state, schedule, count=count, burning=burning)
         if save is not None:
             save(state)
-        if progress is not None:
-            progress(state.done, total)
+        report(progress, state.done, total)
     return state
 
 

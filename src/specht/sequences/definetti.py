@@ -68,7 +68,7 @@ def order_never_matters(initial: np.ndarray, transition: np.ndarray, emission: n
 
 def _span(start: np.ndarray, maps: np.ndarray) -> np.ndarray:
     """As many linearly independent vectors `start @ maps[v] @ maps[w] ...` as there are, each scaled to a largest entry of one."""
-    found, basis, waiting = [], np.empty((0, len(start))), [start]
+    vectors, basis, waiting = [], np.empty((0, len(start))), [start]
     while waiting:
         vector = waiting.pop(0)
         if vector.max() == 0:  # an impossible sequence
@@ -78,7 +78,7 @@ def _span(start: np.ndarray, maps: np.ndarray) -> np.ndarray:
         rest -= (basis @ rest) @ basis  # once more: the first pass leaves rounding behind
         size = np.linalg.norm(rest)
         if size > ROUNDING:
-            found.append(vector)
+            vectors.append(vector)
             basis = np.vstack([basis, rest / size])
             waiting.extend(vector @ maps)
-    return np.array(found)
+    return np.array(vectors)

@@ -26,7 +26,7 @@ import numpy as np
 from specht.architecture import Readout
 from specht.checks import whole_number
 from specht.errors import InputError, unknown_choice
-from specht.progress import Progress
+from specht.progress import Progress, report
 from specht.sequences.exchangeable import Exchangeable
 from specht.sequences.law import ENUMERATION_LIMIT, Source
 from specht.stats import standard_error
@@ -127,8 +127,7 @@ def _sampled_gap(source: Source, length: int, columns: int, samples: int, permut
     for start in range(0, samples, step):
         block = bounds[:, start : start + step]
         block[:] = _bounds(_ratios(source, rng, block.shape[1], length, columns, permutations))
-        if progress is not None:
-            progress(start + block.shape[1], samples)
+        report(progress, start + block.shape[1], samples)
     (low, high), (low_stderr, high_stderr) = bounds.mean(axis=1), standard_error(bounds, axis=-1)
     middle = bounds.mean(axis=0)
     return Gap(

@@ -63,9 +63,9 @@ class Exchangeable(Source):
         number = counts.astype(np.float64)
         impossible = self.probabilities == 0
         # A token that does not occur adds nothing, even where its probability is zero: 0 log 0 = 0.
-        each = number @ log(np.where(impossible, 1.0, self.probabilities)).T
-        each = np.where(number @ impossible.T > 0, -np.inf, each)
-        return log_sum(each + log(self.weights))
+        by_component = number @ log(np.where(impossible, 1.0, self.probabilities)).T
+        by_component = np.where(number @ impossible.T > 0, -np.inf, by_component)
+        return log_sum(by_component + log(self.weights))
 
     def _joint(self, positions: tuple[int, ...]) -> np.ndarray:
         table = self.weights[:, None]

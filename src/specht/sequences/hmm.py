@@ -188,8 +188,8 @@ class MixtureOfHMMs(Source):
     def _log_probability(self, x: np.ndarray) -> np.ndarray:
         if self._de_finetti is not None:
             return self._de_finetti._log_probability(x)
-        each = np.stack([component._log_probability(x) for component in self.components], axis=1)
-        return log_sum(each + log(self.weights))
+        by_component = np.stack([component._log_probability(x) for component in self.components], axis=1)
+        return log_sum(by_component + log(self.weights))
 
     def _joint(self, positions: tuple[int, ...]) -> np.ndarray:
         return self.one_chain._joint(positions)

@@ -96,12 +96,12 @@ class Source(abc.ABC):
     def draw(self, rng: np.random.Generator, n: int, columns: int) -> np.ndarray:
         """`n` sequences of `columns` tokens, drawn with a generator that moves on."""
         n, columns = whole_number("n", n, 1), whole_number("columns", columns, 1)
-        each = self._uniforms(columns)
-        step = max(1, _BLOCK // each)
+        uniforms = self._uniforms(columns)
+        step = max(1, _BLOCK // uniforms)
         x = np.empty((n, columns), dtype=np.int32)
         for start in range(0, n, step):
             block = x[start : start + step]
-            block[:] = self._tokens(rng.random((len(block), each)))
+            block[:] = self._tokens(rng.random((len(block), uniforms)))
         return x
 
     def log_probability(self, x: Any) -> np.ndarray:

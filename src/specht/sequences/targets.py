@@ -129,7 +129,7 @@ def next_token(source: Source) -> NextToken:
 
     def probabilities(x: np.ndarray) -> np.ndarray:
         longer = [np.concatenate([x, np.full((len(x), 1), token, dtype=x.dtype)], axis=1) for token in range(source.vocab)]
-        logs = np.stack([source.log_probability(each) for each in longer], axis=1)
+        logs = np.stack([source.log_probability(sequences) for sequences in longer], axis=1)
         top = logs.max(axis=1, keepdims=True)
         if np.isneginf(top).any():
             raise InputError("A sequence is impossible under the source, so nothing can follow it: give sequences that the source draws.")

@@ -35,8 +35,8 @@ class Task:
             if not isinstance(source, Source) and (source is not None or name == "source"):
                 raise InputError(f"{name} must be one of specht.sources, got {source!r}.")
         if not isinstance(self.target, Target):
-            given = f"got {self.target!r}: wrap a function as Target(name, function)"
-            raise InputError(f"target must be a Target, {given}.")
+            advice = f"got {self.target!r}: wrap a function as Target(name, function)"
+            raise InputError(f"target must be a Target, {advice}.")
         if self.test_source is not None and self.test_source.vocab != self.source.vocab:
             raise InputError(
                 f"The source has {self.source.vocab} tokens and the test source {self.test_source.vocab}: give both the same vocab."
@@ -57,6 +57,14 @@ class Task:
             raise InputError("This task has no test source, so nothing is out of its distribution: give it one with test_source.")
         x = self.test_source.draw(rng, n, columns)
         return x, self.target(x)
+
+
+def check_task(task: Any, vocab: int | None = None) -> None:
+    """Raise where it is no task, or one with another number of tokens than an architecture has."""
+    if not isinstance(task, Task):
+        raise InputError(f"task must be a Task, got {task!r}: write specht.Task(source, target).")
+    if vocab not in (None, task.source.vocab):
+        raise InputError(f"The task has {task.source.vocab} tokens and the architecture {vocab}: give both the same vocab.")
 
 
 def _other_weights(source: Any, seed: int, epsilon: float) -> Source:

@@ -127,8 +127,8 @@ def _letters(tokens: np.ndarray, letters: tuple[tuple[int, ...], ...]) -> tuple[
         distinct &= tokens[:, :, first] != tokens[:, :, second]
     masks = np.array([sum(1 << token for token in letter) for letter in letters])
     order = np.argsort(masks)
-    found = (1 << tokens.astype(np.int64)).sum(axis=2)
-    letter = order[np.searchsorted(masks[order], found).clip(max=len(masks) - 1)]
+    mask = (1 << tokens.astype(np.int64)).sum(axis=2)
+    letter = order[np.searchsorted(masks[order], mask).clip(max=len(masks) - 1)]
     return letter, np.where(distinct, 1 - 2 * (inversions % 2), 0)
 
 
@@ -138,7 +138,7 @@ def _highest_part(shape: Partition, vocab: int, columns: tuple[TableauColumns, .
     highest = (*shape.parts, *[0] * (vocab - len(shape.parts)))
     start = np.zeros((len(counts), 1))
     start[np.flatnonzero((counts == highest).all(axis=1))[0]] = 1.0
-    found = {highest: start}
+    by_weight = {highest: start}
     layer = {highest: start}
     while layer:  # every application moves one token on by one
         images: dict[tuple[int, ...], list[np.ndarray]] = {}
@@ -149,9 +149,9 @@ def _highest_part(shape: Partition, vocab: int, columns: tuple[TableauColumns, .
                     images.setdefault(moved, []).append(lower[token] @ vectors)
         layer = {weight: _orthonormal(np.hstack(parts), kostka_number(shape, weight)) for weight, parts in images.items()}
         layer = {weight: vectors for weight, vectors in layer.items() if vectors.shape[1]}
-        found |= layer
-    copy_counts = [weight for weight, vectors in found.items() for _ in range(vectors.shape[1])]
-    return np.hstack(list(found.values())), np.array(copy_counts)
+        by_weight |= layer
+    copy_counts = [weight for weight, vectors in by_weight.items() for _ in range(vectors.shape[1])]
+    return np.hstack(list(by_weight.values())), np.array(copy_counts)
 
 
 def _orthonormal(vectors: np.ndarray, rank: int) -> np.ndarray:

@@ -142,8 +142,8 @@ def two_tokens(law: CountLaw, kind: Kind, max_level: int, sampling: SpectrumSamp
     blocks, diagonal = two_token_blocks(law, mean_of(list(range(len(kernels)))), levels, adding[0])
     left_out = [two_token_blocks(law, mean_of(rest), levels, part) for rest, part in zip(rests, adding[1:], strict=True)]
     traces = [_mean(law, counts, without) for _, without in left_out]
-    found = _with_errors(blocks, [rest for rest, _ in left_out])
-    return Spectrum(arch, kind, "two tokens", found, _mean(law, counts, diagonal), _error_over_heads(traces))
+    spectrum_blocks = _with_errors(blocks, [rest for rest, _ in left_out])
+    return Spectrum(arch, kind, "two tokens", spectrum_blocks, _mean(law, counts, diagonal), _error_over_heads(traces))
 
 
 def young_refusal(arch: Architecture, kind: Kind, max_level: int, limit: int) -> str | None:
@@ -199,8 +199,8 @@ def young(law: CountLaw, kind: Kind, max_level: int, sampling: SpectrumSampling,
     diagonals = np.array([np.einsum("wwn->wn", table[:, :, own]) for table in tables])
     traces = [_mean(law, counts, diagonals[rest].mean(axis=0)) for rest in rests]
     everything = blocks(list(range(len(tables))), adding[0])
-    found = _with_errors(everything, [blocks(rest, part) for rest, part in zip(rests, adding[1:], strict=True)])
-    return Spectrum(arch, kind, "young", found, _mean(law, counts, diagonals.mean(axis=0)), _error_over_heads(traces))
+    spectrum_blocks = _with_errors(everything, [blocks(rest, part) for rest, part in zip(rests, adding[1:], strict=True)])
+    return Spectrum(arch, kind, "young", spectrum_blocks, _mean(law, counts, diagonals.mean(axis=0)), _error_over_heads(traces))
 
 
 def rayleigh(

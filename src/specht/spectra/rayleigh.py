@@ -134,10 +134,10 @@ def _conditioned(source: Source, width: int, columns: list[list[int]], rng: np.r
     drawn, last = 0, 0
     while len(kept) < n and drawn < _PATIENCE * n:
         x = source.draw(rng, 4 * n, width)
-        found = np.flatnonzero(_determinants(x, columns) != 0)[: n - len(kept)]
-        last = drawn + int(found[-1]) + 1 if len(found) else last  # draws up to the last one kept
+        accepted = np.flatnonzero(_determinants(x, columns) != 0)[: n - len(kept)]
+        last = drawn + int(accepted[-1]) + 1 if len(accepted) else last  # draws up to the last one kept
         drawn += len(x)
-        kept += list(x[found])
+        kept += list(x[accepted])
     if len(kept) < n:
         raise InputError(
             f"Only {len(kept)} of {drawn} sequences of this source hold the tokens that the shape needs: ask for a lower level, "

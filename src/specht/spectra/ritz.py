@@ -121,8 +121,8 @@ def _fit(matrices: np.ndarray, sampled: list[np.ndarray]) -> np.ndarray:
 
     operator = LinearOperator((size**2, size**2), matvec=mean_products, dtype=np.float64)  # pyright: ignore[reportCallIssue]
     solution, _ = cg(operator, mean.ravel(), x0=mean.ravel(), rtol=_CONVERGED, maxiter=_ROUNDS)
-    found = (solution.reshape(size, size) + solution.reshape(size, size).T) / 2.0
-    return found + matrices - np.array([_products(values, found) for values in sampled])
+    mean_fit = (solution.reshape(size, size) + solution.reshape(size, size).T) / 2.0
+    return mean_fit + matrices - np.array([_products(values, mean_fit) for values in sampled])
 
 
 def _products(values: np.ndarray, matrix: np.ndarray) -> np.ndarray:

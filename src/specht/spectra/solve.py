@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal, get_args
 
-from specht.architecture import Architecture, Kind
+from specht.architecture import Architecture, Kind, check_architecture
 from specht.checks import whole_number
 from specht.errors import InputError, explains_calls, unknown_choice
 from specht.kernel.forms import SAMPLED_FORMS, choose_form
@@ -60,8 +60,7 @@ def spectrum(
         sequences: sequences of each of the 16 batches of "rayleigh" and "ritz".
         progress: called as progress(done, total).
     """
-    if not isinstance(arch, Architecture):
-        raise InputError(f"arch must be an Architecture, got {arch!r}: write specht.Architecture(...) or Architecture.parse(...).")
+    check_architecture(arch)
     source = uniform(arch.vocab) if source is None else source
     if not isinstance(source, Source):
         raise InputError(f"source must be one of specht.sources, got {source!r}: write for example specht.sources.uniform({arch.vocab}).")
@@ -87,9 +86,9 @@ def spectrum(
         return methods.ritz(arch, mixture, kind, min(level, RITZ_LEVEL), sampling, progress)
     law = CountLaw(arch, require_exchangeable(source, arch.length, readout=arch.readout))
     if method == "linear":
-        found = methods.linear(law, kind, level)
+        solved = methods.linear(law, kind, level)
         report(progress, 1, 1)
-        return found
+        return solved
     return (methods.two_tokens if method == "two tokens" else methods.young)(law, kind, level, sampling, progress)
 
 

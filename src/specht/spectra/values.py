@@ -103,7 +103,7 @@ def _sampled_overlaps(kernel: Kernel, kind: Kind, readouts: int, seed: int, prog
 
 def _gram_by_readout(kernel: Kernel, kind: Kind, readouts: int, x: np.ndarray, y: np.ndarray, progress: Progress | None) -> np.ndarray:
     """The Gram of contexts with every readout token: shape (W, n, W, m)."""
-    left, right = (with_readouts(kernel, readouts, each) for each in (x, y))
+    left, right = (with_readouts(kernel, readouts, batch) for batch in (x, y))
     evaluate: Callable[..., np.ndarray] = getattr(kernel, kind)
     kernel.progress = progress
     gram = evaluate(left) if x is y else evaluate(left, right)

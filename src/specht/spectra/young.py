@@ -134,7 +134,7 @@ def _products(factors: list[Terms], functions: Basis, progress: Progress | None)
                 yield terms
                 report(progress, number, len(starts))
             return
-        whole = _merged(Terms(*(np.concatenate(each) for each in zip(*products, strict=True))))
+        whole = _merged(Terms(*(np.concatenate(parts) for parts in zip(*products, strict=True))))
     yield whole
     report(progress, 1, 1)
 

@@ -12,8 +12,8 @@ import specht
 from specht.errors import InputError
 from specht.learning.adaptive import Adapted, Chains, Widths
 from specht.learning.adaptive.adapt import level_of
-from specht.learning.adaptive.order import singled_out
 from specht.learning.adaptive.problem import AdaptiveProblem
+from specht.learning.adaptive.result import singled_out
 from specht.learning.adaptive.widths import widths_of
 from specht.nn.trajectories import kept_after
 

@@ -13,10 +13,10 @@ from specht.kernel.model import model_of
 from specht.learning.adaptive.adapt import adapt
 from specht.learning.adaptive.chains import Chains
 from specht.learning.adaptive.collapsed import Collapsed
-from specht.learning.adaptive.evidence import log_evidence_of
 from specht.learning.adaptive.problem import AdaptiveProblem
 from specht.learning.adaptive.sampled import draws_of
 from specht.learning.adaptive.widths import Widths
+from specht.learning.gp.evidence import log_evidence_of
 
 WIDTHS = Widths(4, 5, 3, 2)
 LINEAR = specht.Architecture(vocab=2, length=3)

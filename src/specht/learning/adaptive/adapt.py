@@ -8,24 +8,31 @@ minimum alone (`method="saddle"`).
 
 from __future__ import annotations
 
+import hashlib
+import os
+import zipfile
 from functools import partial
 from typing import Any, Literal, get_args, overload
 
 import jax
+import numpy as np
 
 from specht.errors import InputError, explains_calls, unknown_choice
+from specht.files import write_atomically
 from specht.kernel.embedded import by_position
 from specht.kernel.model import model_of
 from specht.learning.adaptive.chains import Chains, LogPosterior, sample
-from specht.learning.adaptive.checkpoint import fingerprint, load, save
 from specht.learning.adaptive.collapsed import Collapsed, Level
 from specht.learning.adaptive.problem import MAX_ENTRIES, AdaptiveProblem
 from specht.learning.adaptive.saddle import LocalMinimum, Saddle, saddle
 from specht.learning.adaptive.sampled import Adapted, draws_of
 from specht.learning.adaptive.widths import Widths, widths_of
+from specht.nn.trajectories import ChainState
 from specht.progress import Progress
 
 Method = Literal["sample", "fast", "saddle"]
+_AVERAGED = 5
+"""Numbers of the step's adaptation that a checkpoint holds."""
 SHORT: dict[str, Any] = {"chains": 4, "burn_in": 40, "samples": 60, "kept": 60}
 """Chains that begin at a minimum: what they have to find are the inner products of different vectors, which the minimum leaves out."""
 
@@ -114,8 +121,8 @@ def _sampled(
 ) -> Adapted:
     collapsed, state, keep = Collapsed(problem.arch, widths, level, problem.outputs), None, None
     if chains.checkpoint is not None:
-        owner = fingerprint(problem, widths, level, chains, near is not None)
-        state, keep = load(chains.checkpoint, owner), partial(save, chains.checkpoint, owner)
+        owner = _fingerprint(problem, widths, level, chains, near is not None)
+        state, keep = _load(chains.checkpoint, owner), partial(_save, chains.checkpoint, owner)
     with jax.enable_x64(True), jax.numpy_dtype_promotion("standard"), jax.numpy_rank_promotion("allow"):
         posterior = LogPosterior(collapsed, model_of(problem.arch), problem.data(), draws_of(collapsed, chains.seed))
         state = sample(posterior, chains, near=near, state=state, save=keep, progress=progress)
@@ -137,7 +144,7 @@ def level_of(problem: AdaptiveProblem, widths: Widths, level: Any) -> Level:
         # Linear layers are a number, for one output. Anything else is exact only where it is sampled.
         one_number = arch.activation == "linear" and problem.outputs == 1
         deepest: tuple[Level, ...] = ("heads", "layers", "embedding") if one_number else ("readout", "heads", "layers", "embedding")
-        return next(each for each in deepest if possible[each])
+        return next(candidate for candidate in deepest if possible[candidate])
     if level not in possible:
         raise unknown_choice("level", level, possible)
     if not possible[level]:
@@ -156,3 +163,41 @@ def _refuse_large(problem: AdaptiveProblem) -> None:
             f"{problem.arch} is followed position by position, and {problem.rows} sequences of {problem.arch.columns} columns have "
             f"{entries:.1e} pairs of them: give at most {most} sequences, or use one block with readout 'last'."
         )
+
+
+def _fingerprint(problem: AdaptiveProblem, widths: Widths, level: str, chains: Chains, at_saddle: bool) -> str:
+    """What a checkpoint belongs to: samples, network and settings."""
+    digest = hashlib.sha256()
+    for array in (problem.x, problem.visible, problem.y):
+        digest.update(np.ascontiguousarray(array).tobytes())
+    settings = (chains.chains, chains.burn_in, chains.samples, chains.kept, chains.seed)
+    digest.update(repr((problem.arch, problem.ridge, problem.scale, tuple(widths), level, settings, at_saddle)).encode())
+    return digest.hexdigest()
+
+
+def _save(path: str | os.PathLike[str], owner: str, state: ChainState) -> None:
+    """Write the state to a file, whole or not at all."""
+    arrays: dict[str, Any] = {name: getattr(state, name) for name in ("position", "kept", "trace", "acceptance")}
+    with write_atomically(path) as temporary, open(temporary, "wb") as file:
+        np.savez(file, owner=np.array(owner), done=np.array(state.done), averaging=np.array(state.averaging), **arrays)
+
+
+def _load(path: str | os.PathLike[str], owner: str) -> ChainState | None:
+    """The state in a file; None where there is no such file."""
+    if not os.path.exists(path):
+        return None
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            arrays = dict(file)
+        written_for = str(arrays["owner"])
+        averaging = tuple(np.asarray(number) for number in arrays["averaging"])
+        if len(averaging) != _AVERAGED:
+            raise ValueError(f"{len(averaging)} numbers")
+        state = ChainState(int(arrays["done"]), arrays["position"], averaging, arrays["kept"], arrays["trace"], arrays["acceptance"])
+    except (OSError, KeyError, ValueError, zipfile.BadZipFile):
+        raise InputError(f"{os.fspath(path)} is no checkpoint of `adapt`, or is damaged: give another path, or delete the file.") from None
+    if written_for != owner:
+        raise InputError(
+            f"{os.fspath(path)} belongs to other samples, another network or other settings: give another path, or delete the file."
+        )
+    return state

@@ -31,8 +31,8 @@ from specht.kernel.embedded import Embedding, Heads, attended, by_position, embe
 from specht.kernel.model import KernelModel
 from specht.kernel.pairs import Sequences
 from specht.kernel.products import outer
-from specht.learning.adaptive.evidence import log_evidence_of
 from specht.learning.adaptive.widths import Widths
+from specht.learning.gp.evidence import log_evidence_of
 
 Level = Literal["embedding", "layers", "heads", "readout"]
 
@@ -82,7 +82,7 @@ class Collapsed:
         """Weights for a chain to start from: of the prior, but for gains of layers and heads, which are of a normal law near theirs."""
         shapes = self._shapes()
         keys = jax.random.split(key, len(shapes))
-        drawn = {name: jax.random.normal(each, shape) for each, (name, shape) in zip(keys, shapes.items(), strict=True)}
+        drawn = {name: jax.random.normal(part_key, shape) for part_key, (name, shape) in zip(keys, shapes.items(), strict=True)}
         for name, freedom in (("strength", self._head_freedom), ("scales", self._layer_freedom)):
             if name in drawn:  # near one, with the spread of the prior
                 drawn[name] = drawn[name] * jnp.sqrt(2.0 / jnp.broadcast_to(freedom, drawn[name].shape))

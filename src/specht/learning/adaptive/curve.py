@@ -137,14 +137,14 @@ class AdaptiveCurve(Result):
         """Numbers of samples at which another minimum becomes the lowest, in rising order; between two that were computed, by a line."""
         row, order = self._row(width), np.argsort(self.n_train, kind="stable")
         n, energies = self.n_train[order], self._of(row, self.free_energies)[order]
-        logs, found = in_order(self.names, np.log(self._of(row, self.minima)[order])), []
+        logs, jumps = in_order(self.names, np.log(self._of(row, self.minima)[order])), []
         for left in range(len(n) - 1):
             pair = slice(left, left + 2)
             at = _crossing(n[pair], energies[pair], logs[pair])
             if at is not None:
                 most = int(np.argmax(np.abs(logs[left + 1, 0] - logs[left, 0])))
-                found.append(Jump(at, self.names[most], *(float(np.exp(logs[place, 0, most])) for place in (left, left + 1))))
-        return tuple(found)
+                jumps.append(Jump(at, self.names[most], *(float(np.exp(logs[place, 0, most])) for place in (left, left + 1))))
+        return tuple(jumps)
 
     def samples_for(self, loss: float, width: float | None = None) -> float:
         """Fewest samples from which on the test loss stays at or below a value; infinite if it does not within `n_train`.
@@ -177,12 +177,14 @@ class AdaptiveCurve(Result):
     def _row(self, width: float | None) -> int:
         if width is None:
             if len(self.width) > 1:
-                raise InputError(f"This curve has widths {', '.join(f'{each:g}' for each in self.width)}: say which with width=...")
+                raise InputError(f"This curve has widths {', '.join(f'{known:g}' for known in self.width)}: say which with width=...")
             return 0
-        found = np.flatnonzero(self.width == width)
-        if not len(found):
-            raise InputError(f"This curve has no width {width!r}, but {', '.join(f'{each:g}' for each in self.width)}: take one of these.")
-        return int(found[0])
+        rows = np.flatnonzero(self.width == width)
+        if not len(rows):
+            raise InputError(
+                f"This curve has no width {width!r}, but {', '.join(f'{known:g}' for known in self.width)}: take one of these."
+            )
+        return int(rows[0])
 
     def _of(self, row: int, values: np.ndarray) -> np.ndarray:
         return values if self.test.ndim == 1 else values[row]

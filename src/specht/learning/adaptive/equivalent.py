@@ -101,17 +101,17 @@ def solve_kappa(
     u = min(max(math.log(start), low), high)
     for _ in range(_ROUNDS):
         kappa = math.exp(u)
-        found, pull = count(kappa), ridge / kappa
-        excess = found.learnt + pull - n_train
+        counted, pull = count(kappa), ridge / kappa
+        excess = counted.learnt + pull - n_train
         if excess > 0.0:
             low = u
         else:
             high = u
-        moved = u + excess / (found.change + pull)
+        moved = u + excess / (counted.change + pull)
         if not low <= moved <= high:
             moved = (low + high) / 2.0
         if abs(moved - u) < _PRECISION * max(1.0, abs(u)):
-            return kappa, found
+            return kappa, counted
         u = moved
     return math.exp(u), count(math.exp(u))
 
@@ -146,14 +146,14 @@ def energy(sectors: Sequence[Sector], labels: Labels) -> tuple[float, list[np.nd
     kappa = find_kappa(values, numbers, labels.n_train, labels.ridge)
     inverses = [resolvent(sector.matrix, kappa) for sector in sectors]
     solved = [inverse @ sector.target for inverse, sector in zip(inverses, sectors, strict=True)]
-    fit = sum(float(np.vdot(sector.target, each)) for sector, each in zip(sectors, solved, strict=True))
-    square = sum(float(np.vdot(each, each)) for each in solved)
+    fit = sum(float(np.vdot(sector.target, solution)) for sector, solution in zip(sectors, solved, strict=True))
+    square = sum(float(np.vdot(solution, solution)) for solution in solved)
     change = kappa * float(numbers @ (values / (values + kappa) ** 2))
     value, second = assemble(labels, kappa, float(numbers @ np.log1p(values / kappa)), change, fit, square)
     derivatives = []
-    for sector, inverse, each in zip(sectors, inverses, solved, strict=True):
+    for sector, inverse, solution in zip(sectors, inverses, solved, strict=True):
         of_determinant = labels.outputs * inverse - second * (inverse @ inverse)
-        derivatives.append(0.5 * (sector.degeneracy * of_determinant - each @ each.T / labels.unit))
+        derivatives.append(0.5 * (sector.degeneracy * of_determinant - solution @ solution.T / labels.unit))
     return value, derivatives
 
 
@@ -175,7 +175,7 @@ def losses(sectors: Sequence[Sector], labels: Labels) -> PredictedLosses:
 def _spectrum(sectors: Sequence[Sector]) -> tuple[np.ndarray, np.ndarray]:
     """All eigenvalues, those below zero by rounding cut off, and how often each occurs."""
     values = [np.maximum(np.linalg.eigvalsh(sector.matrix), 0.0) for sector in sectors]
-    numbers = [np.full(len(each), sector.degeneracy) for each, sector in zip(values, sectors, strict=True)]
+    numbers = [np.full(len(eigenvalues), sector.degeneracy) for eigenvalues, sector in zip(values, sectors, strict=True)]
     return np.concatenate(values), np.concatenate(numbers)
 
 

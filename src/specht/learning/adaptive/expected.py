@@ -55,11 +55,11 @@ class Expected:
         """Losses at all widths and numbers of samples; with `one_width` without the axis of widths."""
         order = np.argsort(n_train, kind="stable")
         points = _Points(len(width), len(n_train), len(self.orbits.prior))
-        for (place, each), part in zip(enumerate(width), stages(progress, [1.0] * len(width)), strict=True):
-            _fill(points, place, order, [self.landscape(float(each), float(n)) for n in n_train[order]], self.stderr, part)
+        for (place, one_of_widths), part in zip(enumerate(width), stages(progress, [1.0] * len(width)), strict=True):
+            _fill(points, place, order, [self.landscape(float(one_of_widths), float(n)) for n in n_train[order]], self.stderr, part)
         points.losses["learned"] /= self.total or 1.0
         still = np.log(self.orbits.prior)
-        kept = [self.model.losses(still, self.labels._replace(n_train=float(n))) for n in n_train]
+        infinite = [self.model.losses(still, self.labels._replace(n_train=float(n))) for n in n_train]
         return AdaptiveCurve(
             arch=self.orbits.arch,
             target=self.target,
@@ -69,8 +69,8 @@ class Expected:
             ridge=self.labels.ridge,
             noise=self.labels.noise,
             names=self.orbits.names,
-            infinite_test=np.array([each.test for each in kept]),
-            infinite_train=np.array([each.train for each in kept]),
+            infinite_test=np.array([losses.test for losses in infinite]),
+            infinite_train=np.array([losses.train for losses in infinite]),
             **points.arrays(one_width),
         )
 
@@ -96,9 +96,9 @@ def expect(
         unseen, label_noise, total, stderr, most = 0.0, model.label_noise, model.total, 0.0, MOST_SHARE * sequences
     else:
         model = LinearBlock(orbits, task.source)
-        found = project(model, task.target, task.source, seed=seed)
-        model.target, mean = found.coefficients, found.mean
-        unseen, label_noise, total, stderr, most = found.unseen, found.label_noise, found.total, found.stderr, math.inf
+        projected = project(model, task.target, task.source, seed=seed)
+        model.target, mean = projected.coefficients, projected.mean
+        unseen, label_noise, total, stderr, most = projected.unseen, projected.label_noise, projected.total, projected.stderr, math.inf
     # Random networks are as large as the target, as those of `specht.learning.networks` are.
     labels = Labels(0.0, ridge, unseen, label_noise + noise * outputs, outputs, unit=total / outputs or 1.0)
     return Expected(orbits, task.target.name, chosen, model, labels, total, max(total - float(mean @ mean), 0.0), stderr, most)
@@ -126,10 +126,10 @@ class _Points:
         self.shape, self.variances = shape, variances
 
     def arrays(self, one_width: bool) -> dict[str, np.ndarray]:
-        most = max(len(each) for each in self.minima.values())
+        most = max(len(minima) for minima in self.minima.values())
         table, ratios = np.full((*self.shape, most, 3), np.nan), np.full((*self.shape, most, self.variances), np.nan)
-        for at, found in self.minima.items():
-            for number, (*numbers, logarithms) in enumerate(found):
+        for at, minima in self.minima.items():
+            for number, (*numbers, logarithms) in enumerate(minima):
                 table[at][number], ratios[at][number] = numbers, np.exp(logarithms)
         arrays = self.losses | {"minima": ratios}
         arrays |= {"free_energies": table[..., 0], "strengths": table[..., 1], "minima_test": table[..., 2]}
@@ -143,16 +143,17 @@ def _fill(points: _Points, place: int, order: np.ndarray, landscapes: list[Lands
     still = np.zeros(len(orbits.prior))
     minima = [[Minimum(math.nan, still)] for _ in landscapes] if frozen else follow(landscapes, progress)
     start = still
-    for column, landscape, found in zip(order, landscapes, minima, strict=True):
+    for column, landscape, here in zip(order, landscapes, minima, strict=True):
         at, labels = (place, int(column)), landscape.labels
-        losses = [model.losses(np.log(orbits.prior) + each.ratios, labels) for each in found]
+        losses = [model.losses(np.log(orbits.prior) + minimum.ratios, labels) for minimum in here]
         for name in ("test", "train", "learned", "kappa"):
             points.losses[name][at] = getattr(losses[0], name)
         points.minima[at] = [
-            (each.free_energy, _strength(orbits, each.ratios), loss.test, each.ratios) for each, loss in zip(found, losses, strict=True)
+            (minimum.free_energy, _strength(orbits, minimum.ratios), loss.test, minimum.ratios)
+            for minimum, loss in zip(here, losses, strict=True)
         ]
         sampled = isinstance(model, SampledKernel)
-        points.losses["stderr"][at] = model.stderr(np.log(orbits.prior) + found[0].ratios, labels) if sampled else stderr
+        points.losses["stderr"][at] = model.stderr(np.log(orbits.prior) + here[0].ratios, labels) if sampled else stderr
         if frozen or not orbits.tells_apart:
             points.losses["symmetric_curvature"][at] = math.inf if frozen else math.nan
             continue

@@ -44,14 +44,16 @@ def components(source: Source) -> list[Component] | None:
     if not source.is_mixture:
         return None
     weights, laws = source.mixture.weights, source.mixture.probabilities
-    found: list[Component] = []
+    distinct: list[Component] = []
     for weight, law in zip(weights, laws, strict=True):
-        same = next((place for place, each in enumerate(found) if np.allclose(each.tokens.law, law, rtol=0.0, atol=1e-14)), None)
+        same = next(
+            (place for place, component in enumerate(distinct) if np.allclose(component.tokens.law, law, rtol=0.0, atol=1e-14)), None
+        )
         if same is not None:
-            found[same] = found[same]._replace(weight=found[same].weight + float(weight))
+            distinct[same] = distinct[same]._replace(weight=distinct[same].weight + float(weight))
         elif weight > 0.0:
-            found.append(Component(float(weight), token_functions(law)))
-    return found
+            distinct.append(Component(float(weight), token_functions(law)))
+    return distinct
 
 
 def why_not_linear(arch: Architecture, source: Source) -> str | None:
@@ -71,7 +73,7 @@ def why_not_linear(arch: Architecture, source: Source) -> str | None:
 
 def why_too_large(orbits: Orbits, source: Source) -> str | None:
     """Why the functions that no permutation moves are too many, or None where they are not."""
-    sizes = [each.size for each in columns_that_vary(orbits)]
+    sizes = [orbit.size for orbit in columns_that_vary(orbits)]
     mixture = source.mixture
     varying = int(np.sum(mixture.weights @ mixture.probabilities > 0.0)) - 1  # functions of one token that are not constant
     singles = 1 + len(sizes) * varying
@@ -97,7 +99,7 @@ class Joined(NamedTuple):
 
     def functions(self) -> np.ndarray:
         """Phi of the mixture."""
-        return self.turn @ np.concatenate([each.functions for each in self.expansions])
+        return self.turn @ np.concatenate([expansion.functions for expansion in self.expansions])
 
 
 class LinearBlock:
@@ -107,19 +109,19 @@ class LinearBlock:
     searches = 8
 
     def __init__(self, orbits: Orbits, source: Source) -> None:
-        found = components(source)
-        assert found is not None
-        self.orbits, self.components = orbits, found
-        sizes = [each.size for each in columns_that_vary(orbits)]
-        kernels = [LinearKernel(orbits, each.tokens) for each in found]
+        mixed = components(source)
+        assert mixed is not None
+        self.orbits, self.components = orbits, mixed
+        sizes = [orbit.size for orbit in columns_that_vary(orbits)]
+        kernels = [LinearKernel(orbits, component.tokens) for component in mixed]
         sectors = [(None, 1.0), *((index, size - 1.0) for index, size in enumerate(sizes) if size > 1)]
-        joined = [join([kernel.expand(moved) for kernel in kernels], [each.weight for each in found]) for moved, _ in sectors]
+        joined = [join([kernel.expand(moved) for kernel in kernels], [component.weight for component in mixed]) for moved, _ in sectors]
         self.joined = joined[0]
         """Functions that no permutation moves, which are those that the target may have."""
         raw = [
-            _matrix(each, *kernels[0].multipliers(), degeneracy)
-            for each, (_, degeneracy) in zip(joined, sectors, strict=True)
-            if len(each.settings)
+            _matrix(functions, *kernels[0].multipliers(), degeneracy)
+            for functions, (_, degeneracy) in zip(joined, sectors, strict=True)
+            if len(functions.settings)
         ]
         start = np.log(orbits.prior)
         trace = sum(matrix.degeneracy * float(np.trace(matrix.at(start).matrix)) for matrix in raw)
@@ -136,10 +138,10 @@ class LinearBlock:
         kept = [matrix.at(logarithms) for matrix in self.matrices]
         none = [np.zeros((len(parts.matrix), 0)) for parts in kept[1:]]
         targets = [self.target, *none]
-        found = [
+        sectors = [
             Sector(parts.matrix, target, matrix.degeneracy) for parts, target, matrix in zip(kept, targets, self.matrices, strict=True)
         ]
-        return found, kept
+        return sectors, kept
 
     def energy(self, logarithms: np.ndarray, labels: Labels) -> tuple[float, np.ndarray]:
         """Free energy without the cost of moving variances, and its gradient in their logarithms."""
@@ -168,9 +170,9 @@ def join(expansions: list[Expansion], weights: list[float]) -> Joined:
     """Orthonormal functions of a mixture, setting by setting: those of different settings are orthogonal already."""
     if len(expansions) == 1:
         return Joined(tuple(expansions), expansions[0].settings, np.eye(len(expansions[0].rows)))
-    roots = np.concatenate([np.full(len(each.rows), math.sqrt(weight)) for each, weight in zip(expansions, weights, strict=True)])
-    tall = roots[:, None] * np.concatenate([each.functions for each in expansions])
-    of_rows = np.concatenate([each.settings for each in expansions])
+    roots = np.concatenate([np.full(len(expansion.rows), math.sqrt(weight)) for expansion, weight in zip(expansions, weights, strict=True)])
+    tall = roots[:, None] * np.concatenate([expansion.functions for expansion in expansions])
+    of_rows = np.concatenate([expansion.settings for expansion in expansions])
     settings, turns = [], []
     for setting in np.unique(of_rows):
         rows = np.flatnonzero(of_rows == setting)

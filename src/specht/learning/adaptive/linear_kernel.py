@@ -122,13 +122,13 @@ class _Builder:
             return [(tuple(sorted((*key, (orbit, j)))), 1.0)]
         where, i = key[0]
         n, triple = self.sizes[orbit], self.triple[j, i]
-        found: list[tuple[Factors, float]] = [(((where, k),), triple[k] / math.sqrt(n)) for k in range(1, len(triple))]
+        terms: list[tuple[Factors, float]] = [(((where, k),), triple[k] / math.sqrt(n)) for k in range(1, len(triple))]
         if where == self.MOVED:
-            found += self._moved_pair(orbit, i, j, n)
+            terms += self._moved_pair(orbit, i, j, n)
         else:
             pair = (tuple(sorted(((orbit, i), (orbit, j)))), math.sqrt((n - 1) / n * (2.0 if i == j else 1.0)))
-            found += [((), triple[0]), pair]
-        return [(new, factor) for new, factor in found if factor]
+            terms += [((), triple[0]), pair]
+        return [(new, factor) for new, factor in terms if factor]
 
     def _moved_pair(self, orbit: int, i: int, j: int, n: int) -> list[tuple[Factors, float]]:
         """n^-1/2 sum over a != b of z_a h_i(x_a) h_j(x_b): its part that is even in i and j, and the odd one."""
@@ -147,13 +147,13 @@ class LinearKernel:
         self.orbits, self.tokens, self.arch = orbits, tokens, orbits.arch
         self.columns = columns_that_vary(orbits)
         self.token = tokens.expansion
-        self.builder = _Builder(tokens, [each.size for each in self.columns])
+        self.builder = _Builder(tokens, [orbit.size for orbit in self.columns])
 
     def expand(self, moved: int | None) -> Expansion:
         """The functions of the sector in which the columns of an orbit are moved, or of the one in which nothing moves."""
-        found = self._weighted(moved)
-        weights = monomials([(each.coefficient, each.variances) for each in found], len(self.orbits.prior))
-        functions = [each.function for each in found]
+        weighted = self._weighted(moved)
+        weights = monomials([(term.coefficient, term.variances) for term in weighted], len(self.orbits.prior))
+        functions = [term.function for term in weighted]
         if self.arch.readout == "last":
             return Expansion(*self._at_settings(functions), weights)
         rows = _keys(functions)
@@ -161,13 +161,13 @@ class LinearKernel:
 
     def _weighted(self, moved: int | None) -> list[Weighted]:
         """All functions of a sector: readers, and under mean readout their products with multipliers."""
-        readers = [each for each in self._readers(moved) if FIXED not in each.variances]
+        readers = [reader for reader in self._readers(moved) if FIXED not in reader.variances]
         if self.arch.readout != "mean":
             return readers
         self.builder.moved = moved
         counts = [Weighted(self._counts(v), 1.0, (self.orbits.tokens[v],)) for v in range(self.arch.vocab)]
-        constants = [Weighted({(): 1.0}, float(each.size), (each.variance,)) for each in self.columns]
-        multipliers = [each for each in constants + counts if FIXED not in each.variances]
+        constants = [Weighted({(): 1.0}, float(orbit.size), (orbit.variance,)) for orbit in self.columns]
+        multipliers = [term for term in constants + counts if FIXED not in term.variances]
         return [
             Weighted(self._multiply(first, second.function), first.coefficient * second.coefficient, first.variances + second.variances)
             for first, second in itertools.product(multipliers, readers)
@@ -178,13 +178,15 @@ class LinearKernel:
         vocab, tokens, place = self.arch.vocab, self.orbits.tokens, self.orbits.columns[-1].variance
         match self.arch.readout:
             case "mean":
-                found: list[tuple[np.ndarray, tuple[int, ...]]] = [(np.ones(1), ())]
+                multipliers: list[tuple[np.ndarray, tuple[int, ...]]] = [(np.ones(1), ())]
             case "cls":
-                found = [(np.ones(1), (place,)), (np.ones(1), (tokens[-1],))]
+                multipliers = [(np.ones(1), (place,)), (np.ones(1), (tokens[-1],))]
             case _:
-                found = [(np.ones(vocab), (place,)), *((np.eye(vocab)[v], (tokens[v],)) for v in range(vocab))]
-        found = [each for each in found if FIXED not in each[1]]
-        return np.array([each[0] for each in found]), monomials([(1.0, each[1]) for each in found], len(self.orbits.prior))
+                multipliers = [(np.ones(vocab), (place,)), *((np.eye(vocab)[v], (tokens[v],)) for v in range(vocab))]
+        multipliers = [multiplier for multiplier in multipliers if FIXED not in multiplier[1]]
+        return np.array([multiplier[0] for multiplier in multipliers]), monomials(
+            [(1.0, multiplier[1]) for multiplier in multipliers], len(self.orbits.prior)
+        )
 
     def _at_settings(self, functions: list[Function]) -> tuple[tuple[Factors, ...], np.ndarray, np.ndarray]:
         """Rows, settings and coefficients of functions at every token of the readout column that occurs."""
@@ -212,29 +214,29 @@ class LinearKernel:
                 readers.append(Weighted(alone, twice, (self.columns[moved].variance, tokens[v])))
                 continue
             readers.append(Weighted(self._counts(v), 1.0, (tokens[v], tokens[v])))
-            for index, each in enumerate(self.columns):
+            for index, orbit in enumerate(self.columns):
                 one = {((index, j),): token[j] for j in range(1, len(token))}
-                readers.append(Weighted({(): math.sqrt(each.size) * token[0]} | one, twice, (each.variance, tokens[v])))
+                readers.append(Weighted({(): math.sqrt(orbit.size) * token[0]} | one, twice, (orbit.variance, tokens[v])))
         if moved is None:
             readers += [Weighted({(): 1.0}, *rest) for rest in self._constants(twice)]
         return readers
 
     def _constants(self, twice: float) -> list[tuple[float, tuple[int, ...]]]:
         """Weights of the constant in the bracket: squares of position variances, and all that the class symbol adds."""
-        found = []
+        constants = []
         if self.arch.values_see_positions:
-            found += [(float(each.size), (each.variance, each.variance)) for each in self.orbits.columns]
+            constants += [(float(orbit.size), (orbit.variance, orbit.variance)) for orbit in self.orbits.columns]
         if self.arch.readout == "cls":
             symbol, place = self.orbits.tokens[-1], self.orbits.columns[-1].variance
-            found += [(1.0, (symbol, symbol)), (twice, (symbol, place))]
-        return found
+            constants += [(1.0, (symbol, symbol)), (twice, (symbol, place))]
+        return constants
 
     def _counts(self, v: int) -> Function:
         """c_v, over all columns whose tokens vary."""
         token = self.token[v]
-        counts: Function = {(): sum(each.size for each in self.columns) * token[0]}
-        for index, each in enumerate(self.columns):
-            counts |= {((index, j),): math.sqrt(each.size) * token[j] for j in range(1, len(token))}
+        counts: Function = {(): sum(orbit.size for orbit in self.columns) * token[0]}
+        for index, orbit in enumerate(self.columns):
+            counts |= {((index, j),): math.sqrt(orbit.size) * token[j] for j in range(1, len(token))}
         return counts
 
     def _multiply(self, first: Weighted, function: Function) -> Function:
@@ -248,20 +250,20 @@ class LinearKernel:
 
 def columns_that_vary(orbits: Orbits) -> list[ColumnOrbit]:
     """Orbits of columns whose tokens vary: not the one of the class symbol."""
-    return [each for each in orbits.columns if not (orbits.arch.readout == "cls" and each.role == "readout")]
+    return [orbit for orbit in orbits.columns if not (orbits.arch.readout == "cls" and orbit.role == "readout")]
 
 
-def monomials(found: list[tuple[float, tuple[int, ...]]], variances: int) -> Monomials:
+def monomials(terms: list[tuple[float, tuple[int, ...]]], variances: int) -> Monomials:
     """Coefficients and powers, from coefficients and the variances that are multiplied."""
-    powers = np.zeros((len(found), variances))
-    for row, (_, indices) in zip(powers, found, strict=True):
+    powers = np.zeros((len(terms), variances))
+    for row, (_, indices) in zip(powers, terms, strict=True):
         np.add.at(row, np.array(indices, dtype=int), 1.0)
-    return Monomials(np.array([coefficient for coefficient, _ in found]), powers)
+    return Monomials(np.array([coefficient for coefficient, _ in terms]), powers)
 
 
 def _keys(functions: list[Function]) -> list[Factors]:
     """All orthonormal functions that occur, constants first."""
-    return sorted({key for each in functions for key in each}, key=lambda key: (len(key), key))
+    return sorted({key for function in functions for key in function}, key=lambda key: (len(key), key))
 
 
 def _table(rows: list[Factors], functions: list[Function]) -> np.ndarray:

@@ -81,7 +81,7 @@ class LowRank:
     def pull(self, first: float, second: float, solved: np.ndarray) -> np.ndarray:
         """Gradient in the logarithms of variances for the derivative (first R - second R^2 - solved solved^T) / 2 in M."""
         settings, columns = len(self.single), self.b.shape[1]
-        b, g = (each.reshape(settings, -1, columns) for each in (self.b, self.g))
+        b, g = (columns_of.reshape(settings, -1, columns) for columns_of in (self.b, self.g))
         p, q = b.transpose(0, 2, 1) @ g, g.transpose(0, 2, 1) @ g
         cp = self.c @ p
         once = np.einsum("sff->sf", p) - np.einsum("sgf,sgf->sf", p, cp)
@@ -99,37 +99,39 @@ class LowRank:
 def energy(operators: Sequence[LowRank], labels: Labels, start: float = math.inf) -> tuple[float, np.ndarray, float]:
     """Free energy without the cost of moving variances, its gradient in their logarithms, and kappa, which is looked for from a start."""
     kappa, count = _resolve(operators, labels, start)
-    log_determinant = sum(each.degeneracy * each.log_determinant() for each in operators)
-    solved = [each.solve() for each in operators]
-    fit, square = (sum(float(np.vdot(one, found)) for one, found in pairs) for pairs in _pairs(operators, solved))
+    log_determinant = sum(operator.degeneracy * operator.log_determinant() for operator in operators)
+    solved = [operator.solve() for operator in operators]
+    fit, square = (sum(float(np.vdot(one, solution)) for one, solution in pairs) for pairs in _pairs(operators, solved))
     value, second = assemble(labels, kappa, log_determinant, count.change, fit, square)
     gradient = np.zeros(operators[0].matrix.weights.powers.shape[1])
-    for each, found in zip(operators, solved, strict=True):
-        gradient += each.pull(each.degeneracy * labels.outputs, each.degeneracy * second, found / math.sqrt(labels.unit))
+    for operator, solution in zip(operators, solved, strict=True):
+        gradient += operator.pull(operator.degeneracy * labels.outputs, operator.degeneracy * second, solution / math.sqrt(labels.unit))
     return value, gradient, kappa
 
 
 def losses(operators: Sequence[LowRank], labels: Labels) -> PredictedLosses:
     """Test and train loss by theory."""
     kappa, count = _resolve(operators, labels, math.inf)
-    solved = [each.solve() for each in operators]
-    fit, square = (sum(float(np.vdot(one, found)) for one, found in pairs) for pairs in _pairs(operators, solved))
-    total = sum(float(np.vdot(each.target, each.target)) for each in operators)
+    solved = [operator.solve() for operator in operators]
+    fit, square = (sum(float(np.vdot(one, solution)) for one, solution in pairs) for pairs in _pairs(operators, solved))
+    total = sum(float(np.vdot(operator.target, operator.target)) for operator in operators)
     return assemble_losses(labels, kappa, count, total, fit, square)
 
 
 def _pairs(operators: Sequence[LowRank], solved: list[np.ndarray]) -> tuple[list[tuple[np.ndarray, np.ndarray]], ...]:
     """Target and R t of every sector, and R t twice."""
-    return [(each.target, found) for each, found in zip(operators, solved, strict=True)], [(found, found) for found in solved]
+    return [(operator.target, solution) for operator, solution in zip(operators, solved, strict=True)], [
+        (solution, solution) for solution in solved
+    ]
 
 
 def _resolve(operators: Sequence[LowRank], labels: Labels, start: float) -> tuple[float, Count]:
     """kappa and the count there, which leave the operators resolved."""
 
     def count(kappa: float) -> Count:
-        counts = [each.count(kappa) for each in operators]
-        numbers = [each.degeneracy for each in operators]
-        return Count(*(sum(number * each[place] for number, each in zip(numbers, counts, strict=True)) for place in range(2)))
+        counts = [operator.count(kappa) for operator in operators]
+        numbers = [operator.degeneracy for operator in operators]
+        return Count(*(sum(number * operator[place] for number, operator in zip(numbers, counts, strict=True)) for place in range(2)))
 
-    trace = sum(each.degeneracy * each.trace for each in operators)
+    trace = sum(operator.degeneracy * operator.trace for operator in operators)
     return solve_kappa(count, trace, labels.n_train, labels.ridge, start)

@@ -125,20 +125,20 @@ class Landscape:
     def settle(self, start: np.ndarray, known: Sequence[Minimum] = ()) -> Minimum:
         """The minimum below a start, which is no saddle; the known one, where it is one of these."""
         units, rough = np.sqrt(self.model.orbits.multiplicity), max(_ROUGHLY, self.model.tolerance)
-        found = self.descend(start, tolerance=rough)
+        end = self.descend(start, tolerance=rough)
         for _ in range(_SADDLES):
-            old = next((each for each in known if _same(each, found, self.model.orbits, _ALIKE)), None)
+            old = next((minimum for minimum in known if _same(minimum, end, self.model.orbits, _ALIKE)), None)
             if old is not None:
                 return old
-            value, slope = self.value(found.ratios)
-            hessian = self._hessian(found.ratios, np.eye(len(units)), slope)
+            value, slope = self.value(end.ratios)
+            hessian = self._hessian(end.ratios, np.eye(len(units)), slope)
             curvatures, directions = np.linalg.eigh(hessian)
             if curvatures[0] > -_DOWNWARDS * (self.width + self.labels.n_train):
-                return self._exact(found.ratios, value, slope, hessian)
+                return self._exact(end.ratios, value, slope, hessian)
             aside = _ASIDE * directions[:, 0] / units
-            sides = [self.descend(found.ratios + side, tolerance=rough) for side in (aside, -aside)]
-            found = min(sides, key=lambda side: side.free_energy)
-        return self.descend(found.ratios)
+            sides = [self.descend(end.ratios + side, tolerance=rough) for side in (aside, -aside)]
+            end = min(sides, key=lambda side: side.free_energy)
+        return self.descend(end.ratios)
 
     def _exact(self, ratios: np.ndarray, value: float, slope: np.ndarray, hessian: np.ndarray) -> Minimum:
         """A minimum to rounding, by Newton's method with the Hessian of where it is roughly; by descent where that leads nowhere."""
@@ -193,7 +193,7 @@ def _across(orbits: Orbits) -> np.ndarray:
 
 def follow(landscapes: Sequence[Landscape], progress: Progress | None = None) -> list[list[Minimum]]:
     """All minima found at every number of samples (rising), the lowest first."""
-    found: list[list[Minimum]] = [[] for _ in landscapes]
+    minima: list[list[Minimum]] = [[] for _ in landscapes]
     orbits = landscapes[0].model.orbits
     size = len(orbits.prior)
     seeds = np.unique(np.linspace(0, len(landscapes) - 1, min(landscapes[0].model.searches, len(landscapes))).round().astype(int))
@@ -202,15 +202,15 @@ def follow(landscapes: Sequence[Landscape], progress: Progress | None = None) ->
     for index in seeds:
         report(progress, next(done), steps)
         for start in (np.zeros(size), *_raised(orbits)):
-            _add(found[index], landscapes[index].settle(start, found[index]), orbits)
+            _add(minima[index], landscapes[index].settle(start, minima[index]), orbits)
     for order in (range(1, len(landscapes)), range(len(landscapes) - 2, -1, -1)):
         for index in order:
             report(progress, next(done), steps)
-            before = found[index - 1 if order.step > 0 else index + 1]
+            before = minima[index - 1 if order.step > 0 else index + 1]
             for minimum in list(before):
-                if not any(_near(minimum, other, orbits, _CLOSE) for other in found[index]):
-                    _add(found[index], landscapes[index].settle(minimum.ratios, found[index]), orbits)
-    return [sorted(each, key=lambda minimum: minimum.free_energy) for each in found]
+                if not any(_near(minimum, other, orbits, _CLOSE) for other in minima[index]):
+                    _add(minima[index], landscapes[index].settle(minimum.ratios, minima[index]), orbits)
+    return [sorted(at_n, key=lambda minimum: minimum.free_energy) for at_n in minima]
 
 
 def _raised(orbits: Orbits) -> list[np.ndarray]:
@@ -228,14 +228,14 @@ def _raised(orbits: Orbits) -> list[np.ndarray]:
     return starts
 
 
-def _add(found: list[Minimum], new: Minimum, orbits: Orbits) -> None:
+def _add(minima: list[Minimum], new: Minimum, orbits: Orbits) -> None:
     """Keep a minimum that is not known yet; of two that are one, the lower."""
-    for place, old in enumerate(found):
+    for place, old in enumerate(minima):
         if _same(old, new, orbits, _SAME):
             if new.free_energy < old.free_energy:
-                found[place] = new
+                minima[place] = new
             return
-    found.append(new)
+    minima.append(new)
 
 
 def _same(first: Minimum, second: Minimum, orbits: Orbits, distance: float) -> bool:

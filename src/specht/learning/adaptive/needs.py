@@ -10,7 +10,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 
@@ -23,6 +23,7 @@ from specht.learning.adaptive.population import positive_numbers
 from specht.results import Result, Variable, plain
 from specht.sequences.tasks import Task
 
+Record = TypeVar("Record")
 _MOST = 1e12
 """Largest number of samples that is looked at."""
 _FIRST, _FIRST_BREAKING, _FACTOR = 1e2, 1e4, 1e2
@@ -53,8 +54,26 @@ class NeedAtWidth:
     """Largest number of samples that was looked at."""
 
 
+class Needs(Result, Generic[Record]):
+    """A result that is a sequence of what single things need."""
+
+    needs: tuple[Record, ...]
+
+    def __len__(self) -> int:
+        return len(self.needs)
+
+    def __iter__(self) -> Iterator[Record]:
+        return iter(self.needs)
+
+    def __getitem__(self, index: int) -> Record:
+        return self.needs[index]
+
+    def _column(self, name: str) -> list[Any]:
+        return [getattr(need, name) for need in self.needs]
+
+
 @dataclasses.dataclass(frozen=True)
-class ComplexityByWidth(Result):
+class ComplexityByWidth(Needs[NeedAtWidth]):
     """What a target costs at finite widths, and last at infinite width: a sequence of `NeedAtWidth`s."""
 
     arch: Architecture
@@ -70,15 +89,6 @@ class ComplexityByWidth(Result):
     share: float
     """Share of the target that is asked for in the mean prediction."""
     needs: tuple[NeedAtWidth, ...]
-
-    def __len__(self) -> int:
-        return len(self.needs)
-
-    def __iter__(self) -> Iterator[NeedAtWidth]:
-        return iter(self.needs)
-
-    def __getitem__(self, index: int) -> NeedAtWidth:
-        return self.needs[index]
 
     @property
     def infinite(self) -> NeedAtWidth:
@@ -109,16 +119,13 @@ class ComplexityByWidth(Result):
         return "out of reach" if self.method == "exact" else f"more than {need.looked_at:g} samples"
 
     def _variables(self) -> list[Variable]:
-        def column(name: str) -> list:
-            return [getattr(need, name) for need in self.needs]
-
         return [
-            Variable("width", "width", column("width"), "width of the embedding"),
-            Variable("samples", "width", column("samples"), f"samples for a test loss of {self.error:g} of the variance", "samples"),
-            Variable("to_learn", "width", column("to_learn"), f"samples to learn a share of {self.share:g} of the target", "samples"),
-            Variable("transition", "width", column("transition"), "samples at which the positions that are read stand out", "samples"),
-            Variable("kind", "width", np.array(column("kind"), dtype=str), "kind of the transition"),
-            Variable("looked_at", "width", column("looked_at"), "largest number of samples that was looked at", "samples"),
+            Variable("width", "width", self._column("width"), "width of the embedding"),
+            Variable("samples", "width", self._column("samples"), f"samples for a test loss of {self.error:g} of the variance", "samples"),
+            Variable("to_learn", "width", self._column("to_learn"), f"samples to learn a share of {self.share:g} of the target", "samples"),
+            Variable("transition", "width", self._column("transition"), "samples at which the positions it reads stand out", "samples"),
+            Variable("kind", "width", np.array(self._column("kind"), dtype=str), "kind of the transition"),
+            Variable("looked_at", "width", self._column("looked_at"), "largest number of samples that was looked at", "samples"),
         ]
 
 
@@ -140,8 +147,8 @@ def complexity_by_width(
     expected = expect(arch, task, ridge=ridge, noise=noise, sequences=sequences, seed=seed)
     if expected.variance <= 1e-12 * expected.total:
         raise InputError(f"Target {task.target.name!r} is constant, so there is nothing to learn: take another target.")
-    finite = [float(each) for each in widths if math.isfinite(each)]
-    needs = tuple(_Search(expected, each, error, share).need() for each in [*finite, math.inf])
+    finite = [float(number) for number in widths if math.isfinite(number)]
+    needs = tuple(_Search(expected, number, error, share).need() for number in [*finite, math.inf])
     labels = expected.labels
     return ComplexityByWidth(arch, task.target.name, expected.method, labels.ridge, labels.noise, error, share, needs)
 
@@ -190,6 +197,6 @@ class _Search:
 
     def _finer(self, curve: AdaptiveCurve) -> list[np.ndarray]:
         """Points between the neighbours of every number that is looked for."""
-        n, found = curve.n_train, (self._samples(curve), self._to_learn(curve), self._transition(curve).samples)
-        places = {int(np.searchsorted(n, number, side="right")) for number in found if n[0] < number < n[-1]}
+        n, wanted = curve.n_train, (self._samples(curve), self._to_learn(curve), self._transition(curve).samples)
+        places = {int(np.searchsorted(n, number, side="right")) for number in wanted if n[0] < number < n[-1]}
         return [np.geomspace(n[place - 1], n[place], _BETWEEN) for place in places]

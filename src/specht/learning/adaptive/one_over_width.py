@@ -19,15 +19,15 @@ from typing import Any
 import jax
 import numpy as np
 
-from specht.architecture import Architecture
+from specht.architecture import Architecture, check_architecture
 from specht.arrays import as_numpy
 from specht.checks import finite_number, whole_number
-from specht.errors import InputError, explains_calls
+from specht.errors import explains_calls
 from specht.kernel.kernel import Kernel
 from specht.learning.checks import labels
 from specht.nn.empirical import feature_kernel
 from specht.nn.network import Network, Size
-from specht.progress import Progress
+from specht.progress import Progress, report
 from specht.results import Result, Variable
 from specht.sequences.tokens import check_batch
 from specht.stats import standard_error
@@ -124,8 +124,7 @@ def first_order(
         mask, mask_new: True for the real tokens of x and of x_new.
         progress: called as progress(done, total).
     """
-    if not isinstance(arch, Architecture):
-        raise InputError(f"arch must be an Architecture, got {arch!r}: write specht.Architecture(...) or Architecture.parse(...).")
+    check_architecture(arch)
     ridge, networks = finite_number("ridge", ridge, above=0.0), whole_number("networks", networks, at_least=4)
     tokens, real = check_batch(arch, x, mask)
     new, real_new = check_batch(arch, x_new, mask_new)
@@ -143,12 +142,11 @@ def first_order(
         own = feature_kernel(network, tokens, mask=real, key=of_stochastic) / scale
         other = feature_kernel(network, new, tokens, mask=real_new, mask_y=real, key=of_stochastic) / scale
         terms.append(expansion.terms(own, other))
-        if progress is not None:
-            progress(done, networks)
+        report(progress, done, networks)
     weights, linear, quadratic = (np.array(part) for part in zip(*terms, strict=True))
-    each = linear + quadratic + (weights - weights.mean())[:, None, None] * linear
-    stderr = standard_error(each)
-    return FirstOrder(arch, size, cross @ expansion.weights, each.mean(axis=0), stderr, float(weights.std(ddof=1)), networks)
+    corrections = linear + quadratic + (weights - weights.mean())[:, None, None] * linear
+    stderr = standard_error(corrections)
+    return FirstOrder(arch, size, cross @ expansion.weights, corrections.mean(axis=0), stderr, float(weights.std(ddof=1)), networks)
 
 
 @dataclasses.dataclass(frozen=True)

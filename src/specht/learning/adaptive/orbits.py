@@ -13,7 +13,7 @@ import numpy as np
 from specht.architecture import Architecture, Variances
 from specht.errors import InputError
 from specht.learning.support import MOST, TRIED, find_support
-from specht.sequences.tasks import Task
+from specht.sequences.tasks import Task, check_task
 
 FIXED = -1
 """Index of a variance that is zero and stays so."""
@@ -58,12 +58,12 @@ class Orbits:
     @property
     def context(self) -> list[int]:
         """Indices of the variances of context positions, the shared one last."""
-        return [each.variance for each in self.columns if each.role != "readout" and each.variance != FIXED]
+        return [orbit.variance for orbit in self.columns if orbit.role != "readout" and orbit.variance != FIXED]
 
     @property
     def reads(self) -> list[int]:
         """Indices of the variances of the positions that the target singles out."""
-        return [each.variance for each in self.columns if each.role == "read" and each.variance != FIXED]
+        return [orbit.variance for orbit in self.columns if orbit.role == "read" and orbit.variance != FIXED]
 
     @property
     def tells_apart(self) -> bool:
@@ -80,16 +80,16 @@ class Orbits:
         """Variances by symbol and column, from those of the orbits (P,)."""
         full = np.append(values, 0.0)  # the last entry is what FIXED points at
         positions = np.zeros(self.arch.columns)
-        for each in self.columns:
-            positions[each.places] = full[each.variance]
+        for orbit in self.columns:
+            positions[orbit.places] = full[orbit.variance]
         return Variances(full[list(self.tokens)], positions, self.arch.s_1, self.arch.s_2)
 
     def gather(self, of_tokens: np.ndarray, of_positions: np.ndarray) -> np.ndarray:
         """Derivatives by orbit (P,), from those by symbol and by column: the transpose of `variances`."""
         total = np.zeros(len(self.prior) + 1)
         np.add.at(total, list(self.tokens), of_tokens)
-        for each in self.columns:
-            total[each.variance] += of_positions[each.places].sum()
+        for orbit in self.columns:
+            total[orbit.variance] += of_positions[orbit.places].sum()
         return total[:-1]
 
 
@@ -97,8 +97,7 @@ def find_orbits(arch: Architecture, task: Task, seed: int = 0) -> Orbits:
     """The orbits that a task leaves to an architecture."""
     if arch.positions not in ("learned", "none"):
         raise InputError(f"Variances of positions adapt where positions are learned, not {arch.positions}: take positions='learned'.")
-    if task.source.vocab != arch.vocab:
-        raise InputError(f"The task has {task.source.vocab} tokens and the architecture {arch.vocab}: give both the same vocab.")
+    check_task(task, arch.vocab)
     reads = _reads(arch, task, seed)
     names, prior, multiplicity = [], [], []
 

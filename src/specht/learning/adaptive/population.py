@@ -97,12 +97,12 @@ def most_samples(arch: Architecture, task: Task, *, sequences: int = SEQUENCES, 
     return MOST_SHARE * sequences
 
 
-def positive_numbers(name: str, given: object, infinite: bool = False) -> np.ndarray:
+def positive_numbers(name: str, values: object, infinite: bool = False) -> np.ndarray:
     """One or several numbers as an array, or the error for what is none."""
     try:
-        numbers = np.atleast_1d(np.asarray(given, dtype=np.float64))
+        numbers = np.atleast_1d(np.asarray(values, dtype=np.float64))
     except (TypeError, ValueError):
-        raise InputError(f"{name} must be a positive number or a list of them, got {given!r}.") from None
+        raise InputError(f"{name} must be a positive number or a list of them, got {values!r}.") from None
     if numbers.ndim != 1 or not numbers.size or not (numbers > 0).all() or not (infinite or np.isfinite(numbers).all()):
-        raise InputError(f"{name} must be a positive number or a list of them, got {given!r}.")
+        raise InputError(f"{name} must be a positive number or a list of them, got {values!r}.")
     return numbers

@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from specht.architecture import Architecture
+from specht.architecture import Architecture, check_architecture
 from specht.checks import finite_number
 from specht.errors import InputError
 from specht.kernel.batches import sequences
@@ -45,8 +45,7 @@ class AdaptiveProblem:
     @classmethod
     def of(cls, arch: Any, x: Any, y: Any, mask: Any, ridge: Any, scale: Any) -> AdaptiveProblem:
         """A checked problem."""
-        if not isinstance(arch, Architecture):
-            raise InputError(f"arch must be an Architecture, got {arch!r}: write specht.Architecture(...) or Architecture.parse(...).")
+        check_architecture(arch)
         reason = why_not_embedded(arch)
         if reason is not None:
             raise InputError(f"{arch} has no theory of finite width here: {reason}.")

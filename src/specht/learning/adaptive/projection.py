@@ -76,29 +76,29 @@ class _Settings(NamedTuple):
 def project(block: LinearBlock, target: Target, source: Source, *, samples: int = SAMPLES, seed: int = 0) -> Projected:
     """Take a target apart over the functions of a linear block that no permutation moves."""
     rng, source = np.random.default_rng([seed, 4]), source.mixture  # the same law, drawn without going from column to column
-    orbits, laws = block.orbits, [each.tokens for each in block.components]
-    shares = np.array([each.weight for each in block.components])
-    linear = _linear_target(orbits, np.sum([each.law for each in laws], axis=0) > 0.0, target, source, rng)
+    orbits, laws = block.orbits, [component.tokens for component in block.components]
+    shares = np.array([component.weight for component in block.components])
+    linear = _linear_target(orbits, np.sum([tokens.law for tokens in laws], axis=0) > 0.0, target, source, rng)
     if linear is not None:
         settings, totals = zip(*(linear.over(tokens, orbits) for tokens in laws), strict=True)
-        total, mean = float(shares @ np.array(totals)), shares @ [each.weights @ each.mean for each in settings]
+        total, mean = float(shares @ np.array(totals)), shares @ [part.weights @ part.mean for part in settings]
         return Projected(_joined(block, settings), mean, total, _label_noise(target, source, orbits, rng), 0.0)
-    arch, reads = orbits.arch, [int(each.places[0]) for each in orbits.columns if each.role == "read"]
+    arch, reads = orbits.arch, [int(orbit.places[0]) for orbit in orbits.columns if orbit.role == "read"]
     exact = reads == list(range(len(reads))) and count_classes(arch.vocab, arch.length, arch.columns, len(reads)) * arch.columns <= _ENTRIES
     n = max(_FOLDS, min(samples, _ENTRIES // arch.columns) // len(laws))
     alone = [Exchangeable(np.ones(1), tokens.law[None]) for tokens in laws]
     at = [points(one, arch.length, arch.columns, len(reads), n, rng) if exact else _drawn(one, n, arch.columns, rng) for one in alone]
-    values = [target(each.x) for each in at]
-    mean = shares @ [each.weights @ g for each, g in zip(at, values, strict=True)]
-    total = float(shares @ [each.weights @ (g**2).sum(axis=1) for each, g in zip(at, values, strict=True)])
-    noise = float(shares @ [each.weights @ target.label_variance(each.x) for each in at])
+    values = [target(sample.x) for sample in at]
+    mean = shares @ [sample.weights @ g for sample, g in zip(at, values, strict=True)]
+    total = float(shares @ [sample.weights @ (g**2).sum(axis=1) for sample, g in zip(at, values, strict=True)])
+    noise = float(shares @ [sample.weights @ target.label_variance(sample.x) for sample in at])
 
     def coefficients(of: slice) -> np.ndarray:
-        chosen = [(each.x[of], each.weights[of] / each.weights[of].sum(), g[of]) for each, g in zip(at, values, strict=True)]
-        return _joined(block, [_settings_of(orbits, tokens, *each) for tokens, each in zip(laws, chosen, strict=True)])
+        chosen = [(sample.x[of], sample.weights[of] / sample.weights[of].sum(), g[of]) for sample, g in zip(at, values, strict=True)]
+        return _joined(block, [_settings_of(orbits, tokens, *part) for tokens, part in zip(laws, chosen, strict=True)])
 
     whole = coefficients(slice(None))
-    if all(each.exact for each in at):
+    if all(sample.exact for sample in at):
         return Projected(whole, mean, total, noise, 0.0)
     folds = np.stack([coefficients(slice(fold, None, _FOLDS)) for fold in range(_FOLDS)])
     # of the sum of squares: 2 t dt, from the scatter of folds
@@ -124,7 +124,7 @@ class _Linear(NamedTuple):
         spread = (np.einsum("gvk,v->gk", self.slopes**2, law) - mean**2) / n if self.rest else np.zeros_like(mean)
         once = np.einsum("gvk,vj->gjk", self.slopes, tokens.expansion) / np.sqrt(n)
         columns = np.zeros((len(self.grid), len(orbits.columns)), dtype=int)
-        columns[:, [index for index, each in enumerate(orbits.columns) if each.role != "rest"]] = self.grid
+        columns[:, [index for index, orbit in enumerate(orbits.columns) if orbit.role != "rest"]] = self.grid
         total = float(weights @ (mean**2 + np.maximum(spread, 0.0)).sum(axis=1))
         return _Settings(weights, columns, mean, once, None), total
 
@@ -132,8 +132,8 @@ class _Linear(NamedTuple):
 def _linear_target(orbits: Orbits, occurs: np.ndarray, target: Target, source: Source, rng: np.random.Generator) -> _Linear | None:
     """A target that is linear in the counts of the rest; None for any other. `occurs` (V,) says which tokens do."""
     arch = orbits.arch
-    single = [int(each.places[0]) for each in orbits.columns if each.role != "rest"]
-    rest = [each for each in orbits.columns if each.role == "rest"]
+    single = [int(orbit.places[0]) for orbit in orbits.columns if orbit.role != "rest"]
+    rest = [orbit for orbit in orbits.columns if orbit.role == "rest"]
     seen = np.flatnonzero(occurs)
     if len(seen) ** len(single) > _SETTINGS:
         return None
@@ -144,8 +144,8 @@ def _linear_target(orbits: Orbits, occurs: np.ndarray, target: Target, source: S
         parts = []
         for start in range(0, len(grid), step):
             x = np.empty((len(grid[start : start + step]), arch.columns), dtype=np.int32)
-            for each in rest:
-                x[:, each.places] = filling
+            for orbit in rest:
+                x[:, orbit.places] = filling
             x[:, single] = grid[start : start + step]
             parts.append(target(x))
         return np.concatenate(parts)
@@ -166,8 +166,8 @@ def _linear_target(orbits: Orbits, occurs: np.ndarray, target: Target, source: S
 def _settings_of(orbits: Orbits, tokens: TokenFunctions, x: np.ndarray, weights: np.ndarray, values: np.ndarray) -> _Settings:
     """Every sequence as a setting of its own."""
     h = tokens.values
-    columns = np.stack([x[:, each.places[0]] for each in orbits.columns], axis=1)
-    rest = next((each for each in orbits.columns if each.role == "rest"), None)
+    columns = np.stack([x[:, orbit.places[0]] for orbit in orbits.columns], axis=1)
+    rest = next((orbit for orbit in orbits.columns if orbit.role == "rest"), None)
     if rest is None:
         return _Settings(weights, columns, values, np.zeros((len(x), h.shape[1], values.shape[1])), None)
     n = rest.size
@@ -185,14 +185,16 @@ def _settings_of(orbits: Orbits, tokens: TokenFunctions, x: np.ndarray, weights:
 def _joined(block: LinearBlock, settings: Sequence[_Settings]) -> np.ndarray:
     """E[g phi] in the orthonormal functions of the mixture (m, K), from what is needed of every component."""
     parts = zip(block.components, block.joined.expansions, settings, strict=True)
-    return block.joined.turn @ np.concatenate([_coefficients(block.orbits, part.tokens, each, kept.rows) for part, kept, each in parts])
+    return block.joined.turn @ np.concatenate(
+        [_coefficients(block.orbits, part.tokens, component_settings, kept.rows) for part, kept, component_settings in parts]
+    )
 
 
 def _coefficients(orbits: Orbits, tokens: TokenFunctions, settings: _Settings, rows: tuple[Factors, ...]) -> np.ndarray:
     """E[g phi] for orthonormal functions over one law of tokens (m, K)."""
-    rest = next((index for index, each in enumerate(orbits.columns) if each.role == "rest"), None)
+    rest = next((index for index, orbit in enumerate(orbits.columns) if orbit.role == "rest"), None)
     at_readout = np.eye(len(tokens.law)) / np.sqrt(np.where(tokens.law > 0.0, tokens.law, 1.0))
-    found = np.zeros((len(rows), settings.mean.shape[1]))
+    coefficients = np.zeros((len(rows), settings.mean.shape[1]))
     for place, key in enumerate(rows):
         factor = settings.weights
         inside = [j for orbit, j in key if orbit == rest]
@@ -205,13 +207,13 @@ def _coefficients(orbits: Orbits, tokens: TokenFunctions, settings: _Settings, r
             continue
         match inside:
             case []:
-                found[place] = factor @ settings.mean
+                coefficients[place] = factor @ settings.mean
             case [j]:
-                found[place] = factor @ settings.once[:, j]
+                coefficients[place] = factor @ settings.once[:, j]
             case [i, j]:
                 assert settings.twice is not None
-                found[place] = factor @ settings.twice[:, i, j]
-    return found
+                coefficients[place] = factor @ settings.twice[:, i, j]
+    return coefficients
 
 
 def _drawn(source: Source, n: int, columns: int, rng: np.random.Generator) -> Points:

@@ -32,14 +32,13 @@ from specht.errors import InputError
 from specht.kernel.functions import kernel_of_batches
 from specht.kernel.kernel import Kernel
 from specht.learning.adaptive.collapsed import Collapsed, Data
-from specht.learning.adaptive.order import Order, singled_out
 from specht.learning.adaptive.problem import AdaptiveProblem
-from specht.learning.adaptive.result import AdaptiveResult
+from specht.learning.adaptive.result import AdaptiveResult, Order, singled_out
 from specht.learning.adaptive.widths import Widths
 from specht.learning.gp.evidence import log_evidence
 from specht.learning.gp.gaussian_process import GP
 from specht.learning.gp.posterior import GPPrediction, Posterior
-from specht.progress import Progress
+from specht.progress import Progress, report
 from specht.results import Variable
 
 _RAISED = (3.0, 10.0)
@@ -80,8 +79,6 @@ class LocalMinimum(NamedTuple):
 class Saddle(AdaptiveResult):
     """Minima of the free energy, the lowest first; predictions are those of the Gaussian process at the lowest."""
 
-    problem: AdaptiveProblem
-    widths: Widths
     minima: tuple[LocalMinimum, ...]
     reached: int
     """Which of the minima the prior, where all positions are alike, leads to, downhill."""
@@ -145,7 +142,7 @@ class Saddle(AdaptiveResult):
     def _variables(self) -> list[Variable]:
         return [
             *self._order_variables(),
-            Variable("free_energy", "minimum", [each.free_energy for each in self.minima], "free energy of each minimum"),
+            Variable("free_energy", "minimum", [minimum.free_energy for minimum in self.minima], "free energy of each minimum"),
             Variable("symmetric_free_energy", (), self.symmetric.free_energy, "free energy of the best symmetric point"),
             Variable("symmetric_is_a_minimum", (), self.symmetric_is_a_minimum, "whether the symmetric point leads to no broken minimum"),
         ]
@@ -154,16 +151,14 @@ class Saddle(AdaptiveResult):
 def saddle(problem: AdaptiveProblem, widths: Widths, *, progress: Progress | None = None) -> Saddle:
     """All minima of the free energy that the starts lead to."""
     energy = FreeEnergy(problem, widths)
-    found = [energy.minimise(energy.zeros())]
-    starts = energy.broken_starts(found[0])
+    ends = [energy.minimise(energy.zeros())]
+    starts = energy.broken_starts(ends[0])
     for done, start in enumerate(starts, start=1):
-        if progress is not None:
-            progress(done, len(starts) + 1)
-        found.append(energy.minimise(start, known=found))
-    if progress is not None:
-        progress(len(starts) + 1, len(starts) + 1)
-    distinct = _distinct(sorted(filter(energy.is_flat, found), key=energy.value))
-    reached = int(np.argmin([np.abs(point - found[0]).max() for point in distinct]))
+        report(progress, done, len(starts) + 1)
+        ends.append(energy.minimise(start, known=ends))
+    report(progress, len(starts) + 1, len(starts) + 1)
+    distinct = _distinct(sorted(filter(energy.is_flat, ends), key=energy.value))
+    reached = int(np.argmin([np.abs(point - ends[0]).max() for point in distinct]))
     return Saddle(problem, widths, tuple(energy.minimum(point) for point in distinct), reached)
 
 
@@ -248,8 +243,8 @@ class FreeEnergy:
 
         steps = np.zeros(expand.shape[1])
         for _ in range(_RESTARTS):  # a search may give up far from a minimum, where steps are too long
-            found = scipy.optimize.minimize(value_and_gradient, steps, jac=True, method="L-BFGS-B", options=_TIGHT, callback=stop)
-            steps, there = found.x, reached(found.x, found.fun)
+            search = scipy.optimize.minimize(value_and_gradient, steps, jac=True, method="L-BFGS-B", options=_TIGHT, callback=stop)
+            steps, there = search.x, reached(search.x, search.fun)
             if there is not None:
                 return there
             if settled(steps):

@@ -16,10 +16,7 @@ from specht.kernel.model import KernelModel, model_of
 from specht.kernel.pairs import Sequences
 from specht.learning.adaptive.chains import Chains, weights_of
 from specht.learning.adaptive.collapsed import Collapsed, Data, Level, needs_draws
-from specht.learning.adaptive.order import Order
-from specht.learning.adaptive.problem import AdaptiveProblem
-from specht.learning.adaptive.result import AdaptiveResult
-from specht.learning.adaptive.widths import Widths
+from specht.learning.adaptive.result import AdaptiveResult, Order
 from specht.nn.posterior import diagnosed, square_of_mean
 from specht.results import Variable
 from specht.stats import standard_error
@@ -49,8 +46,6 @@ class SampledPrediction(NamedTuple):
 class Adapted(AdaptiveResult):
     """What a transformer of finite width learns from samples; made by `specht.adapt`."""
 
-    problem: AdaptiveProblem
-    widths: Widths
     level: Level
     chains: Chains
     kept: np.ndarray
@@ -113,8 +108,8 @@ class Adapted(AdaptiveResult):
         with jax.enable_x64(True):
             model, data, draws = model_of(self.problem.arch), self.problem.data(), draws_of(collapsed, self.chains.seed)
             batch, flat = self.problem.batch(x_new, mask, "x_new"), jnp.asarray(self.kept.reshape(-1, size))
-            found = _predictions(collapsed, model, data, draws, batch, flat)
-            mean, variance = (np.asarray(part).reshape(chains, kept, -1, self.problem.outputs) for part in found)
+            predictions = _predictions(collapsed, model, data, draws, batch, flat)
+            mean, variance = (np.asarray(part).reshape(chains, kept, -1, self.problem.outputs) for part in predictions)
         return mean, variance
 
     def _summary(self) -> str:

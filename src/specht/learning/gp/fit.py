@@ -26,7 +26,7 @@ from scipy import linalg, optimize
 
 from specht.architecture import Architecture, Variances
 from specht.errors import InputError
-from specht.progress import Progress
+from specht.progress import Progress, report
 
 if TYPE_CHECKING:
     from specht.kernel.counted import CountedBatch
@@ -145,11 +145,9 @@ def fit_architecture(
         return seen[point][2]
 
     start = _look(likelihood, shape.names)
-    if progress is not None:
-        progress(1, 2)
+    report(progress, 1, 2)
     _search(likelihood, shape.names, start)
-    if progress is not None:
-        progress(2, 2)
+    report(progress, 2, 2)
     values = max(seen, key=likelihood)
     fitted, named = shape.apply(values, unit), dict(zip(shape.names, values, strict=True))
     ridge, signal, best = seen[values]

@@ -14,7 +14,7 @@ import numpy as np
 from scipy import optimize
 
 from specht.errors import InputError
-from specht.progress import Progress
+from specht.progress import Progress, report
 
 Objective = Callable[[np.ndarray], tuple[float, np.ndarray]]
 """Logarithms of the parameters (P,) to log likelihood and its gradient (P,)."""
@@ -112,8 +112,7 @@ def maximise(
     for place, start in enumerate(np.clip(starts, low, high)):
         end = optimize.minimize(negative, start, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
         ends.append((-labels * float(end.fun), np.clip(end.x, low, high)))
-        if progress is not None:
-            progress(place + 1, len(starts))
+        report(progress, place + 1, len(starts))
     likelihoods, logarithms = np.array([value for value, _ in ends]), np.stack([point for _, point in ends])
     best = int(np.argmax(likelihoods))
     if likelihoods[best] <= -0.5 * labels * _HOPELESS:

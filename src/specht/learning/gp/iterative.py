@@ -30,7 +30,7 @@ from specht.checks import not_negative, whole_number
 from specht.errors import InputError
 from specht.learning.checks import labels, square_gram, table
 from specht.learning.gp.regression import regress_features
-from specht.progress import Progress
+from specht.progress import Progress, report
 
 Product = Callable[[np.ndarray], np.ndarray]
 """The Gram times vectors (N, K)."""
@@ -177,8 +177,7 @@ def regress_iteratively(
 
     def watched(flat: np.ndarray) -> np.ndarray:
         history.append(float(np.linalg.norm(flat)))  # called once an iteration, with the residual, which no callback is told
-        if progress is not None:
-            progress(len(history), max_iterations)
+        report(progress, len(history), max_iterations)
         return precondition(flat.reshape(n, outputs)).ravel()
 
     # All outputs as one system: the same iterations serve each of them, with one product.
@@ -188,10 +187,10 @@ def regress_iteratively(
     residual = scaled - regularised(solution).reshape(n, outputs)
     worst = float(np.linalg.norm(residual, axis=0).max())
     start = max(float(np.linalg.norm(scaled)), np.finfo(float).tiny)
-    report = Convergence(len(history), worst, worst <= tolerance, tolerance, np.array(history) / start)
-    if strict and not report.converged:
-        raise ConvergenceError(report)
-    return IterativeRegression(solution.reshape(n, outputs) * norms, ridge, report, residual * norms)
+    convergence = Convergence(len(history), worst, worst <= tolerance, tolerance, np.array(history) / start)
+    if strict and not convergence.converged:
+        raise ConvergenceError(convergence)
+    return IterativeRegression(solution.reshape(n, outputs) * norms, ridge, convergence, residual * norms)
 
 
 class _Operator(LinearOperator):

@@ -61,11 +61,7 @@ class Regression:
         """Posterior variance (M,) of the output without label noise, from the kernel with the samples (M, N) and k(x, x) itself (M,)."""
         cross = table("cross", cross, columns=len(self.y))
         prior = vector("prior", prior, len(cross))
-        explained = np.empty(len(cross))
-        for start in range(0, len(cross), _BLOCK):
-            block = cross[start : start + _BLOCK].T
-            explained[start : start + _BLOCK] = np.square(solve_triangular(self.factor, block, lower=True, check_finite=False)).sum(axis=0)
-        variance = prior - explained
+        variance = prior - _squared_lengths(self.factor, cross)
         worst = int(np.argmin(variance)) if len(variance) else 0
         if len(variance) and variance[worst] < -_VARIANCE_ROUNDING * np.abs(prior).max():
             raise InputError(
@@ -126,7 +122,7 @@ class FeatureRegression:
 
     def variance(self, features: Any) -> np.ndarray:
         """Posterior variance (M,) of the output without label noise."""
-        return self.ridge * self._leverage(table("features", features, columns=len(self.factor)))
+        return self.ridge * _squared_lengths(self.factor, table("features", features, columns=len(self.factor)))
 
     def covariance(self, features: Any) -> np.ndarray:
         """Posterior covariance (M, M) of the output at new sequences, from their features (M, P)."""
@@ -150,19 +146,12 @@ class FeatureRegression:
 
     def leave_one_out(self) -> np.ndarray:
         """Posterior mean (N, K) at each sample given all others, from the leverage of each."""
-        own = 1.0 - self._leverage(self.features)  # what a sample's own label does not determine of the fit there
+        own = 1.0 - _squared_lengths(self.factor, self.features)  # what a sample's own label does not determine of the fit there
         if own.min() <= _ROUNDING * len(self.features):
             raise InputError(
                 f"Sample {int(np.argmin(own))} alone determines one of the features, so the others say nothing about it: raise the ridge."
             )
         return self.y - self.train_residual / own[:, None]
-
-    def _leverage(self, features: np.ndarray) -> np.ndarray:
-        found = np.empty(len(features))
-        for start in range(0, len(features), _BLOCK):
-            block = features[start : start + _BLOCK].T
-            found[start : start + _BLOCK] = np.square(solve_triangular(self.factor, block, lower=True, check_finite=False)).sum(axis=0)
-        return found
 
 
 def regress(gram: Any, y: Any, ridge: float, *, overwrite: bool = False) -> Regression:
@@ -223,6 +212,15 @@ def _factorise(matrix: np.ndarray, ridge: float, what: str, cure: str) -> np.nda
             f"{pivots[row]:.1e}, and the diagonal goes up to {largest:.1e}: {cure}."
         )
     return factor
+
+
+def _squared_lengths(factor: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    """Squared length of F^-1 r for every row r (M,), where F is a lower triangular factor."""
+    lengths = np.empty(len(rows))
+    for start in range(0, len(rows), _BLOCK):
+        block = rows[start : start + _BLOCK].T
+        lengths[start : start + _BLOCK] = np.square(solve_triangular(factor, block, lower=True, check_finite=False)).sum(axis=0)
+    return lengths
 
 
 def _log_likelihood(quadratic: float, log_determinant: float, shape: tuple[int, ...]) -> float:

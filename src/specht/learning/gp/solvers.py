@@ -9,11 +9,11 @@
 
 from __future__ import annotations
 
+import abc
 import dataclasses
 import functools
 import math
 from collections.abc import Iterator
-from typing import Protocol
 
 import numpy as np
 
@@ -27,32 +27,35 @@ _BLOCK = 2**23
 """Entries of a block of kernel values between new inputs and samples: 64 megabytes."""
 
 
-class Solver(Protocol):
-    """What every way can do; N samples, M new inputs, K outputs."""
-
-    def predict(self, new: MaskedInputs) -> tuple[np.ndarray, np.ndarray]:
-        """Posterior mean (M, K) and variance (M,) of the output."""
-        ...
-
-    def joint(self, new: MaskedInputs) -> tuple[np.ndarray, np.ndarray]:
-        """Posterior mean (M, K) and covariance (M, M) of the output."""
-        ...
-
-    def at_samples(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Posterior mean (M, K) and variance (M,) of the output at some of the samples."""
-        ...
-
-    def likelihood(self) -> tuple[float, float]:
-        """Log marginal likelihood of the labels and its standard error, which is 0 where it is exact."""
-        ...
-
-
 @dataclasses.dataclass(frozen=True, eq=False)
-class ByGram:
-    """Cholesky of the Gram."""
+class Solver(abc.ABC):
+    """What every way can do; N samples, M new inputs, K outputs."""
 
     source: GramSource
     inputs: MaskedInputs
+    """The samples."""
+
+    @abc.abstractmethod
+    def predict(self, new: MaskedInputs) -> tuple[np.ndarray, np.ndarray]:
+        """Posterior mean (M, K) and variance (M,) of the output."""
+
+    @abc.abstractmethod
+    def joint(self, new: MaskedInputs) -> tuple[np.ndarray, np.ndarray]:
+        """Posterior mean (M, K) and covariance (M, M) of the output."""
+
+    @abc.abstractmethod
+    def likelihood(self) -> tuple[float, float]:
+        """Log marginal likelihood of the labels and its standard error, which is 0 where it is exact."""
+
+    def at_samples(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Posterior mean (M, K) and variance (M,) of the output at some of the samples."""
+        return self.predict(self.inputs[rows])
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class ByGram(Solver):
+    """Cholesky of the Gram."""
+
     fit: Regression
 
     @classmethod
@@ -71,28 +74,24 @@ class ByGram:
         cross = self.source.between(new, self.inputs)
         return self.fit.mean(cross), self.fit.covariance(cross, self.source.gram(new))
 
-    def at_samples(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        return self.predict(self.inputs[rows])
-
     def likelihood(self) -> tuple[float, float]:
         return self.fit.log_marginal_likelihood, 0.0
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class ByOneCall:
-    """Cholesky of a Gram whose heads are drawn for all inputs together: samples and new inputs are evaluated in one call."""
+class ByOneCall(ByGram):
+    """Cholesky of a Gram whose heads are drawn for all inputs together: samples and new inputs are evaluated in one call.
 
-    source: GramSource
-    """With as many heads in every call as the Gram of the samples has."""
-    inputs: MaskedInputs
+    The source draws as many heads in every call as the Gram of the samples has.
+    """
+
     gram: np.ndarray
     """Of the samples (N, N)."""
-    fit: Regression
 
     @classmethod
     def solve(cls, source: GramSource, inputs: MaskedInputs, y: np.ndarray, ridge: float) -> ByOneCall:
         gram = source.gram(inputs)
-        return cls(source.pinned(), inputs, gram, regress(gram, y, ridge))
+        return cls(source.pinned(), inputs, regress(gram, y, ridge), gram)
 
     def predict(self, new: MaskedInputs) -> tuple[np.ndarray, np.ndarray]:
         mean, covariance = self.joint(new)
@@ -108,16 +107,11 @@ class ByOneCall:
     def at_samples(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         return self.fit.mean(self.gram[rows]), self.fit.variance(self.gram[rows], self.gram.diagonal()[rows])
 
-    def likelihood(self) -> tuple[float, float]:
-        return self.fit.log_marginal_likelihood, 0.0
-
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class ByFeatures:
+class ByFeatures(Solver):
     """Cholesky in the space of explicit features."""
 
-    source: GramSource
-    inputs: MaskedInputs
     fit: FeatureRegression
 
     @classmethod
@@ -132,18 +126,14 @@ class ByFeatures:
         features = self.source.features(new)
         return self.fit.mean(features), self.fit.covariance(features)
 
-    def at_samples(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        return self.predict(self.inputs[rows])
-
     def likelihood(self) -> tuple[float, float]:
         return self.fit.log_marginal_likelihood, 0.0
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class ByProducts:
+class ByProducts(Solver):
     """Conjugate gradients and Lanczos steps on tiles of the Gram."""
 
-    source: GramSource
     tiles: TiledGram
     preconditioner: Preconditioner
     y: np.ndarray
@@ -165,24 +155,21 @@ class ByProducts:
         preconditioner = Preconditioner.from_landmarks(source, inputs, ridge, seed)
         tiles = TiledGram(source, inputs, memory)
         fit = regress_iteratively(tiles.product, y, ridge, low_rank=preconditioner.features, tolerance=tolerance)
-        return cls(source, tiles, preconditioner, y, fit, tolerance, seed)
+        return cls(source, inputs, tiles, preconditioner, y, fit, tolerance, seed)
 
     def predict(self, new: MaskedInputs) -> tuple[np.ndarray, np.ndarray]:
         means, variances = [], []
         for block in _blocks(new, len(self.y)):
-            cross, prior = self.source.between(block, self.tiles.inputs), self.source.diagonal(block)
+            cross, prior = self.source.between(block, self.inputs), self.source.diagonal(block)
             means.append(self.fit.mean(cross))
             variance = posterior_variance(self.tiles.product, self.preconditioner, cross, prior, tolerance=self.tolerance)
             variances.append(variance.value)
         return np.concatenate(means), np.concatenate(variances)
 
     def joint(self, new: MaskedInputs) -> tuple[np.ndarray, np.ndarray]:
-        cross, prior = self.source.between(new, self.tiles.inputs), self.source.gram(new)
+        cross, prior = self.source.between(new, self.inputs), self.source.gram(new)
         covariance = posterior_covariance(self.tiles.product, self.preconditioner, cross, prior, tolerance=self.tolerance)
         return self.fit.mean(cross), covariance
-
-    def at_samples(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        return self.predict(self.tiles.inputs[rows])
 
     def likelihood(self) -> tuple[float, float]:
         return self._likelihood
