@@ -46,13 +46,13 @@ class Variances(NamedTuple):
     """The numbers of an architecture: weight variances, apart from its structure. JAX sees a pytree of float64 leaves."""
 
     tokens: Any
-    """Of the token embedding: one number, or one for each of `arch.symbols` tokens (V, and the class symbol with readout "cls")."""
+    """Variance of the token embedding: one number, or one for each of `arch.symbols` tokens (with readout "cls" the class symbol too)."""
     positions: Any
-    """Of the positional encoding: one number, or one for each of `arch.columns` columns."""
+    """Variance of the positional encoding: one number, or one for each of `arch.columns` columns."""
     dense: Any = 1.0
-    """Of the dense layer."""
+    """Variance of the dense layer."""
     readout: Any = 1.0
-    """Of the readout."""
+    """Variance of the readout."""
 
 
 @explains_calls

@@ -42,7 +42,7 @@ class Record(NamedTuple):
     arrays: dict[str, np.ndarray]
 
     def checksum(self) -> str:
-        """Of the text and of every number."""
+        """A digest of the text and of every number."""
         digest = hashlib.sha256(self.text.encode())
         for name in sorted(self.arrays):
             array = self.arrays[name]

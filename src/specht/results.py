@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     import xarray
 
 FORMAT = 1
-"""Of files; a higher number is one that this version does not know how to read."""
+"""Format of files; this version cannot read files with a higher number."""
 _GROUP, _TEXT = "record", "__text__"
 _HTML = "specht.report.inline:fragment"
 

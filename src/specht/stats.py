@@ -18,7 +18,7 @@ from specht.errors import InputError
 
 
 def standard_error(values: np.ndarray, axis: int = 0) -> np.ndarray:
-    """Of the mean over an axis, from the scatter of independent values along it.
+    """Standard error of the mean over an axis, from the scatter of independent values along it.
 
     >>> float(standard_error(np.array([1.0, 2.0, 3.0])).round(4))
     0.5774
@@ -41,7 +41,7 @@ class FittedExponent:
 
     value: float
     stderr: float | None
-    """Of sampling and of scatter around the line together; None where two exact points leave nothing to scatter."""
+    """Standard error from sampling and scatter around the line together; None where two exact points leave no scatter."""
     scatter: float = 0.0
     """Root mean square distance from the line, in natural logarithms, that sampling does not explain: zero for a perfect power law."""
 

@@ -67,7 +67,7 @@ def pivot_rows(covariance: Float[np.ndarray, "rows rows"]) -> Int[np.ndarray, " 
 
 
 def _traced_pivots(covariance: Float[Array, "rows rows"]) -> Int[Array, " rank"]:
-    """The same by a loop of fixed length, for numbers that are not known yet."""
+    """Find the pivot rows by a loop of fixed length, for numbers that JAX traces."""
     rows = len(covariance)
     threshold = _TOLERANCE * jnp.maximum(jnp.max(jnp.diag(covariance)), 1e-300)
     order = jnp.arange(rows)

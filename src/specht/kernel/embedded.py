@@ -150,7 +150,7 @@ class _Side(NamedTuple):
     """What one batch brings to the readout."""
 
     features: Features
-    """Of the attention output."""
+    """Features of the attention output."""
     stream: Float[Array, "n width"]
     """The stream beside it."""
     gain: Array | float

@@ -61,7 +61,7 @@ def joint_gram(
 
 
 def joint_kernel(model: KernelModel, x: Sequences, *, seed: Array | int, heads: int, kind: Kind) -> Array:
-    """The same kernel in one differentiable piece, without its error."""
+    """Compute the sampled kernel in one differentiable piece, without its standard error."""
     value = _propagate(model, _embedded(model, x, kind), _draw(seed, GROUPS), GROUPS, heads // GROUPS)
     return (value + value.T) / 2.0
 

@@ -53,7 +53,7 @@ def sampled_kernel(
 
 
 def kernel_of_heads(model: KernelModel, x: Sequences, y: Sequences | None, *, seed: Array | int, chunks: int, kind: Kind) -> Array:
-    """The same kernel in one differentiable piece, without its error: the heads are drawn again where the derivative needs them."""
+    """Compute the sampled kernel in one differentiable piece, without its error. The derivative draws the heads again."""
     same = y is x
 
     @jax.checkpoint

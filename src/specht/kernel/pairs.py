@@ -34,7 +34,7 @@ def static() -> Any:
 _CACHED = 2**17
 """Bytes of counts that stay in the processor's cache while columns are gone through."""
 _FEW_SYMBOLS = 8
-"""Up to so many, a product of one-hot tokens counts matching columns faster than comparing them."""
+"""Number of symbols up to which a product of one-hot tokens counts matching columns faster than comparing them."""
 Entries = tuple[Array, ...]
 Flags = tuple[Array | bool, ...]
 
@@ -73,7 +73,7 @@ class Sequences(NamedTuple):
         return jnp.float32 if self.symbols.shape[1] < 4096 else jnp.float64
 
     def counted(self, symbols: int) -> Sequences:
-        """The same batch, with everything counted that depends on it alone."""
+        """Count everything that depends on this batch alone, and keep it in the batch."""
         hot = self.one_hot(symbols, self.count_dtype)
         places = hot.reshape(len(hot), -1) if symbols <= _FEW_SYMBOLS else None
         return self._replace(counts=self.tally(symbols), places=places, code=self.fingerprint())
@@ -336,7 +336,7 @@ class PositionPairs:
         return (left == right) & self._same_tally()
 
     def _same_columns(self) -> Array:
-        """With positions only equal columns of sequences that are equal up to there are one variable."""
+        """Which columns are one variable: with positions, equal columns of sequences that are equal up to there."""
         column = jnp.arange(self.positions.shape[0])
         same_column = column[:, None] == column[None, :]
         if not self.outer:

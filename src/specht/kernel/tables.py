@@ -38,7 +38,7 @@ class PairCounts:
     same_token: Int[np.ndarray, "*pairs"]
     """Pairs of columns, one of each sequence, that hold the same token."""
     own_left: Int[np.ndarray, "*pairs"]
-    """The same for the left sequence with itself."""
+    """Pairs of columns of the left sequence that hold the same token."""
     own_right: Int[np.ndarray, "*pairs"]
     readouts_agree: Bool[np.ndarray, "*pairs"]
 

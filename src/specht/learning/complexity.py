@@ -296,7 +296,4 @@ def place(spectrum: Spectrum, weights: Mapping[int, float], total: float, where:
         weights_stderr=np.zeros(len(shares)),
         total=whole,
         mean_square=mean_square,
-        label_noise=0.0,
-        parts=(),
-        outputs=1,
     )

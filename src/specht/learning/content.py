@@ -101,7 +101,7 @@ class TargetPart:
         return total
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, kw_only=True)
 class Content:
     """A target in the rows of a spectrum; eigenvalues are in units of E[k]."""
 
@@ -116,12 +116,12 @@ class Content:
     """Mean square of the whole target."""
     mean_square: float
     """Square of its mean: what the best constant prediction explains."""
-    label_noise: float
+    label_noise: float = 0.0
     """Variance of the labels around the target, from the task itself."""
     tail: float
     """Share of E[k] in no row: functions that are not resolved, which act on all others like a ridge."""
-    parts: tuple[TargetPart, ...]
-    outputs: int
+    parts: tuple[TargetPart, ...] = ()
+    outputs: int = 1
     shifted: Shifted | None = None
     """The test law, if it is another one."""
 

@@ -51,7 +51,7 @@ class Datasets(NamedTuple):
         return LabelledSequences(*self.task.draw_test(self._generator(Role.TEST, dataset), n, self.columns))
 
     def out_of_distribution(self, dataset: int, n: int) -> LabelledSequences:
-        """The same from the test source."""
+        """Fresh sequences of the test source for this dataset, with the target's values."""
         return LabelledSequences(*self.task.draw_ood(self._generator(Role.OOD, dataset), n, self.columns))
 
     def reference(self, n: int) -> np.ndarray:

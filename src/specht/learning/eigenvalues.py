@@ -51,7 +51,7 @@ class Eigenvalues:
         object.__setattr__(self, "trace", trace)
 
     def content(self) -> Content:
-        """The same as the theory takes it, in units of the trace."""
+        """Turn kernel and target into what the theory takes, in units of the trace."""
         assert self.trace is not None  # set in __post_init__
         eigenvalues = self.values / self.trace
         return Content(
@@ -62,10 +62,7 @@ class Eigenvalues:
             weights_stderr=np.zeros(len(self.weights)),
             total=float(self.weights.sum()) + self.rest,
             mean_square=0.0,
-            label_noise=0.0,
             tail=left_over(eigenvalues, self.degeneracies),
-            parts=(),
-            outputs=1,
         )
 
 

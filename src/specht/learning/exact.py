@@ -51,7 +51,7 @@ def __dir__() -> list[str]:
 _REFERENCE: dict[Form, int] = {"classes": 4096, "weighted": 4096, "positions": 4096, "tied": 4096, "heads": 1024, "joint": 64}
 """Sequences over which the diagonal of the kernel is averaged, by how expensive it is."""
 _OWN_REFERENCE = 1024
-"""The same for a Gram function of one's own."""
+"""How many are averaged over for a Gram function of one's own."""
 _FEW = 64
 """Sequences whose features are counted."""
 
@@ -168,7 +168,7 @@ class ExactInference:
 
     @property
     def arch(self) -> Architecture:
-        """Of the kernel, where it has one."""
+        """Architecture of the kernel; ask only where it has one."""
         assert isinstance(self.inference.kernel, Kernel)
         return self.inference.kernel.arch
 

@@ -39,7 +39,7 @@ class GradientFlow:
     """
 
     eigenvalues: np.ndarray
-    """Of the Gram of the samples (N,), smallest first; those that are zero to rounding are exactly zero."""
+    """Eigenvalues of the Gram of the samples (N,), smallest first; those that are zero to rounding are exactly zero."""
     vectors: np.ndarray
     """Eigenvectors of the Gram, as columns (N, N)."""
     projected: np.ndarray

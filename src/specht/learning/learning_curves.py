@@ -27,7 +27,7 @@ Model = Architecture | Spectrum | Eigenvalues | Callable[..., Any]
 _THEORY = ("ridge", "noise", "samples", "seed", "progress")
 _SPECTRUM = ("kind", "method", "max_level", "heads", "sequences")
 _FINITE = ("ridge", "noise", "seed", "sequences", "width", "progress")
-"""Of an architecture of finite width, by theory."""
+"""Options of the theory of an architecture at finite width."""
 _DATASETS = ("ridge", "noise", "datasets", "seed", "n_test", "scale", "progress")
 _OPTIONS: dict[str, dict[str, tuple[str, ...]]] = {
     "theory": {"Spectrum": _THEORY, "Architecture": (*_THEORY, *_SPECTRUM, "width"), "Eigenvalues": ("ridge", "noise")},

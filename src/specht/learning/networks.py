@@ -62,7 +62,7 @@ class Networks:
     output_scale: float = 1.0
     """How large random networks are beside the target."""
     sampling: Sampling = Sampling(chains=4, samples=40, burn_in=8.0, duration=24.0)  # noqa: RUF009 -- immutable
-    """Of Langevin dynamics, for the NNGP kernel."""
+    """How long Langevin dynamics runs, for the NNGP kernel."""
     seeds: int = 4
     """Networks that are trained on each dataset, for the NTK."""
 
@@ -83,7 +83,7 @@ class NetworkCurve(Result):
     excess: np.ndarray
     """Test loss over that of exact inference, minus one."""
     excess_stderr: np.ndarray
-    """Over datasets, which both share."""
+    """Standard error of the excess over datasets, which networks and exact inference share."""
     method: Method
     networks: Networks
     r_hat: np.ndarray | None

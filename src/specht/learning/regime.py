@@ -51,18 +51,18 @@ class Regime:
     loss_stderr: float
     """Test loss of the networks: mean over them and its standard error."""
     kernel_loss: float
-    """Of regression with the infinite tangent kernel."""
+    """Test loss of regression with the infinite tangent kernel."""
     kernel_change: float
     kernel_change_stderr: float
     """Distance of the tangent kernel after training from that before, over its norm before."""
     levels: tuple[int, ...]
     shares: np.ndarray
-    """Of the variance of the mean of the trained functions at each level; what is above the last level is missing from the sum."""
+    """Share of the variance of the mean trained function at each level; what lies above the last level is missing from the sum."""
     shares_stderr: np.ndarray
     kernel_shares: np.ndarray
-    """The same of the kernel's function."""
+    """Share of the variance of the kernel's function at each level."""
     warning: str | None
-    """On networks that diverged."""
+    """A sentence on networks that diverged; None if none did."""
 
     @property
     def excess(self) -> float:

@@ -72,7 +72,7 @@ def renormalised(eigenvalues: np.ndarray, degeneracies: np.ndarray, n_train: np.
 
 
 def equivalent_kernel(eigenvalues: np.ndarray, degeneracies: np.ndarray, n_train: np.ndarray, ridge: np.ndarray | float) -> Learnability:
-    """The same where unlearnt functions are left out: kappa = ridge / N, and no overfitting."""
+    """Leave unlearnt functions out: kappa = ridge / N, and no overfitting."""
     values, _ = _modes(eigenvalues, degeneracies)
     n, delta = _samples(n_train, ridge)
     return Learnability(n, delta, delta / n, np.ones(n.shape), values)

@@ -33,7 +33,7 @@ class MeasuredCurve(Result):
     scale: float
     """E[k(x, x)], the unit of the ridge."""
     scale_stderr: float
-    """Of the sequences that it was estimated from; zero where it was given."""
+    """Standard error of the scale, from the sequences that it was estimated on; zero where it was given."""
     heads: int | None
     """Sampled heads of the kernel; None where it is exact or none was used."""
 
@@ -76,24 +76,12 @@ class Tally:
 
     def curve(self, n_train: list[int], scale: float, scale_stderr: float = 0.0, heads: int | None = None) -> MeasuredCurve:
         """Means over datasets, with their standard errors."""
-        (test, test_stderr), (train, train_stderr) = average(self.test), average(self.train)
-        ood, ood_stderr = (None, None) if self.ood is None else average(self.ood)
-        learned, learned_stderr = ratio(self.overlap, self.square)
-        return MeasuredCurve(
-            n_train=np.array(n_train),
-            test=test,
-            test_stderr=test_stderr,
-            train=train,
-            train_stderr=train_stderr,
-            ood=ood,
-            ood_stderr=ood_stderr,
-            learned=learned,
-            learned_stderr=learned_stderr,
-            datasets=len(self.test),
-            scale=scale,
-            scale_stderr=scale_stderr,
-            heads=heads,
-        )
+        ood = (None, None) if self.ood is None else average(self.ood)
+        measured = {"test": average(self.test), "train": average(self.train), "ood": ood, "learned": ratio(self.overlap, self.square)}
+        losses: dict[str, Any] = {name: mean for name, (mean, _) in measured.items()}
+        errors: dict[str, Any] = {f"{name}_stderr": stderr for name, (_, stderr) in measured.items()}
+        settings: dict[str, Any] = {"scale": scale, "scale_stderr": scale_stderr, "heads": heads}
+        return MeasuredCurve(n_train=np.array(n_train), datasets=len(self.test), **losses, **errors, **settings)
 
 
 def overlaps(means: np.ndarray, fresh: LabelledSequences) -> np.ndarray:

@@ -29,7 +29,7 @@ class Fixed:
     """Labels (n,), (n, outputs) or (datasets, n, outputs); what they may be depends on the loss."""
 
     def checked(self, loss: str, name: str = "data") -> Fixed:
-        """The same with a first axis of datasets, in the types that training reads."""
+        """Add a first axis of datasets, and turn arrays into the types that training reads."""
         x, y = input_array(self.x, f"{name}.x", _unequal(f"{name}.x")), check_labels(loss, self.y, f"{name}.y")
         y = y[:, None] if y.ndim == 1 else y
         if x.ndim not in (2, 3):
@@ -47,7 +47,7 @@ class Fixed:
 
     @property
     def datasets(self) -> int:
-        """Of a checked one."""
+        """Number of datasets; call it on checked data."""
         return self.x.shape[0]
 
     @property

@@ -27,7 +27,7 @@ Forward = Callable[[Any, Any, Any], Any]
 Measure = Callable[[Any], Any]
 """From a model to one number."""
 AnyArray: TypeAlias = Array | np.ndarray
-"""On the device, or about to be taken there."""
+"""An array on the device, or one that is about to go there."""
 NOT_YET = -1
 _DIVERGED = 1e3
 """A run whose training loss is this many times what it was at the start will not come back."""
@@ -50,7 +50,7 @@ class TrainingState(eqx.Module):
     order: Int[AnyArray, "*runs n"] | None
     """In which samples of a fixed dataset are gone through; None where all are taken at once, or none twice."""
     batch_loss: Float[AnyArray, "*runs"]
-    """Of the last batch."""
+    """Loss on the last batch."""
     first_loss: Float[AnyArray, "*runs"]
     best: PyTree | None
     """Parameters with the least loss on the watched set, where training stops by it."""

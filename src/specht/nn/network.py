@@ -57,7 +57,7 @@ class Weight(eqx.Module):
     raw: Float[Array, "*shape"]
     scale: float = eqx.field(static=True)
     variance: float = eqx.field(static=True)
-    """Of the numbers at initialisation."""
+    """Variance of the weights at initialisation."""
 
     def contract(self, axes: str, inputs: Float[Array, "*inputs"]) -> Float[Array, "*outputs"]:
         """The einsum of inputs and weight; the scale goes on the result, which is smaller than the weight."""

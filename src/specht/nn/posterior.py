@@ -34,7 +34,7 @@ class SampledPosterior(Result):
 
     @property
     def chain_means(self) -> Float64[np.ndarray, "chains M K"]:
-        """Of every chain, over the readout weights exactly where that can be done."""
+        """Mean of each chain; the average over readout weights is exact where that can be done."""
         return (self.samples if self.conditional is None else self.conditional).astype(np.float64).mean(axis=1)
 
     @property
@@ -48,16 +48,16 @@ class SampledPosterior(Result):
 
     @property
     def variance(self) -> Float64[np.ndarray, "M K"]:
-        """Of the sampled functions."""
+        """Variance of the sampled functions."""
         return self.samples.astype(np.float64).var(axis=(0, 1), ddof=1)
 
     def at(self, part: slice) -> SampledPosterior:
-        """The same at some of the inputs."""
+        """Keep some of the inputs only."""
         conditional = None if self.conditional is None else self.conditional[:, :, part]
         return dataclasses.replace(self, samples=self.samples[:, :, part], conditional=conditional)
 
     def sampled_only(self) -> SampledPosterior:
-        """The same without what is known of the readout: means are then those of the sampled functions."""
+        """Forget what is known of the readout, so that means are those of the sampled functions."""
         return dataclasses.replace(self, conditional=None)
 
     def mean_square_error(self, y: Any) -> tuple[float, float]:

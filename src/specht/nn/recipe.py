@@ -31,7 +31,7 @@ class Recipe:
     learning_rate: Any
     optimiser: Optimiser | str = "sgd"
     momentum: Any = 0.9
-    """Of the optimiser "momentum"."""
+    """Momentum of the optimiser "momentum"."""
     batch: int | None = None
     """Samples a step; None takes all of a fixed dataset. Fixed datasets are gone through in a new random order every epoch, of which
     what does not fill a batch is left out."""

@@ -53,7 +53,7 @@ LARGEST_STEP = 0.1
 """Step times curvature above which variances are off by more than five per cent."""
 _POWER_ITERATIONS = 40
 _MOST_STEPS = 2e7
-"""Of one chain: days, even of small networks."""
+"""Most steps of one chain: they take days even for small networks."""
 _CALL_WORK = 4e9
 """Multiplications between two signs of progress."""
 

@@ -30,7 +30,7 @@ class Trained:
     """Mean loss on "train" and every other set, (datasets, rates, seeds, records); after an early stop the last one is repeated. Of fresh
     samples "train" is the loss of the last batch before its step was made. What functions of the model gave stands here as well."""
     accuracies: dict[str, np.ndarray]
-    """The same for the share of right predictions; empty for a loss of numbers. Fresh samples have none."""
+    """Share of right predictions, of the same shape as the losses; empty for a loss of numbers. Fresh samples have none."""
     models: Any
     """The networks at the end, or the best ones where training stopped by `patience`: a tree of arrays with three more axes in front."""
     diverged_at: np.ndarray
@@ -98,5 +98,5 @@ class Keys(NamedTuple):
 
 
 def keys_of(seed: int) -> Keys:
-    """Of one run: for its first weights, and for what is random while it is trained."""
+    """The random keys of one run: for its first weights, and for what is random while it is trained."""
     return Keys(*jax.random.split(jax.random.key(seed)))

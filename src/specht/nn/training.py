@@ -113,11 +113,11 @@ def _prepare(
     if isinstance(data, Fresh) and recipe.batch is None:
         raise InputError("Fresh samples come in batches: give the recipe a batch.")
     fixed = data.checked(recipe.loss) if isinstance(data, Fixed) else None
-    sets = {name: fixed.checked(recipe.loss, name) for name, fixed in evaluate.items()}
+    sets = {name: samples.checked(recipe.loss, name) for name, samples in evaluate.items()}
     datasets = 1 if fixed is None else fixed.datasets
-    for name, fixed in sets.items():
-        if fixed.datasets not in (1, datasets):
-            raise InputError(f"{name} has {fixed.datasets} datasets and the training data {datasets}: give one, or one for each.")
+    for name, samples in sets.items():
+        if samples.datasets not in (1, datasets):
+            raise InputError(f"{name} has {samples.datasets} datasets and the training data {datasets}: give one, or one for each.")
     if fixed is not None and recipe.batch is not None and recipe.batch > fixed.n:
         raise InputError(f"A batch of {recipe.batch} is more than the {fixed.n} samples there are: take a smaller one, or none.")
     forward, model = forward or call_model, start(keys_of(seeds[0]).start)
@@ -126,10 +126,10 @@ def _prepare(
         raise InputError("start made a model without arrays of floating-point numbers: there is nothing to train.")
     fresh: Any = data
     first = fixed if fixed is not None else Fixed(*fresh.block(0, 0, 1, recipe.batch, recipe.loss))
-    for name, fixed in {"data": first, **sets}.items():
-        check_model_inputs(model, fixed.x, f"{name}.x")
-        shape = jax.eval_shape(forward, model, jax.ShapeDtypeStruct(fixed.x.shape[1:], fixed.x.dtype), keys_of(0).run).shape
-        check_outputs(recipe.loss, shape, fixed.y)
+    for name, samples in {"data": first, **sets}.items():
+        check_model_inputs(model, samples.x, f"{name}.x")
+        shape = jax.eval_shape(forward, model, jax.ShapeDtypeStruct(samples.x.shape[1:], samples.x.dtype), keys_of(0).run).shape
+        check_outputs(recipe.loss, shape, samples.y)
     for name, measure in measures:
         shape = jax.eval_shape(measure, model).shape
         if shape != ():
@@ -270,7 +270,7 @@ class _Training:
         return self.data.block(seed, place, steps, self.recipe.batch, self.recipe.loss)
 
     def _identity(self) -> str:
-        """Of everything that decides the numbers."""
+        """A digest of everything that decides the numbers."""
         digest = hashlib.sha256(repr((self.recipe, self.seeds, self.rates, self.chunk, jax.__version__, jax.default_backend())).encode())
         key, (x, _) = keys_of(self.seeds[0]), self._inputs(0, self.seeds[0], 0)
         model = self.start(key.start)

@@ -7,15 +7,18 @@ anew each time, between a half and all of $\pi / 2$, lest it meet a period of so
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Callable
-from typing import Any, NamedTuple, Protocol, runtime_checkable
+from typing import Any, ClassVar, NamedTuple
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 
+from specht.checks import whole_number
+from specht.errors import InputError
 from specht.progress import Progress, report
 
 _LENGTH = math.pi / 2
@@ -23,30 +26,32 @@ _ACCEPTANCE = 0.8
 _CHUNK = 10
 """Trajectories between two signs of progress."""
 _MOST_STEPS = 512
-"""Of a trajectory."""
+"""Most steps of a trajectory."""
 
 
-@runtime_checkable  # so that tests may check types at run time
-class Schedule(Protocol):
-    """How long to sample: what `run` asks of the settings of a sampler."""
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Schedule:
+    """How long to sample."""
 
-    @property
-    def burn_in(self) -> int:
-        """Trajectories before the first that counts."""
-        ...
+    chains: int = 4
+    """Independent chains, each from weights of the prior."""
+    burn_in: int = 300
+    """Trajectories before the first that counts."""
+    samples: int = 400
+    """Trajectories that count, of each chain."""
+    kept: int = 100
+    """Weights kept of each chain, evenly spaced, for predictions."""
+    seed: int = 0
+    """Seed of the chains, and of heads that are drawn."""
+    fewest_chains: ClassVar[int] = 2
 
-    @property
-    def samples(self) -> int:
-        """Trajectories that count, of each chain."""
-        ...
-
-    @property
-    def kept(self) -> int:
-        """Points kept of each chain, evenly spaced."""
-        ...
-
-    @property
-    def seed(self) -> int: ...
+    def __post_init__(self) -> None:
+        whole_number("chains", self.chains, at_least=self.fewest_chains)
+        for name in ("burn_in", "samples", "kept"):
+            whole_number(name, getattr(self, name), at_least=4)
+        whole_number("seed", self.seed, at_least=0, at_most=2**31 - 1)
+        if self.kept > self.samples:
+            raise InputError(f"kept ({self.kept}) must be at most samples ({self.samples}): lower it.")
 
 
 class ChainState(NamedTuple):
@@ -57,7 +62,7 @@ class ChainState(NamedTuple):
     position: np.ndarray
     """Numbers (chains, parameters)."""
     averaging: tuple[np.ndarray, ...]
-    """Of the step: log step, its average, counters."""
+    """State of the step's adaptation: log step, its average, counters."""
     kept: np.ndarray
     """(chains, kept so far, parameters)"""
     trace: np.ndarray

@@ -14,7 +14,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 import equinox as eqx
 import jax
@@ -23,18 +23,18 @@ import numpy as np
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float
 
-from specht.checks import finite_number, whole_number
+from specht.checks import finite_number
 from specht.errors import InputError, explains_calls
 from specht.nn.data import Fixed, check_model_inputs
 from specht.nn.network import Network
 from specht.nn.posterior import SampledPosterior
-from specht.nn.trajectories import begin, run
+from specht.nn.trajectories import Schedule, begin, run
 from specht.progress import Progress
 from specht.sequences.tokens import input_array
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class Trajectories:
+class Trajectories(Schedule):
     """How long to sample."""
 
     chains: int = 8
@@ -45,15 +45,7 @@ class Trajectories:
     """Trajectories that count, of each chain."""
     kept: int = 50
     """Networks kept of each chain, evenly spaced."""
-    seed: int = 0
-
-    def __post_init__(self) -> None:
-        whole_number("chains", self.chains, at_least=3)
-        for name in ("burn_in", "samples", "kept"):
-            whole_number(name, getattr(self, name), at_least=4)
-        whole_number("seed", self.seed, at_least=0, at_most=2**31 - 1)
-        if self.kept > self.samples:
-            raise InputError(f"kept ({self.kept}) must be at most samples ({self.samples}): lower it.")
+    fewest_chains: ClassVar[int] = 3
 
 
 # Here, and not above the class: the checks of types that tests switch on go on top of its decorators.
@@ -66,7 +58,7 @@ class _Posterior(eqx.Module):
     rest: Any
     """The network without its weights."""
     variances: Any
-    """Of every number, in the place of the weight."""
+    """Prior variance of every weight, in a tree like the weights."""
     x: Any
     y: Any
     noise: Any

@@ -52,7 +52,7 @@ class Task:
         return x, self.target(x)
 
     def draw_ood(self, rng: np.random.Generator, n: int, columns: int) -> tuple[np.ndarray, np.ndarray]:
-        """The same out of distribution."""
+        """Draw sequences from the test source, with the target's values."""
         if self.test_source is None:
             raise InputError("This task has no test source, so nothing is out of its distribution: give it one with test_source.")
         x = self.test_source.draw(rng, n, columns)

@@ -175,7 +175,7 @@ def _lowering(columns: tuple[TableauColumns, ...], token: int) -> scipy.sparse.c
 
 
 def _lowering_of_columns(columns: TableauColumns, token: int) -> scipy.sparse.coo_array:
-    """On columns of one height, where letters are bosons: one letter I becomes J at amplitude sqrt(n_I (n_J + 1))."""
+    """The lowering operator on columns of one height. Letters are bosons: I becomes J at amplitude sqrt(n_I (n_J + 1))."""
     vectors, rows, sources, amplitudes = columns.fillings.vectors, [], [], []
     for number, letter in enumerate(columns.letters):
         if token not in letter or token + 1 in letter:

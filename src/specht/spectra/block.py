@@ -13,7 +13,7 @@ from specht.groups.partitions import Partition
 Eigenfunction = Callable[[np.ndarray], np.ndarray]
 """From tokens (n, columns) to values (n,), with mean square one under the source."""
 Eigenfunctions = Callable[[np.ndarray], np.ndarray]
-"""The same for several functions at once: values (n, copies)."""
+"""Several such functions at once, from tokens (n, columns) to values (n, copies)."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -24,7 +24,7 @@ class IrrepBlock:
     eigenvalues: np.ndarray
     """One a copy of the irrep, largest first; each has the degeneracy `irrep.dimension`."""
     eigenfunctions: Eigenfunctions
-    """Of every copy the function that belongs to the positions in their given order; permuting the positions gives the others.
+    """The function of every copy for the positions in their given order; permuting the positions gives its other functions.
 
     Write the positions into the columns of the shape, one column after the other, tallest first: the function is antisymmetric in the
     positions of each column, which leaves no choice but its sign.

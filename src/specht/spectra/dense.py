@@ -42,7 +42,7 @@ class DenseOperator:
     states: np.ndarray
     """The sequences (states, columns), in lexicographic order."""
     probabilities: np.ndarray
-    """Of each sequence (states,)."""
+    """Probability of each sequence (states,)."""
     gram: np.ndarray
     """The kernel of every pair (states, states)."""
     length: int

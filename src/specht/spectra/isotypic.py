@@ -46,7 +46,7 @@ class IsotypicShares:
 
     shares: dict[Partition, float]
     off_block: float
-    """Of the squared norm, what lies between different irreps: zero for an invariant kernel."""
+    """Share of the squared norm that lies between different irreps: zero for an invariant kernel."""
 
     @property
     def levels(self) -> np.ndarray:

@@ -49,9 +49,9 @@ MAX_TERMS = 2 * 10**10
 SOON = 2 * 10**9
 """Terms at most where it is chosen by itself: a minute."""
 LISTED_SOON = 100
-"""The same for a kernel of sampled heads where the method is chosen by itself: half a minute."""
+"""Most contexts that are listed for a kernel of sampled heads where "auto" chooses the method: they take half a minute."""
 LISTED = 2500
-"""Contexts of a kernel that is no closed function of counts, of which all are listed, at most."""
+"""Most contexts that are listed one by one, for a kernel that is no closed function of counts."""
 JOINT_POSITIONS = 512
 """Positions of a batch of Rayleigh quotients whose heads are drawn jointly, at a cost of the second power, at most."""
 MAX_PRODUCTS = 2 * 10**12

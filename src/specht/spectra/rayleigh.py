@@ -152,7 +152,7 @@ def _conditioned(source: Source, width: int, columns: list[list[int]], rng: np.r
 def _conditioned_mixture(
     mixture: Exchangeable, width: int, columns: list[list[int]], rng: np.random.Generator, n: int
 ) -> tuple[np.ndarray, float]:
-    """The same directly: positions of a column hold 0, 1, ... and the last one any other token."""
+    """Draw such sequences of a mixture directly: positions of a column hold 0, 1, ... and the last one any other token."""
     forced, free = {}, {}  # position to token; position to the smallest token that it may hold
     for column in columns:
         forced |= dict(zip(column[:-1], range(len(column) - 1), strict=True))

@@ -47,7 +47,7 @@ _NORM_SAMPLES = 2**18
 _PAIRS = 30
 """Pairs of sequences for each entry of the matrix from which on it is fitted."""
 _ROUNDS, _CONVERGED = 50, 1e-6
-"""Of the fit: most steps, and the relative residual at which it ends."""
+"""Most steps of the fit, and the relative residual at which it ends."""
 _DEPENDENT = 1e-7
 """Combinations of trial functions whose mean square is below this share of the largest count as dependent."""
 
@@ -142,7 +142,7 @@ class _Trial:
     flags: np.ndarray
     """Functions of a token, shape (flags, V, tallest - 1)."""
     degree: int
-    """Of the polynomials in the counts."""
+    """Largest degree of the polynomials in the counts."""
 
     def __call__(self, x: np.ndarray) -> np.ndarray:
         length, vocab = self.arch.length, self.arch.vocab

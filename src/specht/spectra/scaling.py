@@ -50,12 +50,12 @@ class Point:
 
     @property
     def relative_error(self) -> float:
-        """Of a resolved eigenvalue: its standard error, or what rounding leaves of an exact one."""
+        """Relative error of a resolved eigenvalue: its standard error, or what rounding leaves of an exact one."""
         return max(self.stderr or 0.0, ROUNDING * self.trace) / self.eigenvalue
 
     @property
     def normalised_error(self) -> float:
-        """The same for the eigenvalue over E[k]."""
+        """Relative error of the eigenvalue over E[k]."""
         return math.hypot(self.relative_error, self.trace_stderr / self.trace)
 
 
@@ -78,11 +78,11 @@ class IrrepFamily:
     points: tuple[Point, ...]
     """One a length at which the irrep was computed, shortest first."""
     raw: FittedExponent | None
-    """Of the eigenvalue; None where fewer than two points are resolved."""
+    """Exponent of the eigenvalue; None where fewer than two points are resolved."""
     normalised: FittedExponent | None
-    """Of the eigenvalue over E[k]."""
+    """Exponent of the eigenvalue over E[k]."""
     bound: FittedExponent | None
-    """Of 1/dim over the same lengths; it comes to `expected` as they grow."""
+    """Exponent of 1/dim over the same lengths; it tends to `expected` as they grow."""
     local: tuple[LocalExponent, ...]
 
     @property

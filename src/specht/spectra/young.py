@@ -76,7 +76,7 @@ class _YoungFunctions:
 
     @functools.cached_property
     def weights(self) -> np.ndarray:
-        """The same over basis functions (W, functions, copies); made when a function is called, since many never are."""
+        """Eigenvectors over basis functions (W, functions, copies); made when a function is called, since many never are."""
         return self.vectors if self.copies is None else np.einsum("fa,wac->wfc", self.copies, self.vectors, optimize=True)
 
     def __call__(self, x: np.ndarray) -> np.ndarray:

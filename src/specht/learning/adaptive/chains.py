@@ -11,42 +11,23 @@ import jax
 import numpy as np
 from jax.flatten_util import ravel_pytree
 
-from specht.checks import whole_number
-from specht.errors import InputError, explains_calls
+from specht.errors import explains_calls
 from specht.kernel.model import KernelModel
 from specht.learning.adaptive.collapsed import Collapsed, Data, Weights
 from specht.learning.adaptive.saddle import LocalMinimum
-from specht.nn.trajectories import ChainState, begin, run
+from specht.nn.trajectories import ChainState, Schedule, begin, run
 from specht.progress import Progress
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class Chains:
-    """How long to sample."""
+class Chains(Schedule):
+    """How long to sample, and what."""
 
-    chains: int = 4
-    """Independent chains, each from weights of the prior."""
-    burn_in: int = 300
-    """Trajectories before the first that counts."""
-    samples: int = 400
-    """Trajectories that count, of each chain."""
-    kept: int = 100
-    """Weights kept of each chain, evenly spaced, for predictions."""
     level: str | None = None
     """What is sampled: "embedding", "layers", "heads" or "readout" (`specht.learning.adaptive.collapsed`). Unless given, what makes the
     result exact, or comes closest to it."""
-    seed: int = 0
-    """Of the chains, and of heads that are drawn."""
     checkpoint: Any = None
     """A file that chains are saved to as they run, and go on from where they were stopped."""
-
-    def __post_init__(self) -> None:
-        whole_number("chains", self.chains, at_least=2)
-        for name in ("burn_in", "samples", "kept"):
-            whole_number(name, getattr(self, name), at_least=4)
-        whole_number("seed", self.seed, at_least=0, at_most=2**31 - 1)
-        if self.kept > self.samples:
-            raise InputError(f"kept ({self.kept}) must be at most samples ({self.samples}): lower it.")
 
 
 # Here, and not above the class: the checks of types that tests switch on go on top of its decorators.

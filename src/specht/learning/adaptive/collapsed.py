@@ -89,7 +89,7 @@ class Collapsed:
         return Weights(**({"tokens": None, "positions": None} | drawn))
 
     def log_prior(self, weights: Weights) -> Array:
-        """Up to a constant."""
+        """Log prior of what is kept, up to a constant."""
         normal = [part for name, part in weights._asdict().items() if part is not None and name not in ("strength", "scales", "mixtures")]
         total = -0.5 * sum((jnp.sum(part**2) for part in normal), start=jnp.zeros(()))
         if weights.strength is not None:
@@ -104,7 +104,7 @@ class Collapsed:
         return total
 
     def log_posterior(self, model: KernelModel, weights: Weights, data: Data, draws: Array | None) -> Array:
-        """Up to a constant; `draws` are random numbers of heads that are infinitely many."""
+        """Log posterior of what is kept, up to a constant; `draws` are random numbers for infinitely many heads."""
         gram = self.gram(model, weights, data.x, None, draws) / data.scale
         return self.log_prior(weights) + log_evidence_of(gram, self.mixing(weights), data.y, data.ridge)
 
@@ -118,7 +118,7 @@ class Collapsed:
         return embedded_kernel(model, embedding, x, y, heads=self._heads(weights, draws))
 
     def diagonal(self, model: KernelModel, weights: Weights, x: Sequences, draws: Array | None) -> Array:
-        """The same of each sequence with itself."""
+        """The kernel of each sequence with itself, without what mixes outputs."""
         embedding = Embedding.scaled(model, weights.tokens, weights.positions)
         if self.level == "readout":
             hidden = self._hidden(model, embedding, weights, x)

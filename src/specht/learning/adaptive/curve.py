@@ -47,7 +47,7 @@ class Transition(NamedTuple):
     low: float
     """Nearest number of samples that was computed, below."""
     high: float
-    """And above."""
+    """Nearest number of samples that was computed, above."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -66,7 +66,7 @@ class AdaptiveCurve(Result):
     noise: float
     """Variance of the labels around the target, summed over outputs."""
     names: tuple[str, ...]
-    """Of the P variances that move: tokens, positions that the target reads, the "rest" of the context, the readout column."""
+    """Names of the P variances that move: tokens, positions that the target reads, the "rest" of the context, the readout column."""
     infinite_test: np.ndarray
     """Test loss at infinite width (N,)."""
     infinite_train: np.ndarray
@@ -81,7 +81,7 @@ class AdaptiveCurve(Result):
     minima: np.ndarray
     """Variances over those at infinite width at every minimum (..., N, B, P); not a number where there are fewer."""
     free_energies: np.ndarray
-    """Of all minima, the lowest first (..., N, B); not a number where there are fewer."""
+    """Free energy of every minimum, the lowest first (..., N, B); not a number where there are fewer."""
     strengths: np.ndarray
     """Largest variance of a read position over that of the rest, at each minimum (..., N, B)."""
     minima_test: np.ndarray

@@ -29,7 +29,7 @@ _FACTOR, _INVERT = get_lapack_funcs(("potrf", "potri"), dtype=np.float64)
 _ROUNDS = 100
 """Steps of the search for kappa at most; Newton's method takes about six."""
 _PRECISION = 1e-14
-"""Of ln(kappa)."""
+"""Precision of ln(kappa)."""
 
 
 class Sector(NamedTuple):

@@ -41,7 +41,7 @@ class Expected:
     total: float
     """Mean square of the target, summed over outputs."""
     variance: float
-    """The same without the square of its mean."""
+    """Variance of the target, summed over outputs."""
     stderr: float
     """Standard error of the mean square in the functions of an exact kernel."""
     most: float

@@ -93,7 +93,7 @@ class Joined(NamedTuple):
     expansions: tuple[Expansion, ...]
     """One for each component."""
     settings: np.ndarray
-    """Of the rows of the mixture."""
+    """Setting of each row of the mixture."""
     turn: np.ndarray
     """Q^T, with the roots of weights in it: (rows of the mixture, rows of all components)."""
 

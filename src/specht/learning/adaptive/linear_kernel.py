@@ -59,7 +59,7 @@ class Expansion(NamedTuple):
     functions: np.ndarray
     """Coefficients (rows, F)."""
     weights: Monomials
-    """The same over any law of tokens."""
+    """What weighs them, which is the same over any law of tokens."""
 
 
 class TokenFunctions(NamedTuple):

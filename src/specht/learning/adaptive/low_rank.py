@@ -1,4 +1,4 @@
-r"""The same free energy where the operator is a diagonal matrix plus one of low rank: one block with a readout column and many tokens.
+r"""The free energy of `equivalent` for an operator that is diagonal plus low rank: one block with a readout column and many tokens.
 
 There $T_{st} = a_0 + a_s \delta_{st}$ (`operators`). So M is $a_0 N$ plus a block $a_s N_{ss}$ at each setting s of the readout token, with
 $N = B B^T$, and $B_{if} = \Phi_{if} \sqrt{\omega_f}$ has few columns. In the eigenvectors of the blocks, with their eigenvalues $d_i$,

@@ -35,9 +35,9 @@ _FURTHEST = 12.0
 _SAME = 1e-3
 """Distance of logarithms below which two minima are one."""
 _CLOSE = 0.3
-"""The same between neighbouring numbers of samples, where a minimum that is known on both sides is not followed again."""
+"""Distance below which minima at neighbouring numbers of samples are one, so that none is followed twice."""
 _STEP, _ONE_SIDED = 1e-4, 1e-5
-"""Of the differences of gradients that make the Hessian, to both sides, and to one side from a point whose gradient is known."""
+"""Steps of the differences of gradients that make the Hessian: to both sides, and to one side where the gradient is known."""
 _ASIDE = 0.3
 """How far from a saddle, along its negative direction, the search goes on; in units of n_i^-1/2."""
 _DOWNWARDS = 3e-5

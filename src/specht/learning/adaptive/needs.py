@@ -41,7 +41,7 @@ class NeedAtWidth:
     """What a target costs at one width."""
 
     width: float
-    """Of the embedding; may be infinite."""
+    """Width of the embedding; may be infinite."""
     samples: float
     """Fewest from which on the test loss stays at or below the asked share of the target's variance; infinite if out of reach."""
     to_learn: float
@@ -49,7 +49,7 @@ class NeedAtWidth:
     transition: float
     """N_c, at which the positions that the target reads begin to stand out; infinite if they do not up to `looked_at`."""
     kind: Kind
-    """Of the transition: see `specht.learning.adaptive.curve.Transition`."""
+    """Kind of the transition: see `specht.learning.adaptive.curve.Transition`."""
     looked_at: float
     """Largest number of samples that was looked at."""
 

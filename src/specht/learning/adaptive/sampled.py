@@ -37,7 +37,7 @@ class SampledPrediction(NamedTuple):
     mean: np.ndarray
     """(M,), or (M, K) where labels had K columns."""
     variance: np.ndarray
-    """Of the output, without label noise; of the same shape."""
+    """Variance of the output, without label noise; of the same shape."""
     stderr: np.ndarray
     """Standard error of the mean, from the scatter of chains; of the same shape."""
 

@@ -1,4 +1,4 @@
-r"""The same free energy for a kernel whose operator is not known: from the Gram of M sequences, for any number of samples below M.
+r"""The free energy of `equivalent` for a kernel whose operator is not known: from the Gram of M sequences, for fewer samples than M.
 
 Let K be the Gram of M sequences and y the target on them. At a ridge $\rho$ the M sequences have a $\kappa$ of their own, and averages over
 sequences obey the same laws as with N labels: $1/\kappa = \operatorname{tr}(K + \rho)^{-1}$. The spectrum behind both is one, so

@@ -22,7 +22,7 @@ class Widths(NamedTuple):
     """Size of queries, keys and values in a head."""
 
     def checked(self) -> Widths:
-        """The same, or an `InputError` that says which size is wrong."""
+        """Return these widths, or raise an `InputError` that says which size is wrong."""
         embedding = whole_number("width (entries of the embedding)", self.embedding, at_least=1)
         others = [
             None if size is None else whole_number(name, size, at_least=1) for name, size in zip(self._fields[1:], self[1:], strict=True)

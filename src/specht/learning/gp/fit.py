@@ -43,7 +43,7 @@ FIRST = {RATIO: 1.0, GAIN: 3.0}
 _RIDGES = 24
 """Ridges that are looked at, a factor of e apart: every eigenvalue fades in over more than that."""
 _PRECISION = 1e-3
-"""Of the logarithms that are found: the likelihood is flat there, and misses by the square of it."""
+"""Precision of the fitted logarithms: the likelihood is flat there, so its own error is the square of this."""
 _EDGE = 2.0
 """A number within this factor of a bound stopped there."""
 _SOME = 64
@@ -55,7 +55,7 @@ class Fit:
     """What the likelihood of the labels says about an architecture."""
 
     arch: Architecture
-    """With the variances that fit best."""
+    """The architecture with the variances that fit best."""
     ratio: float | None
     gain: float | None
     ridge: float
@@ -63,7 +63,7 @@ class Fit:
     signal: float
     """Size of the kernel: prior variance of the output, in units of the label variance."""
     log_likelihood: float
-    """Of one row."""
+    """Log likelihood of one row."""
     rows: int
     """Rows that it was judged on."""
     at_edge: tuple[str, ...]

@@ -58,7 +58,7 @@ class FittedGP(Result):
     """The most likely process; `gp` is ready to be conditioned."""
 
     gp: GP
-    """With the fitted variances and ridge."""
+    """The process with the fitted variances and ridge."""
     parameters: dict[str, FittedParameter]
     """What was fitted, by name: variances of the architecture (or the scale of another kernel) and the ridge."""
     held: tuple[str, ...]

@@ -20,7 +20,7 @@ Objective = Callable[[np.ndarray], tuple[float, np.ndarray]]
 """Logarithms of the parameters (P,) to log likelihood and its gradient (P,)."""
 
 _STEP = 1e-4
-"""Of the differences of gradients that make the Hessian."""
+"""Step of the differences of gradients that make the Hessian."""
 _AT_BOUND = 1e-6
 """Distance of a logarithm from its bound below which it counts as stopped there."""
 _HOPELESS = 1e10
@@ -125,7 +125,7 @@ def maximise(
 
 
 def _standard_errors(objective: Objective, point: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
-    """Of the logarithms, with those at a bound held there."""
+    """Standard errors of the logarithms, with those at a bound held there."""
     errors = np.full(len(point), np.nan)
     inner = np.flatnonzero((point - low >= _AT_BOUND) & (high - point >= _AT_BOUND))
     if not len(inner):

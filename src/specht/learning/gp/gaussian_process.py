@@ -100,7 +100,7 @@ class GP:
 
     @property
     def name(self) -> str:
-        """Of the kernel."""
+        """Name of the kernel."""
         return str(self.kernel) if isinstance(self.kernel, KernelRecipe) else repr(self.source)
 
     def __repr__(self) -> str:

@@ -77,7 +77,7 @@ class GramSource:
         return any(choose_form(arch, "nngp") == "joint" for arch in _architectures(self.kernel))
 
     def pinned(self) -> GramSource:
-        """The same kernel with the heads that it has drawn by now, however many later calls would ask for."""
+        """Fix the number of heads at what the kernel has drawn by now, however many later calls would ask for."""
         recipe, kernel = recipe_of(self.kernel), kernel_of(self.kernel)
         if recipe is None or recipe.heads is None or kernel is None:
             return self
@@ -155,7 +155,7 @@ class OwnGram:
         return self.source.diagonal(self.source.inputs(x))
 
     def heads_drawn(self, kind: str = "nngp") -> int | None:
-        """Heads are a matter of the function itself."""
+        """None: whether heads are drawn is up to the function."""
         return None
 
 
@@ -169,7 +169,7 @@ def own_gram(function: Callable[..., Any], columns: Any, seed: int) -> OwnGram:
 
 
 def _architectures(kernel: Any) -> Iterator[Architecture]:
-    """Of a kernel, or of the parts of a sum or product of kernels."""
+    """The architecture of a kernel, or those of the parts of a sum or product of kernels."""
     owner = getattr(kernel, "__self__", kernel)
     if isinstance(getattr(owner, "arch", None), Architecture):
         yield owner.arch

@@ -25,7 +25,7 @@ ITERATIVE = "iterative"
 SHOWN = 1000
 """Samples that tables and figures show at most, evenly spaced."""
 SHOWN_ITERATIVE = 100
-"""The same where the variance at each of them takes many products with the Gram."""
+"""How many are shown where the variance at each of them takes many products with the Gram."""
 
 
 class GPPrediction(NamedTuple):
@@ -55,7 +55,7 @@ class Posterior(Result):
     gp: GP
     """The process before the samples; ridge in the units of the kernel, heads and method as they were chosen."""
     inputs: MaskedInputs
-    """Of the samples."""
+    """The samples."""
     y: np.ndarray
     """Labels (N, K)."""
     single: bool

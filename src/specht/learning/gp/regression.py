@@ -106,7 +106,7 @@ class FeatureRegression:
     factor: np.ndarray
     """Lower triangular Cholesky factor (P, P) of the features' own Gram plus ridge."""
     features: np.ndarray
-    """Of the samples (N, P)."""
+    """Features of the samples (N, P)."""
     y: np.ndarray
     """Labels (N, K)."""
     ridge: float

@@ -86,7 +86,7 @@ class ByOneCall(ByGram):
     """
 
     gram: np.ndarray
-    """Of the samples (N, N)."""
+    """Gram of the samples (N, N)."""
 
     @classmethod
     def solve(cls, source: GramSource, inputs: MaskedInputs, y: np.ndarray, ridge: float) -> ByOneCall:

@@ -29,7 +29,7 @@ SPAN = 1e4
 RIDGES = (1e-6, 1e2)
 """Smallest and largest ridge, in units of the mean squared label."""
 _SCALE_SPAN = 1e30
-"""The same factor for the size of the kernel, which must make up for what the other parameters do to it."""
+"""Factor by which the size of the kernel may differ: it must make up for what the other parameters do to it."""
 _DEPENDENT = 1e-6
 """Share of a column of slopes that others must leave unexplained for it to count as independent."""
 _MORE_POINTS = 4
