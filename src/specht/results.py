@@ -224,7 +224,7 @@ def _damaged(name: str) -> InputError:
 
 
 def _sizes(shape: tuple[int, ...]) -> tuple[str, ...]:
-    """Names of the dimensions of an array in the record: axes of one size share one, told apart within an array by their number."""
+    """Names of the dimensions of an array in the record: axes of one size share one, distinguished within an array by number."""
     return tuple(f"size_{size}" + "_" * shape[:axis].count(size) for axis, size in enumerate(shape))
 
 

@@ -16,11 +16,11 @@ from specht.groups.partitions import Partition, about, count_partitions, count_s
 from specht.groups.tableaux import count_semistandard, inner_shapes, outer_parts
 
 _MOST_IRREPS = 2 * 10**5
-"""Irreps that are listed at most: some seconds."""
+"""Most irreps that are listed: some seconds."""
 _MOST_PRODUCTS = 5 * 10**4
-"""Irreps that are built up strip by strip at most: ten seconds or twenty."""
+"""Most irreps that are built up strip by strip: ten seconds or twenty."""
 _MOST_STRIPS = 10**6
-"""Horizontal strips that are gone through at most: some seconds."""
+"""Most horizontal strips that are gone through: some seconds."""
 
 
 def permutation_module(content: Sequence[int]) -> Decomposition[Partition]:

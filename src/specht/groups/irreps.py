@@ -27,13 +27,13 @@ Action = Callable[[Permutation], np.ndarray]
 
 _LARGEST_DIMENSION = 5000
 _LARGEST_FORM = 2 * 10**9
-"""Steps, dimension x n^2, in which tableaux are listed and exchanged at most: a few seconds."""
+"""Most steps, dimension x n^2, in which tableaux are listed and exchanged: a few seconds."""
 _LARGEST_PRODUCT = 3 * 10**9
-"""Entries, exchanges x dimension^2, that the product of adjacent transpositions goes through at most: half a minute."""
+"""Most entries, exchanges x dimension^2, that the product of adjacent transpositions goes through: half a minute."""
 _LARGEST_STACK = 2**27
-"""Entries of all matrices of adjacent transpositions together at most: a gigabyte."""
+"""Most entries of all matrices of adjacent transpositions together: a gigabyte."""
 _LARGEST_SUM = 8  # 40320 permutations
-_LARGEST_CENTRE = 14  # up to here two sums over contents tell all shapes apart
+_LARGEST_CENTRE = 14  # up to here two sums over contents distinguish all shapes
 
 
 def adjacent_transpositions(shape: Partition) -> np.ndarray:

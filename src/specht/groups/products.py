@@ -1,6 +1,6 @@
 r"""Segments: positions that may be permuted within each of several parts of a sequence, $S_a \times S_b \times \dots$
 
-A kernel has this symmetry when it tells the parts apart (prompt and answer, say) but not the positions within a part.
+A kernel has this symmetry when it distinguishes the parts (prompt and answer, say) but not the positions within a part.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ from specht.groups.labels import Decomposition
 from specht.groups.partitions import Partition, about, whole_numbers
 
 _LARGEST_LIST = 2**28
-"""Counts in a list of count vectors at most: two gigabytes."""
+"""Most counts in a list of count vectors: two gigabytes."""
 
 
 def functions_of_counts(vocab: int, length: int) -> Decomposition[Partition]:

@@ -28,7 +28,7 @@ MAX_POSITIONS = 2048
 def choose_form(arch: Architecture, kind: Kind, *, of_each: bool = False) -> Form:
     """The cheapest form that the architecture's kernel has, or a `NoLimitError` that says why there is none.
 
-    `of_each` says that single tokens or positions have variances of their own, which four classes of position pairs cannot tell apart.
+    `of_each` says that single tokens or positions have variances of their own, which four classes of position pairs cannot distinguish.
     """
     refuse_without_limit(arch)
     fixed_positions = arch.positions == "sinusoidal"

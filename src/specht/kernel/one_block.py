@@ -200,7 +200,7 @@ def _read_at_readout(model: KernelModel, x: Sequences, y: Sequences | None, read
 
 
 def coincide(model: KernelModel, x: Sequences, y: Sequences) -> Array:
-    """Pairs of sequences that the network cannot tell apart."""
+    """Pairs of sequences that the network cannot distinguish."""
 
     def same_tally() -> Array:
         tally_x, tally_y = (batch.tally(model.arch.symbols) for batch in (x, y))

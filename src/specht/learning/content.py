@@ -8,8 +8,8 @@ $$ Q_{rs} = E_\text{test}[g_r g_s] , \qquad  v_r = \sum_{a \in \text{multiplet}}
 which are the mean squares and the degeneracy again where the test law is the training law. With several outputs, everything is summed
 over them.
 
-Targets whose level is known, and eigenfunctions, are taken apart exactly where sequences of each kind can be listed. Any other function is
-taken apart by sampling, in independent folds: products of different folds are free of bias, and their scatter is the standard error.
+Targets whose level is known, and eigenfunctions, are decomposed exactly where sequences of each kind can be listed. Any other function is
+decomposed by sampling, in independent folds: products of different folds are free of bias, and their scatter is the standard error.
 """
 
 from __future__ import annotations
@@ -168,7 +168,7 @@ class Content:
 
 
 def content(spectrum: Spectrum, task: Task, *, samples: int = SAMPLES, seed: int = 0, progress: Progress | None = None) -> Content:
-    """Take the target of a task apart over the rows of a spectrum.
+    """Decompose the target of a task over the rows of a spectrum.
 
     The spectrum must be that of the task's source; where the order of its tokens matters, that of the source with its order forgotten.
     """

@@ -83,7 +83,7 @@ def learning_curve(model: Model, task: Any = None, n_train: Any = None, *, by: B
         seed: of everything random.
         progress: called as progress(done, total).
         kind: "nngp" or "ntk", of an architecture.
-        samples: by theory: sequences drawn where the target has to be taken apart by sampling.
+        samples: by theory: sequences drawn where the target has to be decomposed by sampling.
         width: by theory, of an architecture: of its embedding, which then adapts to the target (`specht.learning.adaptive.population`); one
             or several. Infinite unless given. With it go ridge, noise, seed, and `sequences` where the kernel has to be sampled.
         method, max_level, heads, sequences: by theory, of an architecture: how its spectrum is computed, as in `specht.spectrum`.

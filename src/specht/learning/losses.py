@@ -18,7 +18,7 @@ _MEANING = {
     "learned": "share of the target in the prediction",
 }
 _SHOWN = 6
-"""Numbers of samples that a summary shows at most."""
+"""Most numbers of samples that a summary shows."""
 
 
 def axes_of(n_train: np.ndarray) -> tuple[str, ...]:

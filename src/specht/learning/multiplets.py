@@ -14,7 +14,7 @@ $$ G_{ST} = \frac{\langle e_S, e_T \rangle}{\langle e_T, e_T \rangle} , \qquad
 with c running over the permutations inside the columns and $\{\cdot\}$ forgetting the order inside the rows. The mean square is then
 $c^\top G^{-1} c$.
 
-*Support.* A target that singles out s positions and is symmetric in all others cannot tell two orders apart that put the same ones of the
+*Support.* A target that singles out s positions and is symmetric in all others cannot distinguish two orders that put the same ones of the
 s into the same boxes of the tall columns. One order of each such class is enough, with the probability of the class.
 
 *Random orders*, where neither will do: without bias, but with a scatter of its own.
@@ -35,9 +35,9 @@ from specht.groups.partitions import Partition
 from specht.groups.tableaux import Tableau, standard_tableaux
 
 MOST_TABLEAUX = 600
-"""Functions that stand for a multiplet at most."""
+"""Most functions that stand for a multiplet."""
 MOST_CLASSES = 5000
-"""Classes of orders at most."""
+"""Most classes of orders."""
 
 
 @dataclasses.dataclass(frozen=True)

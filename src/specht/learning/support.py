@@ -9,7 +9,7 @@ from specht.sequences.targets import Target
 TRIED = 1024
 """Sequences that exchanges are tried on."""
 MOST = 6
-"""Positions that are told apart at most."""
+"""Most positions that are singled out."""
 
 
 def find_support(target: Target, x: np.ndarray, length: int) -> tuple[int, ...] | None:

@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from specht.sequences.exchangeable import Exchangeable
 
 ENUMERATION_LIMIT = 2**20
-"""Sequences that `enumerate` lists at most."""
+"""Most sequences that `enumerate` lists."""
 _JOINT_LIMIT = 2**26
-"""Entries of a joint law at most: half a gigabyte."""
+"""Most entries of a joint law: half a gigabyte."""
 _BLOCK = 2**22
 """Random numbers drawn at a time, which bounds the memory of a large sample."""
 

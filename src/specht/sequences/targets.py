@@ -68,7 +68,7 @@ class Target:
     outputs: int = 1
     pairs: int | None = None
     """The number m of leading pairs of positions, (1, 2) to (2m-1, 2m), in each of which the function is antisymmetric, where it lies in
-    the irrep [L-m,m] alone; 0 for a function that ignores order. None where neither is known: then it is taken apart as any function."""
+    the irrep [L-m,m] alone; 0 for a function that ignores order. None where neither is known: then it is decomposed like any function."""
     reads: tuple[int, ...] | None = None
     """Positions that the function singles out, being symmetric in all others of the context; found by trying them unless given."""
 

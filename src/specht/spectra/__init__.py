@@ -1,4 +1,4 @@
-"""The kernel operator taken apart by irreps of the symmetric group: eigenvalues, eigenfunctions, and how they change with length."""
+"""The kernel operator decomposed by irreps of the symmetric group: eigenvalues, eigenfunctions, and how they change with length."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ from specht.sequences.actions import action_on, generators, gram_matrix
 from specht.sequences.law import Source
 
 LARGEST_STATES = 5000
-"""Sequences that are listed at most: a matrix of them takes 200 megabytes."""
+"""Most sequences that are listed: a matrix of them takes 200 megabytes."""
 _BLOCK = 2**22
 """Positions of pairs of sequences held at a time."""
 _ROUNDING = 1e-9

@@ -31,19 +31,19 @@ from specht.spectra.young import count_entries, count_terms, young_block
 from specht.stats import jackknife_error
 
 MAX_BLOCK = 2500
-"""Rows of a block of the linear model, V^2, at most: half a minute."""
+"""Most rows of a block of the linear model, V^2: half a minute."""
 MAX_ORDERS = 2**10
-"""Orders of the tall columns of a shape that Rayleigh quotients sum over at most."""
+"""Most orders of the tall columns of a shape that Rayleigh quotients sum over."""
 MAX_TOKENS = 2**24
-"""Tokens of a batch of Rayleigh quotients at most."""
+"""Most tokens of a batch of Rayleigh quotients."""
 MAX_BYTES = 2**32
 """Memory of the blocks of two tokens, or of the lists of counts of "young", at most."""
 MAX_LENGTH = 2048
 """Longest context of two tokens: with levels up to 3 some twenty minutes, the third power of the 18 s that length 512 takes."""
 MAX_DIFFERENCES = 3 * 10**11
-"""Numbers in the finite differences of two tokens at most: a quarter of an hour."""
+"""Most numbers in the finite differences of two tokens: a quarter of an hour."""
 MAX_TABLES = 3 * 10**7
-"""Kernel values of contingency tables held at most: a quarter of a gigabyte."""
+"""Most kernel values of contingency tables that are held: a quarter of a gigabyte."""
 MAX_TERMS = 2 * 10**10
 """Terms of sums over tables that method "young" adds up at most: ten minutes at the 15 to 40 ns that one was measured to take."""
 SOON = 2 * 10**9
@@ -53,15 +53,15 @@ LISTED_SOON = 100
 LISTED = 2500
 """Most contexts that are listed one by one, for a kernel that is no closed function of counts."""
 JOINT_POSITIONS = 512
-"""Positions of a batch of Rayleigh quotients whose heads are drawn jointly, at a cost of the second power, at most."""
+"""Most positions of a batch of Rayleigh quotients whose heads are drawn jointly, at a cost of the second power."""
 MAX_PRODUCTS = 2 * 10**12
-"""Products of features of sampled heads that exact methods take at most: half an hour."""
+"""Most products of features of sampled heads that exact methods take: half an hour."""
 REPEATS = 8
 """Independent sets of heads whose scatter is the standard error of the eigenvalues of a sampled kernel."""
 DRAWING = 0.8
 """Fraction of the time that kernels of sampled heads or of listed sequences take, for the report of progress."""
 MAX_SHAPES = 200
-"""Shapes of Rayleigh quotients at most."""
+"""Most shapes of Rayleigh quotients."""
 MAX_SEED = 2**31 // BATCHES - 1
 """Every batch has a seed of its own, below 2^31."""
 _MAKING = 8

@@ -13,7 +13,7 @@ from specht.sequences.law import Source
 from specht.spectra.combinatorics import log_factorial
 
 MOST_CLASSES = 2**17
-"""Classes of sequences that are listed at most; beyond, sequences are drawn."""
+"""Most classes of sequences that are listed; beyond, sequences are drawn."""
 
 
 class Points(NamedTuple):
@@ -38,7 +38,7 @@ def points(source: Source, length: int, columns: int, reads: int, samples: int, 
 
 
 def count_classes(vocab: int, length: int, columns: int, reads: int) -> int:
-    """Number of classes of sequences that functions of this kind tell apart."""
+    """Number of classes of sequences that functions of this kind distinguish."""
     if reads > length:
         return vocab**columns
     return vocab ** (reads + columns - length) * math.comb(length - reads + vocab - 1, vocab - 1)

@@ -18,7 +18,7 @@ from specht.results import Result, Variable, plain
 BROKEN = 2.0
 """Strength from which the symmetry counts as broken: a position that the target reads has twice the variance of the others."""
 _JUMP = 0.2
-"""Difference of logarithms of a variance between two minima that are told apart."""
+"""Difference of logarithms of a variance between two minima that count as different."""
 _STATIONARY = 1e-5
 """Slope at the symmetric point, over width and samples, below which it counts as stationary."""
 
@@ -87,7 +87,7 @@ class AdaptiveCurve(Result):
     minima_test: np.ndarray
     """Test loss at each minimum (..., N, B)."""
     symmetric_slope: np.ndarray
-    """Size of the gradient, in directions that tell positions apart, at the best point with all context positions equal."""
+    """Size of the gradient, in directions that distinguish positions, at the best point with all context positions equal."""
     symmetric_curvature: np.ndarray
     """Lowest eigenvalue of the Hessian there, in these directions; not a number where the target reads no position."""
 

@@ -27,7 +27,7 @@ from scipy.linalg import get_lapack_funcs
 
 _FACTOR, _INVERT = get_lapack_funcs(("potrf", "potri"), dtype=np.float64)
 _ROUNDS = 100
-"""Steps of the search for kappa at most; Newton's method takes about six."""
+"""Most steps of the search for kappa; Newton's method takes about six."""
 _PRECISION = 1e-14
 """Precision of ln(kappa)."""
 

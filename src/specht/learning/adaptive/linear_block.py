@@ -23,11 +23,11 @@ from specht.learning.adaptive.orbits import Orbits
 from specht.sequences.law import Source
 
 MOST_FUNCTIONS = 800
-"""Size of a matrix at most: beyond, a step of the search takes longer than a second."""
+"""Largest size of a matrix: beyond, a step of the search takes longer than a second."""
 LARGE = 100
 """Size of a matrix from which its form is made use of."""
 MOST_COMPONENTS = 64
-"""Components of a mixture at most."""
+"""Most components of a mixture."""
 _RANK = 1e-12
 """Singular values of functions of unit norm, over the largest, below which they are rounding; they shrink as one over the length."""
 

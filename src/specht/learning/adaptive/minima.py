@@ -29,7 +29,7 @@ from specht.progress import Progress, report
 RAISED = (3.0, 10.0)
 """Factors by which read positions are raised where a search starts."""
 ALL_RAISED = (5.0, 50.0)
-"""Factors by which tokens and readout are raised with them: at great length a kernel must grow before it can tell positions apart."""
+"""Factors by which tokens and readout are raised with them: at great length a kernel must grow before it can distinguish positions."""
 _FURTHEST = 12.0
 """Bound of the logarithm of a ratio."""
 _SAME = 1e-3
@@ -51,7 +51,7 @@ _ALIKE = 1e-2
 _EXACT = 1e-12
 """Slope, over width and samples, at which Newton's method ends."""
 _NEWTON = 8
-"""Steps of it at most; two or three are enough."""
+"""Most steps of Newton's method; two or three are enough."""
 
 
 class Energy(Protocol):
@@ -84,7 +84,7 @@ class Symmetric:
     free_energy: float
     ratios: np.ndarray
     slope: float
-    """Size of the gradient in the directions that tell positions apart: zero if the point is stationary."""
+    """Size of the gradient in the directions that distinguish positions: zero if the point is stationary."""
     curvature: float
     """Lowest eigenvalue of the Hessian in these directions, in units of n_i^-1/2."""
 
@@ -159,7 +159,7 @@ class Landscape:
         return self.descend(ratios)
 
     def symmetric(self, start: np.ndarray) -> Symmetric:
-        """The best point at which all context positions are equal, and whether it is a minimum; for targets that tell positions apart."""
+        """The best point at which all context positions are equal, and whether it is a minimum; for targets that distinguish positions."""
         orbits = self.model.orbits
         best = self.descend(start, orbits.tied)
         across = _across(orbits)
@@ -182,7 +182,7 @@ class Landscape:
 
 
 def _across(orbits: Orbits) -> np.ndarray:
-    """Orthonormal directions (P, Q) that tell context positions apart and leave their sum alone, in units of n_i^-1/2."""
+    """Orthonormal directions (P, Q) that distinguish context positions and leave their sum alone, in units of n_i^-1/2."""
     context = orbits.context
     together = np.sqrt(orbits.multiplicity[context])
     full = np.linalg.qr(np.column_stack([together, np.eye(len(context))[:, :-1]]))[0]

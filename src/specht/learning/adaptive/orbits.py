@@ -1,7 +1,7 @@
 """The variances that may differ when a target is learnt: one for each orbit of tokens and positions under the target's stabiliser.
 
 Every token has a variance of its own. So has each context position that the target singles out, and the readout column; all other
-positions of the context share one, because nothing tells them apart.
+positions of the context share one, because nothing distinguishes them.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class Orbits:
 
     @property
     def tells_apart(self) -> bool:
-        """Whether the target tells context positions apart, so that a symmetry can break."""
+        """Whether the target distinguishes context positions, so that a symmetry can break."""
         return len(self.context) > 1
 
     @property

@@ -6,7 +6,7 @@ how stiff they are. Without data, both sides of that bargain are known on averag
 $$ F = \frac d2 \sum_i n_i (r_i - \ln r_i - 1) + \tfrac12 E\big[ K \log\det(k_r + \delta) + y^T (k_r + \delta)^{-1} y \big] $$
 
 over the ratios $r_i$ to their values at infinite width (`minima`, `equivalent`), and the losses are those of kernel regression with the
-kernel $k_r$ at the minimum. The target tells positions apart, so the symmetry of the kernel under permutations breaks to the target's
+kernel $k_r$ at the minimum. The target distinguishes positions, so the symmetry of the kernel under permutations breaks to the target's
 stabiliser (`orbits`): positions that it reads gain variance. It may happen gradually, a *crossover*, or at once, where a second
 minimum becomes the lower one (*first order*), or where the symmetric point stops being a minimum (*second order*).
 

@@ -29,7 +29,7 @@ from specht.sequences.targets import Target
 from specht.spectra.points import Points, count_classes, points
 
 _SETTINGS = 2**12
-"""Settings of read tokens that are listed at most."""
+"""Most settings of read tokens that are listed."""
 _ENTRIES = 2**24
 """Tokens that are held at a time."""
 _TRIED = 16
@@ -74,7 +74,7 @@ class _Settings(NamedTuple):
 
 
 def project(block: LinearBlock, target: Target, source: Source, *, samples: int = SAMPLES, seed: int = 0) -> Projected:
-    """Take a target apart over the functions of a linear block that no permutation moves."""
+    """Decompose a target over the functions of a linear block that no permutation moves."""
     rng, source = np.random.default_rng([seed, 4]), source.mixture  # the same law, drawn without going from column to column
     orbits, laws = block.orbits, [component.tokens for component in block.components]
     shares = np.array([component.weight for component in block.components])

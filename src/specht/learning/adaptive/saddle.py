@@ -56,9 +56,9 @@ _TIGHT = {"maxiter": 1000, "ftol": 1e-13, "gtol": 1e-6, "maxcor": 20}
 _STILL, _STILL_OF_MANY = 3e-6, 1e-3
 """Change of log variances, by a step of Newton's method, at which a search ends: with few samples, and with many."""
 _FIRST = 2.0
-"""Change of log variances by the first step of a search, at most."""
+"""Largest change of log variances by the first step of a search."""
 _FLAT = 1e-4
-"""Slope of the free energy, for a unit of width or a sample, that a minimum has at most."""
+"""Largest slope of the free energy, for a unit of width or a sample, that a minimum has."""
 _ROUGH = {"maxiter": 400, "ftol": 1e-9, "gtol": 1e-2, "maxcor": 20}
 """Where a rough descent ends: the free energy is right to a few parts in a thousand of one, and costs a tenth."""
 

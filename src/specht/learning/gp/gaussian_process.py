@@ -140,7 +140,7 @@ class GP:
     ) -> FittedGP:
         """The variances and the ridge under which the labels are most likely, by L-BFGS on one compiled function with its gradient.
 
-        Only what the labels can tell apart is fitted. A linear block, for example, has the size of its kernel, positions relative to
+        Only what the labels can distinguish is fitted. A linear block, for example, has the size of its kernel, positions relative to
         tokens, and the ridge; the result names the variances that were held. A kernel that is not an architecture's has its size
         and the ridge. The ridge is fitted in the units of the kernel.
 

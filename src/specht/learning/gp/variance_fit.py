@@ -1,6 +1,6 @@
 r"""The variances and the ridge under which labels are most likely: what `GP.fit` does.
 
-All parameters are positive, so their logarithms are fitted. Not all of them can be told apart: without a nonlinearity, for example, the
+All parameters are positive, so their logarithms are fitted. Not all of them can be distinguished: without a nonlinearity, for example, the
 variances of dense layer and readout only multiply the kernel. Such relations show in the gradient of the likelihood: if a change of one
 logarithm does to the kernel what a fixed combination of others does, then its slope is the same combination of their slopes wherever one
 looks. Slopes at random points find these relations, and a variance that takes part in one keeps its value.
@@ -23,7 +23,7 @@ from specht.progress import Progress
 
 RIDGE = "ridge"
 SPREAD = 10.0
-"""Factor by which random starts differ from the model's own values, at most."""
+"""Largest factor by which random starts differ from the model's own values."""
 SPAN = 1e4
 """Factor by which a fitted value may differ from the model's own."""
 RIDGES = (1e-6, 1e2)
