@@ -20,6 +20,7 @@ from specht.commands.probe import ProbeCommand, ProbeConfig
 from specht.commands.profile import ProfileCommand, ProfileConfig
 from specht.commands.spectrum import SpectrumCommand, SpectrumConfig
 from specht.commands.symmetry import SymmetryCommand, SymmetryConfig
+from specht.commands.threshold import ThresholdCommand
 from specht.lab.archive import Archive
 from specht.lab.config import Config
 from specht.lab.executors import this_process
@@ -35,7 +36,6 @@ from specht.report.html import Report, Step, Table, render
 from specht.report.predict import predict_report
 from specht.report.scorecard import scorecard_page
 from specht.report.select import select_report
-from specht.report.threshold import threshold_report
 
 
 def written(report: Report, folder: Path) -> Path:
@@ -117,8 +117,8 @@ def symmetry_file(tmp_path_factory) -> Path:
 
 @pytest.fixture(scope="module")
 def threshold_file(tmp_path_factory) -> Path:
-    result = toy_threshold.result_of(toy_threshold.BOTH)
-    report = threshold_report(result, reproduce="specht threshold and", made_with={"seed": "0"})
+    page = ThresholdCommand().page(toy_threshold.tree_of(toy_threshold.BOTH))
+    report = Report(**vars(page), reproduce="specht threshold and", made_with={"seed": "0"})
     return written(report, tmp_path_factory.mktemp("threshold"))
 
 

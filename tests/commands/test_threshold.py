@@ -11,7 +11,7 @@ import xarray
 
 import specht
 from specht.commands.app import main
-from specht.studies.sparse.learners import LEARNERS
+from specht.studies.sparse import LEARNERS
 
 SMALL = ["threshold", "and", "--support", "2", "--lengths", "5", "8", "12", "--learners", "perceptron-ntk", "--accuracy", "0.97"]
 SMALL += ["--width", "2", "--workers", "0"]
@@ -49,10 +49,10 @@ def test_json_is_the_contract_and_files_hold_it(run_json):
     assert [bound["T"] for bound in found["bounds"]] == [5, 8, 12]
     assert found["bounds"][2]["samples"] > found["bounds"][0]["samples"] > 1e6
     assert sum(share["value"] for share in found["profile"]["shares"]) == pytest.approx(1.0, abs=0.05)
-    with xarray.open_dataset(found["data"], engine="h5netcdf") as data:
-        np.testing.assert_array_equal(data["m"], [point["m"] for point in found["points"]])
-        assert data["T"].values.tolist() == [5, 8, 12]
-        assert np.nansum(data["batch_runs"]) == sum(point["runs"] for point in found["points"])
+    with xarray.open_datatree(found["data"], engine="h5netcdf") as data:
+        np.testing.assert_array_equal(data["points/m"], [point["m"] for point in found["points"]])
+        assert data["points/T"].values.tolist() == [5, 8, 12]
+        assert data["points/tried/runs"].sum() == sum(point["runs"] for point in found["points"])
     with open(found["csv"], encoding="utf-8") as file:
         lines = list(csv.DictReader(file))
     assert [float(line["m"]) for line in lines] == [point["m"] for point in found["points"]]
@@ -63,7 +63,7 @@ def test_json_is_the_contract_and_files_hold_it(run_json):
 def test_searches_that_are_done_are_not_made_again(run_json, monkeypatch):
     first = run_json(*SMALL)
     assert run_json(*SMALL) == first
-    monkeypatch.setattr("specht.studies.sparse.threshold.find_threshold", lambda *_: pytest.fail("searched again"))
+    monkeypatch.setattr("specht.studies.sparse.find_threshold", lambda *_: pytest.fail("searched again"))
     fewer = run_json(*[word for word in SMALL if word != "12"])
     assert fewer["points"] == first["points"][:2]
     assert fewer["fits"]["perceptron-ntk"]["verdict"] is None

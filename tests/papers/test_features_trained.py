@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from specht.lab.threshold_config import ThresholdConfig
+from specht.commands.threshold.config import ThresholdConfig
 from specht.papers import common
 from specht.papers.claims import Result
 from specht.papers.kernels_to_features import trained

@@ -1,14 +1,16 @@
-"""Results of `specht threshold` made up in no time, for tests of its report."""
+"""Results of `specht threshold` made up in no time, for tests of its page."""
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import xarray
 
-from specht.lab.threshold_config import ThresholdConfig
-from specht.lab.threshold_job import ThresholdRun
+from specht.commands.threshold.compute import summary_of
+from specht.commands.threshold.config import ThresholdConfig
+from specht.trees import facts, tree
 
 
 def found(m: float, state: str = "found"):
@@ -19,11 +21,14 @@ def found(m: float, state: str = "found"):
     return xarray.Dataset(fields, coords={"what": "threshold", "state": state})
 
 
-def result_of(sizes: dict[str, list[tuple[int, float, str]]], **changes: Any) -> dict[str, Any]:
+def tree_of(sizes: dict[str, list[tuple[int, float, str]]], **changes: Any) -> xarray.DataTree:
     lengths = tuple(sorted({length for each in sizes.values() for length, _, _ in each}))
     config = ThresholdConfig(function="and", lengths=lengths, learners=tuple(sizes), **changes)
-    run = ThresholdRun(config, [(name, length, found(m, state)) for name, each in sizes.items() for length, m, state in each])
-    return {"config": config.identity(), "seed": 0, "version": "0"} | run.summary()
+    return tree(summary_of(config, {(name, length): found(m, state) for name, each in sizes.items() for length, m, state in each}))
+
+
+def result_of(sizes: dict[str, list[tuple[int, float, str]]], **changes: Any) -> SimpleNamespace:
+    return facts(tree_of(sizes, **changes))
 
 
 BOTH = {

@@ -102,7 +102,7 @@ def style_linear_axes(figure: go.Figure, *, x: str, y: str, height: int) -> None
         update(type="linear", dtick=None, exponentformat="none")
 
 
-def plain_ticks(low: float, high: float, least: int = 1) -> dict[str, list]:
+def plain_ticks(low: float, high: float, least: int = 1) -> dict[str, Any]:
     """Marks of a logarithmic axis that spans little: numbers in steps of one, two and five, written out; in finer ones if they are few.
 
     >>> plain_ticks(0.03, 0.25)["ticktext"]

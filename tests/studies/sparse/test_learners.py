@@ -11,7 +11,8 @@ from specht.errors import InputError
 from specht.kernel.kernel import Kernel
 from specht.kernel.perceptron import perceptron_gram
 from specht.presets import preset
-from specht.studies.sparse.learners import KERNELS, LIMIT, Task, WidthLearner, finite_width, learner, network_learner
+from specht.studies.sparse.learners import LIMIT, Task, WidthLearner, learner, network_learner
+from specht.studies.sparse.names import KERNELS, finite_width
 from specht.studies.sparse.task import sparse_function
 
 TASK = Task(sparse_function("and", 2), 6, accuracy=0.97, validation=200)

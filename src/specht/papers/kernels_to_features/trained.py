@@ -18,8 +18,9 @@ from specht.papers.sparse_variables import sources as sparse
 from specht.papers.sparse_variables.thresholds import AND_TABLE, THEORIES
 from specht.report.figures import Plot
 from specht.report.html import Step, Table
+from specht.report.maths import in_terminal
 from specht.report.threshold_figures import style_counts
-from specht.report.threshold_tables import name_of, plain
+from specht.studies.sparse import name_of
 
 TRAINED, KERNEL = "transformer", "transformer-nngp"
 WIDTHS = tuple(int(theory.rpartition("-")[2]) for theory in THEORIES)
@@ -213,7 +214,7 @@ def tables(results: Results) -> list[Table]:
         fit, mean = pooled_growth(results, learner), mean_over_seeds(list(exponents(results, learner).values()))
         if fit is not None:
             criteria = " · ".join(f"{fit.laws[name].aic:.1f}" for name in ("log", "power", "linear"))
-            laws.append([learner, plain(fit.verdict), "" if mean is None else str(mean), criteria])
+            laws.append([learner, in_terminal(fit.verdict), "" if mean is None else str(mean), criteria])
     header = ("learner", "growth", f"exponent ({100 * CONFIDENCE:g} % over seeds)", "AIC: log · power · linear")
     return [found, Table(header, laws or [["none", "fewer than four thresholds", "", ""]], "Laws through all seeds.", "Growth with T")]
 

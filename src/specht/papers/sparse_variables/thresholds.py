@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Collection, Sequence
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -19,10 +20,11 @@ from specht.papers.measure import Grid, grid, measure, present
 from specht.papers.sparse_variables import sources
 from specht.report.figures import GREY, Plot, add_line, colour, finished
 from specht.report.html import Table
+from specht.report.maths import in_terminal
 from specht.report.tables import points_of
 from specht.report.threshold_figures import add_thresholds, style_counts
-from specht.report.threshold_tables import name_of, plain
-from specht.studies.sparse.growth import SEPARATED, Growth, fit_growth
+from specht.studies.sparse import SEPARATED, Growth, fit_growth, name_of
+from specht.trees import named
 
 TRANSFORMER = "transformer"
 OTHERS = ("perceptron", "perceptron-ntk", "perceptron-nngp", "transformer-ntk", "transformer-nngp")
@@ -67,36 +69,38 @@ thresholds = measure(
 )(measure_threshold)
 
 
-def points(data: xarray.Dataset, learner: str) -> list[dict[str, Any]]:
+def points(data: xarray.Dataset, learner: str) -> list[SimpleNamespace]:
     """The thresholds of a learner, by length, as figures and fits take them."""
     return [_point(part) for part in points_of(present(data.sel(learner=learner)), "length")]
 
 
-def _point(part: xarray.Dataset) -> dict[str, Any]:
+def _point(part: xarray.Dataset) -> SimpleNamespace:
     search, tried = part["search"].item(), part.dropna("batch")
-    return {
-        "T": part["length"].item(),
-        **{name: float(part[name]) for name in ("m", "low", "high", "log_stderr")},
-        "state": part["state"].item(),
-        "tried": [{"m": int(m)} for m in tried["size"].values],
-        "trials": int(search["batch"] * tried.sizes["batch"]),
-        "runs": int(tried["runs"].sum()),
-        "words": describe_threshold(part, search["smallest"], search["largest"]),
-    }
+    return named(
+        {
+            "T": part["length"].item(),
+            **{name: float(part[name]) for name in ("m", "low", "high", "log_stderr")},
+            "state": part["state"].item(),
+            "tried": [{"m": int(m)} for m in tried["size"].values],
+            "trials": int(search["batch"] * tried.sizes["batch"]),
+            "runs": int(tried["runs"].sum()),
+            "words": describe_threshold(part, search["smallest"], search["largest"]),
+        }
+    )
 
 
 def growth(data: xarray.Dataset, learner: str, lengths: Collection[int] | None = None) -> Growth | None:
     """The laws of growth of a learner, at some lengths or at all; None where fewer than four thresholds were found."""
-    reached = [point for point in points(data, learner) if point["state"] == "found" and (lengths is None or point["T"] in lengths)]
+    reached = [point for point in points(data, learner) if point.state == "found" and (lengths is None or point.T in lengths)]
     if len(reached) < LEAST_LENGTHS:
         return None
-    return fit_growth(*([point[name] for point in reached] for name in ("T", "m", "log_stderr")))
+    return fit_growth(*([getattr(point, name) for point in reached] for name in ("T", "m", "log_stderr")))
 
 
 def _words(data: xarray.Dataset, learner: str) -> str:
     searched = points(data, learner)
-    trials = f"{sum(point['trials'] for point in searched)} trials of {_training(data, learner)}"
-    return f"{name_of(learner)}, T = {common.span([point['T'] for point in searched])}, {trials}"
+    trials = f"{sum(point.trials for point in searched)} trials of {_training(data, learner)}"
+    return f"{name_of(learner)}, T = {common.span([point.T for point in searched])}, {trials}"
 
 
 def _training(data: xarray.Dataset, learner: str) -> str:
@@ -152,11 +156,11 @@ def _verdict(fit: Growth) -> str:
     "f2-points", at_most(APART, "distance of ln m from that of the paper", where="at the lengths that both have"), null=float(np.log(10))
 )
 def distance_from_the_paper(data: xarray.Dataset) -> Finding | Verdict:
-    both = {p["T"]: p for p in points(data, TRANSFORMER) if p["T"] in sources.DIGITISED and p["state"] == "found"}
+    both = {p.T: p for p in points(data, TRANSFORMER) if p.T in sources.DIGITISED and p.state == "found"}
     if not both:
         return Verdict("not tested", regime=f"The paper has points from T = {min(sources.DIGITISED)} on. {_words(data, TRANSFORMER)}.")
-    off = max((abs(np.log(p["m"] / sources.DIGITISED[T])), p["log_stderr"]) for T, p in both.items())
-    words = ", ".join(f"T = {T}: {p['m']:.0f} here, {sources.DIGITISED[T]} in the paper" for T, p in both.items())
+    off = max((abs(np.log(p.m / sources.DIGITISED[T])), p.log_stderr) for T, p in both.items())
+    words = ", ".join(f"T = {T}: {p.m:.0f} here, {sources.DIGITISED[T]} in the paper" for T, p in both.items())
     return Finding(*off, f"{words}.")
 
 
@@ -183,7 +187,7 @@ def difference_in_the_paper(_: xarray.Dataset) -> Finding:
 def difference_of_exponents(data: xarray.Dataset, learner: str) -> Finding | Verdict:
     """Whether a learner needs samples that grow faster with T than those of the transformer, at the lengths that both have. Its own
     exponent is shown."""
-    reached = [{point["T"] for point in points(data, name) if point["state"] == "found"} for name in (TRANSFORMER, learner)]
+    reached = [{point.T for point in points(data, name) if point.state == "found"} for name in (TRANSFORMER, learner)]
     both = set.intersection(*reached)
     mine, theirs = (growth(data, name, both) for name in (TRANSFORMER, learner))
     if mine is None or theirs is None:
@@ -210,7 +214,7 @@ def against_length(data: xarray.Dataset) -> Plot:
         add_thresholds(figure, mine, name_of(learner)[4:], colour(number))
         fit = growth(data, learner)
         if fit is not None:
-            lengths = np.geomspace(mine[0]["T"], mine[-1]["T"], 40)
+            lengths = np.geomspace(mine[0].T, mine[-1].T, 40)
             law = "log" if learner == TRANSFORMER else "power"
             add_line(figure, lengths, fit.laws[law](lengths), f"{learner}: {law} law", number, legend=False)
     figure.add_scatter(
@@ -222,9 +226,9 @@ def against_length(data: xarray.Dataset) -> Plot:
         hovertemplate="paper, T = %{x}: %{y}<extra></extra>",
     )
     every = [point for learner in (TRANSFORMER, *OTHERS, *THEORIES) for point in points(data, learner)]
-    ticks = sorted({point["T"] for point in every} | {400, 1000})
+    ticks = sorted({point.T for point in every} | {400, 1000})
     finished(figure, x="number of bits T", y="threshold m", ticks=_spread(ticks))
-    style_counts(figure, [point[name] for point in every for name in ("low", "high")] + list(sources.DIGITISED.values()))
+    style_counts(figure, [end for point in every for end in (point.low, point.high)] + list(sources.DIGITISED.values()))
     figure.update_layout(height=560)
     caption = (
         "AND of three bits: samples at which 80 % of trials learn it, with 90 % intervals. Line through the transformer: a + b ln T; "
@@ -245,7 +249,7 @@ def _spread(ticks: Sequence[int]) -> list[int]:
 @thresholds.table()
 def searched_and_fitted(data: xarray.Dataset) -> list[Table]:
     rows = [
-        [learner, str(point["T"]), point["words"], str(point["trials"]), str(point["runs"])]
+        [learner, str(point.T), point.words, str(point.trials), str(point.runs)]
         for learner in (TRANSFORMER, *OTHERS, *THEORIES)
         for point in points(data, learner)
     ]
@@ -260,7 +264,7 @@ def searched_and_fitted(data: xarray.Dataset) -> list[Table]:
                 f"{fit.log_r_squared:.3f} · {fit.linear_r_squared:.3f}",
                 criteria,
             ]
-            laws.append([learner, plain(fit.verdict), *numbers])
+            laws.append([learner, in_terminal(fit.verdict), *numbers])
     header = ("learner", "growth", "exponent", "R²: ln T · T", "AIC: log · power · linear")
     note = "Laws are fitted to log m with its errors; one is named only where Akaike's criterion prefers it to all others by more than 4."
     return [searched, Table(header, laws or [["none", "fewer than four thresholds", *[""] * 3]], note, "Growth with T")]

@@ -7,8 +7,16 @@ from typing import TYPE_CHECKING
 from specht.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from specht.studies.sparse.growth import fit_growth as fit_growth
+    from specht.studies.sparse.growth import SEPARATED as SEPARATED, Growth as Growth, fit_growth as fit_growth
+    from specht.studies.sparse.learners import Task as Task, learner as learner
+    from specht.studies.sparse.names import (
+        LEARNERS as LEARNERS,
+        NETWORKS as NETWORKS,
+        check_learner as check_learner,
+        name_of as name_of,
+    )
     from specht.studies.sparse.task import SparseFunction as SparseFunction, sparse_function as sparse_function
     from specht.studies.sparse.threshold import Search as Search, Threshold as Threshold, find_threshold as find_threshold
+    from specht.studies.sparse.trials import Schooling as Schooling
 
 __all__, __getattr__, __dir__ = lazy_names(__name__)

@@ -12,7 +12,7 @@ import numpy as np
 from scipy import linalg
 
 from specht.checks import whole_number
-from specht.errors import InputError, unknown_choice
+from specht.studies.sparse.names import NETWORKS, check_learner, finite_width
 from specht.studies.sparse.task import Sample, SparseFunction, needed
 
 if TYPE_CHECKING:
@@ -21,11 +21,6 @@ if TYPE_CHECKING:
     from specht.studies.sparse.model import Model
     from specht.studies.sparse.trials import Schooling, TrialRun
 
-NETWORKS = ("transformer", "perceptron")
-KERNELS = ("transformer-nngp", "transformer-ntk", "perceptron-nngp", "perceptron-ntk")
-FINITE = "transformer-width-"
-"""The theory of finite width, followed by the width of the embedding: any whole number."""
-LEARNERS = (*NETWORKS, *KERNELS, f"{FINITE}64")
 LIMIT = "linear-relu"
 """The preset whose kernel stands for the transformer: one block, closed form, so that thousands of samples take seconds."""
 _RIDGE = 1e-6
@@ -170,27 +165,6 @@ def _signs(gram: np.ndarray, cross: np.ndarray, y: np.ndarray, ridge: float) -> 
     gram[np.diag_indices_from(gram)] += ridge
     weights = linalg.cho_solve(linalg.cho_factor(gram), labels - labels.mean())
     return (cross @ weights + labels.mean() > 0.0).astype(np.int8)
-
-
-def finite_width(name: str) -> int | None:
-    """The width in the name of a learner; None for those of another kind.
-
-    >>> finite_width("transformer-width-64"), finite_width("transformer")
-    (64, None)
-    """
-    if not name.startswith(FINITE):
-        return None
-    digits = name.removeprefix(FINITE)
-    if not digits.isdecimal() or str(int(digits)) != digits or digits == "0":
-        raise InputError(f"The learner {name!r} does not say how wide the embedding is: write {FINITE}64, with any whole number from 1 on.")
-    return int(digits)
-
-
-def check_learner(name: str) -> str:
-    """The name of a learner, or an `InputError` that says which there are."""
-    if finite_width(name) is None and name not in LEARNERS:
-        raise unknown_choice("learner", name, LEARNERS)
-    return name
 
 
 def learner(name: str, task: Task, **training: Any) -> Learner:

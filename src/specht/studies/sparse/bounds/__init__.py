@@ -26,5 +26,6 @@ if TYPE_CHECKING:
         transformer_bound as transformer_bound,
     )
     from specht.studies.sparse.bounds.norms import DenseNorms as DenseNorms, HeadNorms as HeadNorms, LayerNorms as LayerNorms
+    from specht.studies.sparse.bounds.representation import trained_positions_head as trained_positions_head
 
 __all__, __getattr__, __dir__ = lazy_names(__name__)

@@ -9,19 +9,29 @@ from pydantic import Field, model_validator
 
 from specht.errors import InputError
 from specht.lab.config import Config
-from specht.studies.sparse.learners import NETWORKS, check_learner
+from specht.studies import sparse
 
 if TYPE_CHECKING:
-    from specht.studies.sparse.task import SparseFunction
+    from specht.studies.sparse import SparseFunction
 
 TRAINING = ("restarts", "steps", "learning_rate")
 """Flags that say how networks are trained."""
+SEARCH = ("share", "smallest", "largest", "width", "confidence", "batch", "budget", "plateau")
+"""Flags that say what is looked for, and at what cost."""
 Many = Parameter(consume_multiple=True, negative="")
 
 
-class ThresholdFlags(Config):
-    """How thresholds are looked for."""
+class ThresholdConfig(Config):
+    """The thresholds of one function: a name, or a table of zeros and ones.
 
+    >>> ThresholdConfig(function="parity", support=2, lengths=(10,)).flags()
+    ['parity', '--support', '2', '--lengths', '10']
+    """
+
+    positional = "function"
+
+    function: str = "and"
+    """and, or, majority, threshold (with --at-least), parity; or the table of a function of s bits as 2^s zeros and ones: 0110."""
     support: Annotated[int, Field(ge=1)] | None = None
     """Bits s that the function reads; 3 unless given. A table says so by its length."""
     at_least: Annotated[int, Field(ge=1)] | None = None
@@ -63,7 +73,7 @@ class ThresholdFlags(Config):
     @model_validator(mode="after")
     def _lists_are_lists(self) -> Self:
         for name in self.learners:
-            check_learner(name)
+            sparse.check_learner(name)
         for flag, values in (("learners", self.learners), ("lengths", self.lengths)):
             if not values:
                 raise InputError(f"--{flag} is empty: give at least one value, or leave it out.")
@@ -71,46 +81,36 @@ class ThresholdFlags(Config):
                 raise InputError(f"--{flag} names a value twice, got {' '.join(map(str, values))}: write each once.")
         return self
 
-
-class ThresholdConfig(ThresholdFlags):
-    """The thresholds of one function: a name, or a table of zeros and ones.
-
-    >>> ThresholdConfig(function="parity", support=2, lengths=(10,)).flags()
-    ['parity', '--support', '2', '--lengths', '10']
-    """
-
-    function: str
-
-    def flags(self) -> list[str]:
-        return [self.function, *super().flags()[:-2]]  # the function is the last field, and has no flag
-
     def build_function(self) -> SparseFunction:
-        from specht.studies.sparse.task import sparse_function  # loads SciPy, which help does not need
+        return sparse.sparse_function(self.function, 3 if self.support is None else self.support, self.at_least)
 
-        return sparse_function(self.function, 3 if self.support is None else self.support, self.at_least)
+    @property
+    def table(self) -> str:
+        """The values of the function on the patterns of its bits, as zeros and ones."""
+        return "".join("01"[value] for value in self.build_function().table)
 
     def search(self) -> dict[str, Any]:
         """What is looked for, and at what cost."""
-        return {name: getattr(self, name) for name in ("share", "smallest", "largest", "width", "confidence", "batch", "budget", "plateau")}
+        return self.model_dump(include={*SEARCH})
+
+    def training(self) -> dict[str, Any] | None:
+        """How networks are trained, if any of the learners is one."""
+        return self.model_dump(include={*TRAINING}) if {*self.learners} & {*sparse.NETWORKS} else None
 
     def job_arguments(self, learner: str, length: int) -> dict[str, Any]:
         """What decides one threshold."""
-        table = "".join("01"[value] for value in self.build_function().table)
-        training = {name: getattr(self, name) for name in TRAINING} if learner in NETWORKS else {}
-        where = {"table": table, "length": length, "learner": learner, "search": self.search(), "training": training}
-        return where | {name: getattr(self, name) for name in ("accuracy", "validation", "seed")}
+        training = self.model_dump(include={*TRAINING}) if learner in sparse.NETWORKS else {}
+        where = {"table": self.table, "length": length, "learner": learner, "search": self.search(), "training": training}
+        return where | self.model_dump(include={"accuracy", "validation", "seed"})
 
     def identity(self) -> dict[str, Any]:
-        from specht.studies.sparse.threshold import Search
-
         self._refuse_flags_of_another_function()
         function = self.build_function()
         for length in self.lengths:
             function.check_length(length)
-        Search(**self.search())  # complains about what cannot be searched
+        sparse.Search(**self.search())  # complains about what cannot be searched
         fields = self.model_dump(mode="json", exclude={"support", "at_least", *TRAINING})
-        fields |= {name: getattr(self, name) for name in TRAINING} if set(self.learners) & set(NETWORKS) else {}
-        return fields | {"function": function.name}
+        return fields | (self.training() or {}) | {"function": function.name}
 
     def _refuse_flags_of_another_function(self) -> None:
         if self.support is not None and set(self.function) <= {"0", "1"}:

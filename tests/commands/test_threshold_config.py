@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, strategies as st
 
-from specht.lab.threshold_config import ThresholdConfig
-from specht.lab.threshold_job import jobs_of
-from specht.studies.sparse.learners import LEARNERS
+from specht.commands.threshold.compute import jobs_of
+from specht.commands.threshold.config import ThresholdConfig
+from specht.studies.sparse import LEARNERS
 
 SAME = {
     "defaults that are said": [{"function": "and"}, {"function": "and", "support": 3, "share": 0.8, "lengths": (25, 50, 100)}],
@@ -78,6 +78,4 @@ def test_flags_give_the_same_configuration_back(config):
     from specht.commands.app import app
 
     _, bound, _ = app.parse_args(["threshold", *config.flags()], exit_on_error=False, print_error=False)
-    flags = bound.arguments.get("flags")
-    given = {} if flags is None else {name: getattr(flags, name) for name in flags.model_fields_set}
-    assert ThresholdConfig(function=bound.arguments["function"], **given) == config
+    assert bound.arguments["config"] == config

@@ -1,24 +1,37 @@
-"""The report of `specht threshold` from results made up for it: found, not reached, below, fitted and not."""
+"""The page of `specht threshold` from results made up for it: found, not reached, below, fitted and not."""
 
 from __future__ import annotations
 
 import re
-from typing import Any
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from toy_threshold import BOTH, result_of
+from toy_threshold import BOTH, result_of, tree_of
 
-from specht.report.html import render
+from specht.commands.threshold.figures import growth_plot, success_plot
+from specht.commands.threshold.page import answer, fit_rows, point_rows, remarks, threshold_page
+from specht.report.html import Report, render
 from specht.report.static import draw
-from specht.report.threshold import threshold_report
-from specht.report.threshold_figures import growth_plot, success_plot
-from specht.report.threshold_tables import answer, fit_rows, plain, point_rows, remarks
 
 
 @pytest.fixture(scope="module")
-def both() -> dict[str, Any]:
+def both() -> SimpleNamespace:
     return result_of(BOTH)
+
+
+def html_of(result: SimpleNamespace, reproduce: str = "") -> str:
+    return render(Report(**vars(threshold_page(result)), reproduce=reproduce, made_with={"seed": "0"}))
+
+
+def test_data_hold_every_batch_of_trials():
+    data = tree_of(BOTH)
+    assert data["points"]["T"].values.tolist() == [25, 50, 100, 200] * 2
+    tried = data["points/tried"]
+    first = (tried["learner"] == "transformer") & (tried["T"] == 25)
+    assert tried["m"].values[first].tolist() == [24, 37]
+    assert tried["accuracy"].values[first].tolist() == [0.9, 1.0]
+    assert data["fits/transformer/laws/log/m"].dims == ("T",)
 
 
 def test_answer(both):
@@ -45,15 +58,14 @@ def test_finite_width_has_its_place_everywhere():
     assert fit_rows(result)[2][2].startswith("0.74 ±")
     assert point_rows(result)[-1][:2] == ["transformer-width-16", "100"]
     assert name in [trace.name for trace in growth_plot(result, title="", caption="").figure.data]
-    assert {point["learner"] for point in result["points"]} == set(result["config"]["learners"]) == set(result["fits"])
-    page = render(threshold_report(result, reproduce="", made_with={}))
+    assert {point.learner for point in result.points} == set(result.learners) == set(vars(result.fits))
+    page = html_of(result)
     assert "Success of trials: theory of a linear-attention block of width 16" in page
     assert "The theory of finite width is the same regression" in page
 
 
 def test_words_say_what_is_bounded(both):
     assert "for a head that averages the s bits at T = 200" in remarks(both)[-1]
-    assert plain("growth: T^{0.7}") == "growth: T^0.7"
 
 
 def test_rows(both):
@@ -66,7 +78,8 @@ def test_rows(both):
 
 def test_doubtful_samples_are_said(both):
     assert len(remarks(both)) == 2
-    doubtful = both | {"points": [point | {"identified": 0.5} for point in both["points"][:1]]}
+    doubtful = result_of(BOTH)
+    doubtful.points[0].identified = 0.5
     assert "At T = 25 some sets of samples have more than one explanation" in remarks(doubtful)[1]
 
 
@@ -85,8 +98,7 @@ def test_figures_hold_the_numbers(both):
 
 
 def test_the_file_says_it_all(both):
-    report = threshold_report(both, reproduce="specht threshold and", made_with={"seed": "0"})
-    text = re.sub(r"<script.*?</script>", "", render(report), flags=re.DOTALL)
+    text = re.sub(r"<script.*?</script>", "", html_of(both, reproduce="specht threshold and"), flags=re.DOTALL)
     for words in (
         "How many samples a sparse function needs",
         "Symmetry profile at 24 positions",
@@ -96,7 +108,7 @@ def test_the_file_says_it_all(both):
         assert words in text
     assert text.count("<table") == 5
     assert "24: 3/8, 37: 8/8" in text
-    first, *others = both["points"]
-    many = both | {"points": [first | {"tried": 9 * first["tried"]}, *others]}
-    page = render(threshold_report(many, reproduce="", made_with={}))
+    many = result_of(BOTH)
+    many.points[0].tried *= 9
+    page = html_of(many)
     assert '<td class="across">24: 3/8, 37: 8/8, 24: 3/8' in page  # on several lines instead of beyond the page

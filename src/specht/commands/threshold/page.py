@@ -1,0 +1,205 @@
+"""What `specht threshold` says: thresholds and their growth in sentences and tables, and how they were found."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+from specht.report.page import Page, Step, Table, percent
+from specht.studies.sparse import name_of
+
+POINT_HEADER = ("learner", "T", "threshold m", "trials", "networks trained")
+FIT_HEADER = ("learner", "growth", "exponent", "R²: ln T · T", "AIC: log · power · linear")
+BOUND_HEADER = ("T", "samples from which the bound is below 1/2", "norm of queries and keys in the head")
+PROFILE_HEADER = ("level", "share of E[f²]", "interval", "share of the variance")
+TRIED_HEADER = ("learner", "T", "m: successes of trials, in the order they were made")
+_FIT_NOTE = (
+    "A law is named only if Akaike's criterion prefers it to every other by more than 4; over a small range of T a logarithm and a small "
+    "power look alike."
+)
+_BOUND_NOTE = (
+    "For a head that averages the s bits (lemma B.3 of Edelman et al. 2022), bounded by corollary 4.5 and lemma A.5. It is vacuous by "
+    "orders of magnitude at practical sizes; what it has right is that T enters by powers of log T."
+)
+
+
+def threshold_page(result: SimpleNamespace) -> Page:
+    """The page on the result of one run."""
+    from specht.commands.threshold.figures import growth_plot, success_plot
+
+    growth = growth_plot(
+        result,
+        title="The threshold against the number of bits",
+        caption=f"Bars are intervals of {100 * result.search.confidence:g} %. Solid lines: a + b ln T; dotted: c T^{{α}}. An open triangle "
+        "is a search that did not reach its threshold.",
+    )
+    successes = [
+        success_plot(
+            result,
+            learner,
+            title=f"Success of trials: {name_of(learner)[4:]}",
+            caption="Points: share of the trials at one m that succeeded. Lines: the curve at the estimated threshold and width. Dashed: "
+            "the share that defines the threshold.",
+        )
+        for learner in result.learners
+    ]
+    profiled = f"Symmetry profile at {result.profile.length} positions"
+    tried_note = "Searches choose the next m by what is known so far."
+    return Page(
+        title="How many samples a sparse function needs",
+        subtitle=subtitle(result),
+        question=f"How many samples does it take to learn {result.function} out of T bits, and how does that grow with T?",
+        answer=answer(result),
+        plots=[growth, *successes],
+        tables=[
+            Table(POINT_HEADER, point_rows(result), note="\n".join(remarks(result)), title="Thresholds"),
+            Table(FIT_HEADER, fit_rows(result), note=_FIT_NOTE, title="Growth with T"),
+            Table(PROFILE_HEADER, profile_rows(result), note=_profile_note(result), title=profiled, brief=False),
+            Table(BOUND_HEADER, bound_rows(result), note=_BOUND_NOTE, title="What the capacity bound says", brief=False),
+            Table(TRIED_HEADER, tried_rows(result), note=tried_note, title="Trials", brief=False),
+        ],
+        method=_method(),
+    )
+
+
+def subtitle(result: SimpleNamespace) -> str:
+    """What was asked, in one line."""
+    return (
+        f"{result.function}, P(bit = 1) = {result.probability:.3g} · learnt: {100 * result.accuracy:g} % of {result.validation} "
+        f"validation samples right, in {100 * result.search.share:g} % of trials"
+    )
+
+
+def answer(result: SimpleNamespace) -> str:
+    """One sentence a learner."""
+    return " ".join(_sentence(result, learner) for learner in result.learners)
+
+
+def _sentence(result: SimpleNamespace, learner: str) -> str:
+    points = [point for point in result.points if point.learner == learner]
+    first, last, smallest = points[0], points[-1], result.search.smallest
+    name = name_of(learner)
+    missed = [point for point in points if not point.reached]
+    if len(missed) == len(points):
+        return f"{name} does not learn it at any T: {missed[0].words}."
+    if first.reached:
+        words = f"{name} learns it from m = {_short(first, smallest)} samples at T = {first.T}"
+    else:
+        words = f"{name}: {first.words} at T = {first.T}"
+    if len(points) > 1:
+        words += f" and {_short(last, smallest)} at T = {last.T}" if last.reached else f"; {last.words} at T = {last.T}"
+    fit = fit_of(result, learner)
+    if not fit.verdict:
+        return words + "."
+    words += f"; growth: {fit.verdict}."
+    if missed:
+        was = "was not reached and is" if len(missed) == 1 else "were not reached and are"
+        words += f" T = {', '.join(str(point.T) for point in missed)} {was} left out: growth is at least this."
+    return words
+
+
+def fit_of(result: SimpleNamespace, learner: str) -> SimpleNamespace:
+    """The laws of growth of a learner, whose name has dashes."""
+    return getattr(result.fits, learner)
+
+
+def _short(point: SimpleNamespace, smallest: int) -> str:
+    return f"at most {smallest}" if point.state == "below" else point.words
+
+
+def point_rows(result: SimpleNamespace) -> list[list[str]]:
+    """One row a threshold."""
+    return [[point.learner, str(point.T), point.words, str(point.trials), str(point.runs)] for point in result.points]
+
+
+def fit_rows(result: SimpleNamespace) -> list[list[str]]:
+    """One row a learner."""
+    rows = []
+    for learner in result.learners:
+        fit = fit_of(result, learner)
+        if fit.verdict is None:
+            rows.append([learner, "not fitted: fewer than three thresholds", "", "", ""])
+            continue
+        exponent = f"{fit.exponent:.2f} ± {fit.exponent_stderr:.2f}"
+        criteria = " · ".join(f"{law.aic:.1f}" for law in (fit.laws.log, fit.laws.power, fit.laws.linear))
+        rows.append([learner, fit.verdict, exponent, f"{fit.log_r_squared:.3f} · {fit.linear_r_squared:.3f}", criteria])
+    return rows
+
+
+def tried_rows(result: SimpleNamespace) -> list[list[str]]:
+    """Every batch of trials."""
+    return [
+        [point.learner, str(point.T), ", ".join(f"{batch.m}: {batch.successes}/{batch.trials}" for batch in point.tried)]
+        for point in result.points
+    ]
+
+
+def bound_rows(result: SimpleNamespace) -> list[list[str]]:
+    """What corollary 4.5 says, one row a T."""
+    return [[str(bound.T), f"{bound.samples:.2g}", f"{bound.query_key_21:.3g}"] for bound in result.bounds]
+
+
+def profile_rows(result: SimpleNamespace) -> list[list[str]]:
+    """The symmetry profile of the function, one row a level."""
+    profile = result.profile
+    return [
+        [str(level), percent(share.value), f"{100 * share.low:.1f} to {percent(share.high)}", percent(variance_share)]
+        for level, share, variance_share in zip(profile.levels, profile.shares, profile.variance_shares, strict=True)
+    ]
+
+
+def remarks(result: SimpleNamespace) -> list[str]:
+    """What has to be known to read the numbers."""
+    sentences = [f"Intervals hold with {100 * result.search.confidence:g} % confidence. A trial is one set of samples."]
+    if result.training:
+        sentences[0] += f" Networks have {result.training.restarts} start(s) of at most {result.training.steps} steps in a trial."
+    doubtful = sorted({point.T for point in result.points if point.identified < 1.0})
+    if doubtful:
+        sentences.append(
+            f"At T = {', '.join(map(str, doubtful))} some sets of samples have more than one explanation, or could not be checked for it: "
+            "those are counted as they came."
+        )
+    bound = result.bounds[-1]
+    sentences.append(
+        f"The bound of corollary 4.5, for a head that averages the s bits at T = {bound.T}, says something from {bound.samples:.1g} "
+        "samples on: far more than are needed, but with powers of log T."
+    )
+    return sentences
+
+
+def _profile_note(result: SimpleNamespace) -> str:
+    return (
+        "Level m is what singles out m positions, and costs a kernel at least of the order of T^{m} samples if it must be learnt "
+        f"exactly. Bits are one with probability {result.probability:.3g}."
+    )
+
+
+def _method() -> list[Step]:
+    return [
+        Step(
+            "A trial draws m samples, again where more than one choice of bits explains them, and trains on all of them at once. It "
+            "succeeds if at some look at the validation set enough of it is right. The transformer has one pre-norm layer, width 64, 16 "
+            "heads, an MLP of four times the width and a class symbol that reads; the perceptron has two hidden layers of ReLU and as many "
+            "weights."
+        ),
+        Step(
+            "Kernel limits are regressions on labels ±1 with a vanishing ridge: the transformer's kernel is that of one block of linear "
+            "attention and ReLU, without norm, residual stream or softmax, the perceptron's that of two hidden layers of ReLU:",
+            ["f(x) = k(x, X) (K + δ)^{−1} (y − ȳ) + ȳ"],
+        ),
+        Step(
+            "The theory of finite width is the same regression with the kernel that the block moves to: variances of tokens and positions "
+            "go downhill from their prior to a minimum of the free energy of the samples, for an embedding of width d, all that is behind "
+            "it infinitely wide. It is Bayesian, and networks are trained:",
+            ["S(g) = (d/2) Σ_i [ g_i/Λ_i − ln(g_i/Λ_i) − 1 ] − log N(y − ȳ; 0, k_g + δ)"],
+        ),
+        Step(
+            "Success is logistic in log m, with a share ℓ that fails whatever m is; θ, w and ℓ have a probability on a grid, flat "
+            "before the first trial, and the next m is the one that is expected to leave the least variance of θ:",
+            ["P(success | m) = (1 − ℓ) σ( (log m − θ)/w + c )", "(1 − ℓ) σ(c) = p"],
+        ),
+        Step(
+            "Laws of growth are fitted to log m with its standard errors, and compared by Akaike's criterion, φ being the dispersion of "
+            "the best:",
+            ["m = a + b ln T,   m = c T^α,   m = a + b T", "AIC = χ²/φ + 2·2"],
+        ),
+    ]
