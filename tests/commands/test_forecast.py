@@ -101,26 +101,10 @@ def test_bad_data_leave_no_folder(tmp_path, content, sentence):
 
 
 def test_the_former_name_gives_the_same_and_says_the_new_one(data, tmp_path, capsys):
-    flags = [
-        "--json",
-        "--target",
-        "y",
-        "--compare",
-        "bag",
-        "--rows",
-        "64",
-        "--fit-rows",
-        "64",
-        "--repeats",
-        "2",
-        "--sizes",
-        "8",
-        "16",
-        "40",
-    ]
-    assert main(["forecast", str(data), *flags, "--out", str(tmp_path / "new")]) == 0
+    flags = ["--target", "y", "--compare", "bag", "--rows", "64", "--fit-rows", "64", "--repeats", "2", "--sizes", "8", "16", "40"]
+    assert main(["forecast", str(data), "--json", *flags, "--out", str(tmp_path / "new")]) == 0
     new = capsys.readouterr()
-    assert main(["predict", "--data", str(data), *flags, "--out", str(tmp_path / "former")]) == 0
+    assert main(["predict", "--data", str(data), "--json", *flags, "--out", str(tmp_path / "former")]) == 0
     former = capsys.readouterr()
     assert new.err == ""
     assert former.err == "specht: `specht predict --data FILE` is now `specht forecast FILE`, with the same flags and numbers.\n"
