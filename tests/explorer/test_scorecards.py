@@ -44,8 +44,8 @@ def test_a_scorecard_is_found_with_its_experiments(results):
 def test_figures_are_drawn_from_the_results_of_jobs(results):
     [saved] = saved_scorecards(results)
     section = experiment_section(saved, EXPERIMENT)
-    assert [claim["id"] for claim in section.claims] == ["infinity.q4-bound"]
-    assert section.claims[0]["verdict"] == saved.content["claims"][0]["verdict"]
+    assert [claim.id for claim in section.claims] == ["infinity.q4-bound"]
+    assert section.claims[0].verdict == saved.claims[0].verdict
     assert section.plots
 
 

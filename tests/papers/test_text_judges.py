@@ -19,7 +19,7 @@ from specht.papers.claims import Result
 from specht.papers.registry import select
 from specht.papers.scorecard import judge as judge_part
 from specht.papers.view_from_infinity import PAPER, corpora, text, text_blocks, texts, third_order
-from specht.report.scorecard import answer, is_unexpected
+from specht.report.scorecard import answer
 
 EXPERIMENTS = (text.FIGURE, text.SYMMETRY, corpora.EXPERIMENT, third_order.EXPERIMENT)
 CLAIMS = {claim.id.removeprefix("infinity."): claim for experiment in EXPERIMENTS for claim in experiment.claims}
@@ -194,9 +194,9 @@ class TestMissingData:
         archive, job = Archive(tmp_path), Job.of("nowhere:nothing", corpus="wikitext-2", content=None)
         archive.save(job, encode(lost("wikitext-2").data), 0.0)
         judged = judge_part(part, [job], archive, [], {"infinity.q8-wikitext": "holds"})
-        claim = judged.lines[0].as_json("infinity")
-        assert (claim["verdict"], claim["expected"], claim["missing"]) == ("not tested", None, True)
-        assert not is_unexpected(claim)
+        [claim] = judged.claims
+        assert (claim.paper, claim.verdict, claim.expected, claim.missing) == ("infinity", "not tested", None, True)
+        assert not claim.is_unexpected
         assert "For 1 this machine lacks the data. wikitext-2 is not here." in answer([claim], "quick")
 
 

@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
+import dataclasses
+import functools
+import json
 import shlex
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from cyclopts import Parameter
 from pydantic import Field
 
 from specht.commands.cache import use_compilation_cache
+from specht.commands.command import figure_writers, made_with
 from specht.commands.output import OutputFlags, ProgressBar, print_json, print_paths, print_table
 from specht.commands.workers import WorkFlags
 from specht.errors import InputError
 from specht.lab.config import Config
 
 if TYPE_CHECKING:
-    from specht.lab.sweep import Sweep
+    from specht.lab.sweep import Failure
     from specht.papers.registry import Part
     from specht.papers.scorecard import Judged
+    from specht.report.scorecard import JudgedClaim, PaperSection
 
 AS_EXPECTED, NOT_AS_EXPECTED = 0, 1
 SHOWN_FAILURES = 5
@@ -27,31 +32,64 @@ PUBLISHED = ".published"
 """In a folder of published pages, the list of the files that belong to them."""
 
 
-class ReproduceFlags(Config):
-    """How thoroughly claims are tested."""
+class ReproduceConfig(Config):
+    """Which claims are tested, and how thoroughly.
 
+    >>> ReproduceConfig(names=("view-from-infinity",), scale="smoke").flags()
+    ['view-from-infinity', '--scale', 'smoke']
+    """
+
+    positional: ClassVar[str] = "names"
+    names: Annotated[tuple[str, ...], Parameter(negative="", show_default=False)] = ()
+    """Papers, experiments or claims; all of them unless given."""
     scale: Literal["smoke", "quick", "full"] = "quick"
     """smoke: does everything run; quick: minutes on two cores; full: the scale of the papers."""
     seed: Annotated[int, Field(ge=0, lt=10_000)] = 0
     """Another number draws all that is random anew."""
 
 
-class ReproduceConfig(ReproduceFlags):
-    """Which claims, and how thoroughly.
+@dataclasses.dataclass(frozen=True)
+class Scorecard:
+    """The verdicts on all claims that were asked for."""
 
-    >>> ReproduceConfig(names=("view-from-infinity",), scale="smoke").flags()
-    ['view-from-infinity', '--scale', 'smoke']
-    """
+    config: ReproduceConfig
+    judged: list[Judged]
+    failures: tuple[Failure, ...]
+    record: dict[str, Any]
+    """What made it."""
 
-    names: Annotated[tuple[str, ...], Parameter(negative="")] = ()
+    @functools.cached_property
+    def papers(self) -> list[PaperSection]:
+        """What pages show, with figures."""
+        from specht.papers.page import paper_sections
 
-    def flags(self) -> list[str]:
-        return [*self.names, *ReproduceFlags(scale=self.scale, seed=self.seed).flags()]
+        return paper_sections(self.judged)
+
+    @property
+    def claims(self) -> list[JudgedClaim]:
+        return [claim for part in self.judged for claim in part.claims]
+
+    def as_json(self) -> dict[str, Any]:
+        """For machines: nothing in it depends on how, where or when the jobs were done."""
+        return {
+            "command": "reproduce",
+            "config": self.config.identity(),
+            "seed": self.config.seed,
+            "version": self.record["version"],
+            "claims": [dataclasses.asdict(claim) for claim in self.claims],
+            "unexpected": [claim.id for claim in self.claims if claim.is_unexpected],
+            "failures": [{"job": str(failure.job), "error": failure.error} for failure in self.failures],
+        }
+
+    def origin(self, *flags: str) -> dict[str, Any]:
+        """What pages say about where the numbers come from; `flags` are those beside the configuration."""
+        command = shlex.join(["specht", "reproduce", *self.config.flags(), *flags])
+        return {"scale": self.config.scale, "seed": self.config.seed, "reproduce": command, "made_with": made_with(self.record)}
 
 
 def reproduce(
-    *names: str,
-    flags: Annotated[ReproduceFlags, Parameter(name="*")] = ReproduceFlags(),  # noqa: B008 -- frozen
+    config: Annotated[ReproduceConfig, Parameter(name="*")] = ReproduceConfig(),  # noqa: B008 -- frozen
+    *,
     work: WorkFlags = WorkFlags(),  # noqa: B008 -- frozen
     output: OutputFlags = OutputFlags(),  # noqa: B008 -- frozen
     list_claims: Annotated[bool, Parameter(name="--list", negative="", show_default=False)] = False,
@@ -72,8 +110,6 @@ def reproduce(
 
     Parameters
     ----------
-    names
-        Papers, experiments or claims; all of them unless given.
     list_claims
         Show the claims and stop.
     publish
@@ -82,32 +118,30 @@ def reproduce(
     # Loaded now and not above, so that --help stays quick.
     from specht.papers.registry import select
 
-    parts = select(names)
+    parts = select(config.names)
     if list_claims:
         return _list(parts, output.json)
     use_compilation_cache()
-    config = ReproduceConfig(names=names, **flags.model_dump())
     if publish is not None:
         _check_publishing(publish)
-    result, judged, paths = _run(config, parts, work, output)
+    scorecard, paths = _run(config, parts, work, output)
     if publish is not None:
-        paths |= {"pages": _publish(publish, judged, config)}
+        paths |= {"pages": _publish(publish, scorecard)}
+    result = scorecard.as_json()
     if output.json:
         print_json(result | paths)
     else:
-        _print(result)
+        _print(scorecard)
         print_paths(paths)
     return NOT_AS_EXPECTED if result["failures"] or result["unexpected"] else AS_EXPECTED
 
 
-def _run(
-    config: ReproduceConfig, parts: list[Part], work: WorkFlags, output: OutputFlags
-) -> tuple[dict[str, Any], list[Judged], dict[str, str]]:
-    """Do the jobs, judge, and write the scorecard and the report."""
+def _run(config: ReproduceConfig, parts: list[Part], work: WorkFlags, output: OutputFlags) -> tuple[Scorecard, dict[str, str]]:
+    """Do the jobs, judge, and write the scorecard and the report; returns where they are, too."""
     from specht.lab import store
     from specht.lab.archive import Archive
     from specht.lab.sweep import sweep
-    from specht.papers.scorecard import as_json, expected_outcomes, jobs_of, judge
+    from specht.papers.scorecard import expected_outcomes, jobs_of, judge
     from specht.report.static import require_matplotlib
 
     if output.figures:
@@ -116,56 +150,34 @@ def _run(
     places = work.places(archive.folder)
     request = store.Request.of("reproduce", config)
     with store.results_folder(request, output.out) as folder:
-        jobs = {part.experiment.name: jobs_of(part, config.scale, config.seed) for part in parts}
+        jobs = [jobs_of(part, config.scale, config.seed) for part in parts]
         with store.begun(request, folder), ProgressBar("reproduce") as progress:
-            done = sweep([job for each in jobs.values() for job in each], archive, places, progress=progress)
+            failures = sweep([job for some in jobs for job in some], archive, places, progress=progress).failures
         expected = expected_outcomes(config.scale)
-        judged = [judge(part, jobs[part.experiment.name], archive, done.failures, expected) for part in parts]
-        claims = as_json(judged)
-        record = store.provenance(request)
-        result = _result(config, claims, done, record["version"])
-        paths = _write(folder, result, judged, config, record, output)
-    return result, judged, paths | {"data": str(archive.folder)}
-
-
-def _result(config: ReproduceConfig, claims: list[dict[str, Any]], done: Sweep, version: str) -> dict[str, Any]:
-    """What the scorecard says: nothing in it depends on how, where or when the jobs were done."""
-    from specht.report.scorecard import is_unexpected
-
-    return {
-        "command": "reproduce",
-        "config": config.identity(),
-        "seed": config.seed,
-        "version": version,
-        "claims": claims,
-        "unexpected": [claim["id"] for claim in claims if is_unexpected(claim)],
-        "failures": [{"job": str(failure.job), "error": failure.error} for failure in done.failures],
+        judged = [judge(part, some, archive, failures, expected) for part, some in zip(parts, jobs, strict=True)]
+        scorecard = Scorecard(config, judged, failures, store.provenance(request))
+        _write(scorecard, folder, output)
+    return scorecard, {
+        "report": str(folder / "report.html"),
+        "scorecard": str(folder / "scorecard.json"),
+        "data": str(archive.folder),
     }
 
 
-def _write(
-    folder: Path, result: dict[str, Any], judged: list[Judged], config: ReproduceConfig, record: dict[str, Any], output: OutputFlags
-) -> dict[str, str]:
-    import json
-
-    from specht.commands.command import figure_writers, made_with
+def _write(scorecard: Scorecard, folder: Path, output: OutputFlags) -> None:
     from specht.lab import store
-    from specht.papers.page import paper_sections
     from specht.report.scorecard import scorecard_page
 
-    command = shlex.join(["specht", "reproduce", *config.flags()])
-    papers = paper_sections(judged)
-    page = scorecard_page(papers, scale=config.scale, seed=config.seed, reproduce=command, made_with=made_with(record))
-    plots = [plot for paper in papers for section in paper.sections for plot in section.plots]
+    result = scorecard.as_json()
+    plots = [plot for paper in scorecard.papers for section in paper.sections for plot in section.plots]
     files = {
         "scorecard.json": partial(store.save_text, json.dumps(result, indent=1, allow_nan=False) + "\n"),
-        "report.html": partial(store.save_text, page),
+        "report.html": partial(store.save_text, scorecard_page(scorecard.papers, **scorecard.origin())),
         **figure_writers(plots, output),
     }
     for name, write in files.items():
         write(folder / name)
     store.save_result(result, folder, files)
-    return {"report": str(folder / "report.html"), "scorecard": str(folder / "scorecard.json")}
 
 
 def _check_publishing(folder: Path) -> None:
@@ -177,16 +189,12 @@ def _check_publishing(folder: Path) -> None:
         raise InputError(f"--publish {folder} holds other things than published pages: name a folder that is empty or not there yet.")
 
 
-def _publish(folder: Path, judged: list[Judged], config: ReproduceConfig) -> str:
+def _publish(folder: Path, scorecard: Scorecard) -> str:
     """Write the pages in place of those that were published there before."""
-    from specht.commands.command import made_with
     from specht.lab import store
-    from specht.papers.page import paper_sections
     from specht.report.publish import scorecard_files
 
-    command = shlex.join(["specht", "reproduce", *config.flags(), "--publish", str(folder)])
-    record = made_with(store.provenance(store.Request.of("reproduce", config)))
-    files = scorecard_files(paper_sections(judged), scale=config.scale, seed=config.seed, reproduce=command, made_with=record)
+    files = scorecard_files(scorecard.papers, **scorecard.origin("--publish", str(folder)))
     listed = folder / PUBLISHED
     before = listed.read_text(encoding="utf-8").splitlines() if listed.is_file() else []
     store.save_text("\n".join(sorted({*before, *files})) + "\n", listed)  # first, so that a stop in between leaves nothing unknown
@@ -200,36 +208,28 @@ def _publish(folder: Path, judged: list[Judged], config: ReproduceConfig) -> str
 
 
 def _list(parts: list[Part], as_json: bool) -> int:
-    every = [(part, claim) for part in parts for claim in part.claims]
     if as_json:
         fields = ("id", "sentence", "citation", "criterion", "untested")
-        claims = [{name: getattr(claim, name) for name in fields} | {"paper": part.paper.id} for part, claim in every]
+        claims = [{name: getattr(claim, name) for name in fields} | {"paper": part.paper.id} for part in parts for claim in part.claims]
         print_json({"command": "reproduce", "claims": claims})
         return AS_EXPECTED
-    for paper in dict.fromkeys(part.paper.id for part in parts):
-        mine = [(part, claim) for part, claim in every if part.paper.id == paper]
-        print(f"{paper}   {mine[0][0].paper.title}\n")
-        for part in dict.fromkeys(part.experiment.name for part, _ in mine):
-            rows = [[claim.id, claim.sentence] for each, claim in mine if each.experiment.name == part]
-            title = next(each.experiment.title for each, _ in mine if each.experiment.name == part)
-            print(f"  {part}   {title}")
-            for name, sentence in rows:
-                print(f"    {name}\n        {sentence}")
+    for paper in {part.paper.id: part.paper for part in parts}.values():
+        print(f"{paper.id}   {paper.title}\n")
+        for part in parts:
+            if part.paper.id == paper.id and part.claims:
+                print(f"  {part.experiment.name}   {part.experiment.title}")
+                print(*(f"    {claim.id}\n        {claim.sentence}" for claim in part.claims), sep="\n")
         print()
     return AS_EXPECTED
 
 
-def _print(result: dict[str, Any]) -> None:
-    from specht.report.scorecard import answer, is_unexpected, measured, on_record
+def _print(scorecard: Scorecard) -> None:
+    from specht.report.scorecard import answer
 
-    rows = []
-    for claim in result["claims"]:
-        verdict = claim["verdict"] + (f" ({on_record(claim)})" if is_unexpected(claim) else "")
-        rows.append([claim["id"], verdict, measured(claim), claim["criterion"]])
+    rows = [[claim.id, claim.outcome, claim.number, claim.criterion] for claim in scorecard.claims]
     print_table(rows, header=["claim", "verdict", "measured", "criterion"], fit=True)
-    print(f"\n{answer(result['claims'], result['config']['scale'])}")
-    failures = result["failures"]
-    if failures:
-        print(f"{len(failures)} jobs failed:")
-        for failure in failures[:SHOWN_FAILURES]:
-            print(f"  {failure['job']}: {failure['error']}")
+    print(f"\n{answer(scorecard.claims, scorecard.config.scale)}")
+    if scorecard.failures:
+        print(f"{len(scorecard.failures)} jobs failed:")
+        for failure in scorecard.failures[:SHOWN_FAILURES]:
+            print(f"  {failure.job}: {failure.error}")

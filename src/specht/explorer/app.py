@@ -236,9 +236,9 @@ def _(experiment_list, run_list, state):
 def _(experiment_list, layout, mo, page, papers_page, run_list, saved, scorecard, scorecards):
     mo.stop(page != "papers")
     mo.stop(not saved, layout.empty(scorecards.EMPTY, scorecards.COMMAND))
-    _content = saved[papers_page.run].content
-    _said = scorecard.answer(_content["claims"], _content["config"]["scale"])
-    layout.panel(page, {"run": run_list, "experiment": experiment_list}, layout.scorecard_view(_content["claims"], _said))
+    _saved = saved[papers_page.run]
+    _said = scorecard.answer(_saved.claims, _saved.content["config"]["scale"])
+    layout.panel(page, {"run": run_list, "experiment": experiment_list}, layout.scorecard_view(_saved.claims, _said))
 
 
 @app.cell

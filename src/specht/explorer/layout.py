@@ -15,7 +15,7 @@ from specht.explorer.state import TITLES, Page, to_address
 from specht.explorer.work import Answer
 from specht.report.figures import Plot
 from specht.report.html import Report, Table, fragment, prose
-from specht.report.scorecard import Section, claims_in_full, verdict_table
+from specht.report.scorecard import JudgedClaim, Section, claims_in_full, verdict_table
 
 TICK = "1s"
 """How often a page that waits looks for what is new."""
@@ -88,7 +88,7 @@ def report_view(report: Report, labels: str = "") -> mo.Html:
     return mo.vstack([mo.Html(head), figures_view(report.plots), tables_view(report.tables), mo.Html(tail)], gap=1.5)
 
 
-def scorecard_view(claims: Sequence[Mapping[str, Any]], said: str) -> mo.Html:
+def scorecard_view(claims: Sequence[JudgedClaim], said: str) -> mo.Html:
     """All claims of a run with their verdicts."""
     return mo.Html(f'<div class="specht"><p class="answer">{prose(said)}</p>{verdict_table(claims)}</div>')
 

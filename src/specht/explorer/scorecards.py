@@ -12,7 +12,7 @@ from specht.errors import InputError
 from specht.papers.page import paper_sections
 from specht.papers.registry import Part, select
 from specht.papers.scorecard import expected_outcomes, jobs_of, judge
-from specht.report.scorecard import Section
+from specht.report.scorecard import JudgedClaim, Section
 
 RESULTS = Path("specht-results")
 """Where commands of the folder that the explorer was started in put their results."""
@@ -38,6 +38,12 @@ class Saved:
         """
         config = self.content["config"]
         return f"{config['scale']}, {', '.join(config.get('names') or ['all papers'])} ({self.name})"
+
+    @property
+    def claims(self) -> list[JudgedClaim]:
+        """Its claims; what an earlier version did not write is None."""
+        fields = [field.name for field in dataclasses.fields(JudgedClaim)]
+        return [JudgedClaim(**{name: claim.get(name) for name in fields}) for claim in self.content["claims"]]
 
 
 def saved_scorecards(folder: Path = RESULTS) -> list[Saved]:
@@ -66,7 +72,7 @@ def experiments(saved: Saved) -> dict[str, str]:
 
 def _parts(saved: Saved) -> list[Part]:
     """The experiments that claims of a scorecard belong to."""
-    claims = {claim["id"] for claim in saved.content["claims"]}
+    claims = {claim.id for claim in saved.claims}
     return [part for part in select() if any(claim.id in claims for claim in part.claims)]
 
 

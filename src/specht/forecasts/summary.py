@@ -1,4 +1,4 @@
-"""A forecast as plain values, lines of a table and named variables: what files, tables and figures are made of."""
+"""A forecast as plain values and named variables: what files, tables and figures are made of."""
 
 from __future__ import annotations
 
@@ -14,8 +14,6 @@ from specht.stats import standard_error
 
 if TYPE_CHECKING:
     from specht.forecasts.forecast import ArchitectureForecast, Band, Forecast
-
-CSV_COLUMNS = ("architecture", "what", "n_train", "value", "low", "high", "stderr")
 
 
 def forecast_summary(forecast: Forecast) -> dict[str, Any]:
@@ -69,22 +67,6 @@ def forecast_variables(forecast: Forecast) -> list[Variable]:
     return variables
 
 
-def forecast_lines(forecast: Forecast) -> list[dict[str, Any]]:
-    """Every number of every curve, one a line."""
-    lines: list[dict[str, Any]] = []
-    for one in forecast.architectures:
-        bands = {"forecast": one.forecast, "curve": one.curve, "power law": one.power_law, "power law curve": one.power_law_curve}
-        for what, band in bands.items():
-            for n, value, low, high in zip(band.n_train, band.value, band.low, band.high, strict=True):
-                lines.append(_line(one.name, what, n, value, low=float(low), high=float(high)))
-        measured = {"measured": one.measured.error} | ({} if one.measured.accuracy is None else {"accuracy": one.measured.accuracy})
-        for what, values in measured.items():
-            for n, row in zip(one.measured.n_train, values, strict=True):
-                lines.append(_line(one.name, what, n, row.mean(), stderr=float(standard_error(row))))
-        lines.append(_line(one.name, "leave one out", forecast.rows, one.error, stderr=one.stderr))
-    return lines
-
-
 def _architecture(one: ArchitectureForecast) -> dict[str, Any]:
     measured = one.measured
     accuracy = None
@@ -117,7 +99,3 @@ def _band(band: Band) -> dict[str, list[float]]:
 
 def _means(values: np.ndarray) -> list[float]:
     return values.mean(axis=1).tolist()
-
-
-def _line(architecture: str, what: str, n_train: float, value: float, **more: float) -> dict[str, Any]:
-    return {"architecture": architecture, "what": what, "n_train": float(n_train), "value": float(value)} | more

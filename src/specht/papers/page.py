@@ -35,7 +35,7 @@ def _section(judged: Judged) -> Section:
         name=experiment.name,
         title=experiment.title,
         shown=experiment.shown,
-        claims=[line.as_json(judged.part.paper.id) for line in judged.lines],
+        claims=judged.claims,
         plots=plots,
         tables=tables,
         method=experiment.method,

@@ -7,7 +7,6 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from importlib import resources
-from typing import Any
 
 from specht.lab.archive import Archive
 from specht.lab.executors import describe
@@ -15,6 +14,7 @@ from specht.lab.jobs import Job
 from specht.lab.sweep import Failure
 from specht.papers.claims import Claim, Result, Results, Scale, Verdict
 from specht.papers.registry import Part, papers
+from specht.report.scorecard import JudgedClaim
 
 EXPECTED = "expected.json"
 """The outcomes that this repository records, by scale and claim."""
@@ -23,28 +23,12 @@ _SEEDS_APART = 100_000
 
 
 @dataclasses.dataclass(frozen=True)
-class Line:
-    """A claim with its verdict."""
-
-    claim: Claim
-    verdict: Verdict
-    expected: str | None
-    """The outcome on record; None if there is none, or none to compare with because the data are missing."""
-
-    def as_json(self, paper: str) -> dict[str, Any]:
-        fields: dict[str, Any] = {name: getattr(self.claim, name) for name in ("id", "sentence", "citation", "criterion")}
-        verdict = {name: getattr(self.verdict, name) for name in ("measured", "stderr", "regime", "missing")}
-        fields |= {"kind": self.claim.kind, "since": None if self.claim.since is None else self.claim.since.isoformat()}
-        return fields | {"paper": paper, "verdict": self.verdict.outcome, "expected": self.expected} | verdict
-
-
-@dataclasses.dataclass(frozen=True)
 class Judged:
     """An experiment with its results, and the verdicts on its claims."""
 
     part: Part
     results: Results
-    lines: tuple[Line, ...]
+    claims: tuple[JudgedClaim, ...]
 
 
 def jobs_of(part: Part, scale: Scale, seed: int = 0) -> list[Job]:
@@ -74,11 +58,26 @@ def judge(part: Part, jobs: Sequence[Job], archive: Archive, failures: Sequence[
     elif lost:
         reason = f"The result of {lost[0]} was damaged after it was computed: run it again."
     results = [] if reason else [Result.of(job, data) for job, data in loaded.items() if data is not None]
-    return Judged(part, results, tuple(_line(claim, _verdict(claim, results, reason), expected) for claim in part.claims))
+    judged = [_judged(part.paper.id, claim, _verdict(claim, results, reason), expected) for claim in part.claims]
+    return Judged(part, results, tuple(judged))
 
 
-def _line(claim: Claim, verdict: Verdict, expected: Mapping[str, str]) -> Line:
-    return Line(claim, verdict, None if verdict.missing else expected.get(claim.id))
+def _judged(paper: str, claim: Claim, verdict: Verdict, expected: Mapping[str, str]) -> JudgedClaim:
+    return JudgedClaim(
+        id=claim.id,
+        sentence=claim.sentence,
+        citation=claim.citation,
+        criterion=claim.criterion,
+        kind=claim.kind,
+        since=None if claim.since is None else claim.since.isoformat(),
+        paper=paper,
+        verdict=verdict.outcome,
+        expected=None if verdict.missing else expected.get(claim.id),
+        measured=verdict.measured,
+        stderr=verdict.stderr,
+        regime=verdict.regime,
+        missing=verdict.missing,
+    )
 
 
 def _verdict(claim: Claim, results: Results, reason: str) -> Verdict:
@@ -101,8 +100,3 @@ def expected_outcomes(scale: Scale) -> dict[str, str]:
     recorded = json.loads(resources.files("specht.papers").joinpath(EXPECTED).read_text(encoding="utf-8")).get(scale, {})
     own = {claim.id: claim.verdicts[scale] for paper in papers() for claim in paper.claims if scale in claim.verdicts}
     return recorded | own
-
-
-def as_json(judged: Sequence[Judged]) -> list[dict[str, Any]]:
-    """The claims of a scorecard, for machines; the same numbers give the same text."""
-    return [line.as_json(each.part.paper.id) for each in judged for line in each.lines]

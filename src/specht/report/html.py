@@ -66,6 +66,11 @@ def prose(text: str) -> Markup:
     return Markup(re.sub(r"(?<=\d) (?=%)", "\xa0", formula(text)))
 
 
+def unbroken(text: str) -> str:
+    """Text in which no line ends at the sign of a small number such as 1e-10."""
+    return re.sub(r"(?<=\de)-(?=\d)", "−", text)
+
+
 @functools.cache
 def _environment() -> jinja2.Environment:
     environment = jinja2.Environment(
@@ -75,5 +80,5 @@ def _environment() -> jinja2.Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters["formula"] = prose
+    environment.filters |= {"formula": prose, "unbroken": unbroken}
     return environment

@@ -14,7 +14,7 @@ from typing import Any
 from specht.report.figures import Plot
 from specht.report.html import Table
 from specht.report.maths import formula
-from specht.report.scorecard import QUESTION, PaperSection, Section, answer, is_unexpected, measured, on_record
+from specht.report.scorecard import QUESTION, JudgedClaim, PaperSection, Section, answer
 from specht.report.static import draw, figure_names
 
 FIGURES = "figures"
@@ -45,23 +45,18 @@ def _small(plot: Plot) -> bytes:
 
 
 def _id(paper: PaperSection) -> str:
-    return str(paper.sections[0].claims[0]["paper"])
-
-
-def _claims(paper: PaperSection) -> list[Mapping[str, Any]]:
-    return [claim for section in paper.sections for claim in section.claims]
+    return paper.claims[0].paper
 
 
 def _index(papers: Sequence[PaperSection], scale: str, seed: int, reproduce: str, made_with: Mapping[str, str]) -> str:
-    claims = [claim for paper in papers for claim in _claims(paper)]
+    claims = [claim for paper in papers for claim in paper.claims]
     lines = ["# Scorecard", "", QUESTION, "", f"**{text(answer(claims, scale))}**", ""]
     lines += ["| paper | claims | hold | fail | not tested |", "|---|---|---|---|---|"]
     for paper in papers:
-        mine = _claims(paper)
-        number = Counter(claim["verdict"] for claim in mine)
-        cells = [f"[{text(paper.title)}]({_id(paper)}.md)", len(mine), number["holds"], number["fails"], number["not tested"]]
+        number = Counter(claim.verdict for claim in paper.claims)
+        cells = [f"[{text(paper.title)}]({_id(paper)}.md)", len(paper.claims), number["holds"], number["fails"], number["not tested"]]
         lines.append(f"| {' | '.join(map(str, cells))} |")
-    failing = [(paper, claim) for paper in papers for claim in _claims(paper) if claim["verdict"] == "fails"]
+    failing = [(paper, claim) for paper in papers for claim in paper.claims if claim.verdict == "fails"]
     if failing:
         lines += [
             "",
@@ -70,7 +65,7 @@ def _index(papers: Sequence[PaperSection], scale: str, seed: int, reproduce: str
             "A claim that fails is a result like the others. Each has its regime on the page of its paper.",
             "",
         ]
-        lines += [f"- [`{claim['id']}`]({_id(paper)}.md#{anchor(claim['id'])}) {text(claim['sentence'])}" for paper, claim in failing]
+        lines += [f"- [`{claim.id}`]({_id(paper)}.md#{anchor(claim.id)}) {text(claim.sentence)}" for paper, claim in failing]
     lines += ["", "## How it was made", "", f"At scale {scale} with seed {seed}; this makes the pages again:", ""]
     lines += [f"    {reproduce}", "", " · ".join(f"{name} {value}" for name, value in made_with.items() if name != "seed"), ""]
     return "\n".join(lines)
@@ -78,7 +73,7 @@ def _index(papers: Sequence[PaperSection], scale: str, seed: int, reproduce: str
 
 def _page(paper: PaperSection, scale: str, figures: Any) -> str:
     lines = [f"# {text(paper.title)}", "", text(paper.citation), "", text(paper.summary), ""]
-    lines += [f"{text(answer(_claims(paper), scale))} [All papers](index.md)", ""]
+    lines += [f"{text(answer(paper.claims, scale))} [All papers](index.md)", ""]
     for section in paper.sections:
         lines += _section(section, paper.label, figures)
     return "\n".join(lines)
@@ -104,16 +99,15 @@ def _table(table: Table) -> list[str]:
     return [f"**{text(table.title)}.** {text(table.note)}".rstrip(), "", *(f"| {line} |" for line in cells), ""]
 
 
-def _claim(claim: Mapping[str, Any]) -> list[str]:
-    record = f" ({on_record(claim)})" if is_unexpected(claim) else ""
-    verdict = f"{_SIGNS[claim['verdict']]} **{claim['verdict']}**{record}"
-    found = [verdict, *([measured(claim)] if claim["measured"] is not None else []), f"`{claim['id']}`"]
-    note = [claim["criterion"], claim["regime"], claim["citation"]]
+def _claim(claim: JudgedClaim) -> list[str]:
+    verdict = f"{_SIGNS[claim.verdict]} **{claim.verdict}**{claim.outcome.removeprefix(claim.verdict)}"
+    outcome = filter(None, [verdict, claim.number, f"`{claim.id}`"])
+    note = filter(None, [claim.criterion, claim.regime, claim.citation])
     # The paragraph carries the name, so that a link can lead to the claim in a repository as on a site.
     return [
-        f'<a id="{anchor(claim["id"])}"></a>{text(claim["sentence"])}<br>',
-        f"{' · '.join(found)}<br>",
-        f"<small>{' · '.join(text(each) for each in note if each)}</small>",
+        f'<a id="{anchor(claim.id)}"></a>{text(claim.sentence)}<br>',
+        f"{' · '.join(outcome)}<br>",
+        f"<small>{' · '.join(map(text, note))}</small>",
         "",
     ]
 
