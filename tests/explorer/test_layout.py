@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import threading
+from types import SimpleNamespace
 from typing import Any
 
 import plotly.graph_objects as go
 import pytest
 
+from specht.errors import InputError
 from specht.explorer import app, layout
 from specht.explorer.state import CurvePage, PapersPage, SpectrumPage, TextPage
 from specht.explorer.work import Answer
@@ -93,15 +96,40 @@ def test_every_figure_has_buttons_that_save_it():
         assert f'data-picture="{kind}" data-name="specht-one-two">Picture ({kind.upper()})</button>' in text
 
 
-def test_a_screen_shows_what_is_new():
+def test_a_desk_shows_what_is_new():
     shown = []
-    screen, first = layout.Screen(shown.append), object()
-    for view in (first, first, None, None, first):
-        screen.show(view)
-    assert shown == [first, None, first]
+    desk, first, second = layout.Desk(shown.append), ["first"], ["second"]
+
+    def refuse(progress):
+        raise InputError("No.")
+
+    def ask(question, function, stop=False, meanwhile=None):
+        return desk.answer(question, function, "Counting.", SimpleNamespace(value=stop), "", meanwhile)
+
+    assert ask(1, lambda progress: first) is None
+    assert ask(1, refuse) is None  # it is known, so nothing is done
+    assert shown == [first]
+    assert "No." in ask(2, refuse).text
+    assert shown == [first, None]
+    assert "No." in ask(3, refuse, meanwhile=1).text
+    assert ask(4, lambda progress: second) is None
+    assert shown == [first, None, first, second]
+
+
+def test_a_desk_gives_work_up():
+    shown, release = [], threading.Event()
+    desk = layout.Desk(shown.append)
+
+    def ask(stop):
+        return desk.answer("question", lambda progress: release.wait(60), "Counting.", SimpleNamespace(value=stop), "").text
+
+    assert "Counting." in ask(stop=False)
+    assert "Stopped." in ask(stop=True)
+    release.set()
+    assert shown == []
 
 
 def test_the_pages_are_a_notebook_that_hangs_together():
     cells = list(app.app._cell_manager.cells())
-    assert len(cells) > 20
+    assert len(cells) > 15
     assert not any(cell is None for cell in cells)

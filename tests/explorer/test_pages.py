@@ -63,7 +63,7 @@ def test_networks_are_small_here():
 
 
 def test_checks_belong_to_the_parameters_they_were_asked_for():
-    asked, page, other = curves.Asked(), CurvePage(), CurvePage(length=8)
+    asked, page, other = curves.ChecksWanted(), CurvePage(), CurvePage(length=8)
     assert asked.on(page, {"gp": False, "net": False}) == ()
     assert asked.on(page, {"gp": False, "net": True}) == ("net",)
     assert asked.on(page, {"gp": True, "net": False}) == ("gp", "net")

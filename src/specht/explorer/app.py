@@ -4,8 +4,8 @@
 # ///
 """The pages of the explorer, a marimo notebook: each cell lays out what the modules beside it compute.
 
-A page has a cell for its parameters, one that has the work done and says how far it is, and one for what came of it. A cell runs when a
-name among its arguments changes; where a page is not the one that is seen, its cells stop at once.
+One cell shows the parameters of the page that is seen and another one what came of them. Between them each page has a cell that has the
+work done and says how far it is. A cell runs when a name among its arguments changes; that of a page that is not seen stops at once.
 """
 
 import marimo
@@ -18,15 +18,15 @@ app = marimo.App(width="medium", app_title="Specht explorer", css_file="style.cs
 def _():
     import marimo as mo
 
-    from specht.explorer import curves, diagrams, layout, profiles, scorecards, spectra, state, texts, work
+    from specht.explorer import curves, layout, profiles, scorecards, spectra, state, texts
     from specht.report import scorecard
 
-    return curves, diagrams, layout, mo, profiles, scorecard, scorecards, spectra, state, texts, work
+    return curves, layout, mo, profiles, scorecard, scorecards, spectra, state, texts
 
 
 @app.cell
 def _(mo, scorecards, state, texts):
-    saved = {each.name: each for each in scorecards.saved_scorecards()}
+    saved = {card.name: card for card in scorecards.saved_scorecards()}
     present = {"corpus": texts.corpora(), "run": list(saved), "experiment": scorecards.experiment_names()}
     start, complaints = state.from_address(mo.query_params().to_dict(), present)
     first = {name: start if isinstance(start, kind) else kind() for name, kind in state.PAGES.items()}
@@ -47,7 +47,7 @@ def _(nav, state):
 
 
 @app.cell
-def _(curves, first, layout, mo, present, work):
+def _(curves, first, layout, mo, present):
     curve_controls, spectrum_controls = layout.controls(first["curve"]), layout.controls(first["spectrum"])
     text_controls, profile_controls = layout.controls(first["text"], present), layout.controls(first["profile"])
     gp_button, net_button = (mo.ui.run_button(label=label) for label in curves.CHECKS.values())
@@ -55,7 +55,6 @@ def _(curves, first, layout, mo, present, work):
     score_button = mo.ui.run_button(label="Score", kind="success")
     stop_button = mo.ui.run_button(label="Cancel")
     tick = mo.ui.refresh(default_interval=layout.TICK)
-    works = {name: work.Work() for name in first}
     return (
         curve_controls,
         gp_button,
@@ -67,8 +66,21 @@ def _(curves, first, layout, mo, present, work):
         text_area,
         text_controls,
         tick,
-        works,
     )
+
+
+@app.cell
+def _(curves, layout, mo, texts):
+    # marimo sees that a state is read only where it goes by a name of its own.
+    get_curve, set_curve = mo.state(None)
+    get_spectrum, set_spectrum = mo.state(None)
+    get_text, set_text = mo.state(None)
+    get_profile, set_profile = mo.state(None)
+    get_papers, set_papers = mo.state(None)
+    _setters = {"curve": set_curve, "spectrum": set_spectrum, "text": set_text, "profile": set_profile, "papers": set_papers}
+    desks = {name: layout.Desk(setter) for name, setter in _setters.items()}
+    checks_wanted, text_wanted = curves.ChecksWanted(), texts.TextWanted()
+    return checks_wanted, desks, get_curve, get_papers, get_profile, get_spectrum, get_text, text_wanted
 
 
 @app.cell
@@ -79,139 +91,30 @@ def _(curve_controls, layout, mo, page, papers_page, profile_controls, spectrum_
 
 
 @app.cell
-def _(curve_controls, gp_button, layout, mo, net_button, page):
-    mo.stop(page != "curve")
-    layout.panel(page, curve_controls, layout.buttons(gp_button, net_button))
-
-
-@app.cell
-def _(curves, layout, mo):
-    get_curve, set_curve = mo.state(None)
-    curve_screen, asked = layout.Screen(set_curve), curves.Asked()
-    return asked, curve_screen, get_curve
-
-
-@app.cell
-def _(asked, curve_controls, curve_screen, curves, gp_button, layout, mo, net_button, page, state, stop_button, tick, works):
-    mo.stop(page != "curve")
-    tick.value  # looks again at every tick
-    _page = state.CurvePage(**curve_controls.value)
-    if stop_button.value:
-        works["curve"].stop()
-        asked.clear()
-    _checks = asked.on(_page, {"gp": gp_button.value, "net": net_button.value})
-    _answer = works["curve"].ask((_page, _checks), lambda progress: curves.curve_report(_page, _checks, progress))
-    curve_screen.show(_answer.result or works["curve"].known((_page, ())))
-    layout.progress(_answer, curves.busy(_checks), stop_button, tick)
-
-
-@app.cell
-def _(get_curve, layout, mo, page):
-    mo.stop(page != "curve" or get_curve() is None)
-    layout.report_view(get_curve())
-
-
-@app.cell
-def _(layout, mo, page, spectrum_controls):
-    mo.stop(page != "spectrum")
-    layout.panel(page, spectrum_controls)
-
-
-@app.cell
-def _(layout, mo):
-    get_spectrum, set_spectrum = mo.state(None)
-    spectrum_screen = layout.Screen(set_spectrum)
-    return get_spectrum, spectrum_screen
-
-
-@app.cell
-def _(layout, mo, page, spectra, spectrum_controls, spectrum_screen, state, stop_button, tick, works):
-    mo.stop(page != "spectrum")
-    tick.value
-    _page = state.SpectrumPage(**spectrum_controls.value)
-    if stop_button.value:
-        works["spectrum"].stop()
-    _answer = works["spectrum"].ask(_page, lambda progress: spectra.length_report(_page, progress))
-    spectrum_screen.show(_answer.result)
-    layout.progress(_answer, "Computing the spectra, the longest first.", stop_button, tick)
-
-
-@app.cell
-def _(diagrams, get_spectrum, layout, mo, page):
-    mo.stop(page != "spectrum" or get_spectrum() is None)
-    layout.report_view(get_spectrum().report, diagrams.legend(get_spectrum().irreps))
-
-
-@app.cell
-def _(layout, mo, page, score_button, text_area, text_controls, texts):
-    mo.stop(page != "text")
-    _area = [text_area] if text_controls.value["corpus"] == texts.PASTED else []
-    layout.panel(page, text_controls, *_area, layout.buttons(score_button))
-
-
-@app.cell
-def _(layout, mo, texts):
-    get_text, set_text = mo.state(None)
-    text_screen, text_asked = layout.Screen(set_text), texts.Asked()
-    return get_text, text_asked, text_screen
-
-
-@app.cell
-def _(layout, mo, page, score_button, state, stop_button, text_area, text_asked, text_controls, text_screen, texts, tick, works):
-    mo.stop(page != "text")
-    tick.value
-    if score_button.value:
-        text_asked.question = (state.TextPage(**text_controls.value), text_area.value)
-        works["text"].forget()
-    mo.stop(text_asked.question is None, layout.empty(texts.EMPTY))
-    if stop_button.value:
-        works["text"].stop()
-    _question = text_asked.question
-    _answer = works["text"].ask(_question, lambda progress: texts.text_report(*_question, progress))
-    text_screen.show(_answer.result)
-    layout.progress(_answer, "Counting pairs of tokens.", stop_button, tick)
-
-
-@app.cell
-def _(get_text, layout, mo, page):
-    mo.stop(page != "text" or get_text() is None)
-    layout.report_view(get_text())
-
-
-@app.cell
-def _(layout, mo, page, profile_controls):
-    mo.stop(page != "profile")
-    layout.panel(page, profile_controls)
-
-
-@app.cell
-def _(layout, mo):
-    get_profile, set_profile = mo.state(None)
-    profile_screen = layout.Screen(set_profile)
-    return get_profile, profile_screen
-
-
-@app.cell
-def _(layout, mo, page, profile_controls, profile_screen, profiles, state, stop_button, tick, works):
-    mo.stop(page != "profile")
-    tick.value
-    _page = state.TargetPage(**profile_controls.value)
-    if stop_button.value:
-        works["profile"].stop()
-    _answer = works["profile"].ask(_page, lambda progress: profiles.level_report(_page, progress))
-    profile_screen.show(_answer.result)
-    layout.progress(_answer, "Shuffling sequences.", stop_button, tick)
-
-
-@app.cell
-def _(get_profile, layout, mo, page):
-    mo.stop(page != "profile" or get_profile() is None)
-    layout.report_view(get_profile())
+def _(
+    curve_controls,
+    gp_button,
+    layout,
+    mo,
+    net_button,
+    page,
+    profile_controls,
+    score_button,
+    spectrum_controls,
+    text_area,
+    text_controls,
+    texts,
+):
+    mo.stop(page == "papers")
+    _controls = {"curve": curve_controls, "spectrum": spectrum_controls, "text": text_controls, "profile": profile_controls}
+    _buttons = {"curve": [layout.buttons(gp_button, net_button)], "text": [layout.buttons(score_button)]}
+    _area = [text_area] if page == "text" and text_controls.value["corpus"] == texts.PASTED else []
+    layout.panel(page, _controls[page], *_area, *_buttons.get(page, []))
 
 
 @app.cell
 def _(first, mo, saved):
-    _labels = {each.label: name for name, each in saved.items()}
+    _labels = {card.label: name for name, card in saved.items()}
     _chosen = next((label for label, name in _labels.items() if name == first["papers"].run), next(iter(_labels), None))
     run_list = mo.ui.dropdown(_labels, value=_chosen, label="run", full_width=True)
     return (run_list,)
@@ -242,29 +145,68 @@ def _(experiment_list, layout, mo, page, papers_page, run_list, saved, scorecard
 
 
 @app.cell
-def _(layout, mo):
-    get_experiment, set_experiment = mo.state(None)
-    experiment_screen = layout.Screen(set_experiment)
-    return experiment_screen, get_experiment
-
-
-@app.cell
-def _(experiment_screen, layout, mo, page, papers_page, saved, scorecards, stop_button, tick, works):
-    mo.stop(page != "papers" or not papers_page.experiment)
-    tick.value
+def _(checks_wanted, curve_controls, curves, desks, gp_button, mo, net_button, page, state, stop_button, tick):
+    mo.stop(page != "curve")
+    _page = state.CurvePage(**curve_controls.value)
     if stop_button.value:
-        works["papers"].stop()
-    _answer = works["papers"].ask(
-        papers_page, lambda progress: scorecards.experiment_section(saved[papers_page.run], papers_page.experiment)
+        checks_wanted.clear()
+    _checks = checks_wanted.on(_page, {"gp": gp_button.value, "net": net_button.value})
+    desks["curve"].answer(
+        (_page, _checks),
+        lambda progress: curves.curve_report(_page, _checks, progress),
+        curves.busy(_checks),
+        stop_button,
+        tick,
+        meanwhile=(_page, ()),
     )
-    experiment_screen.show(_answer.result)
-    layout.progress(_answer, "Drawing the figures.", stop_button, tick)
 
 
 @app.cell
-def _(get_experiment, layout, mo, page, papers_page):
-    mo.stop(page != "papers" or not papers_page.experiment or get_experiment() is None)
-    layout.section_view(get_experiment())
+def _(desks, mo, page, spectra, spectrum_controls, state, stop_button, tick):
+    mo.stop(page != "spectrum")
+    _page = state.SpectrumPage(**spectrum_controls.value)
+    _busy = "Computing the spectra, the longest first."
+    desks["spectrum"].answer(_page, lambda progress: spectra.length_report(_page, progress), _busy, stop_button, tick)
+
+
+@app.cell
+def _(desks, layout, mo, page, score_button, state, stop_button, text_area, text_controls, text_wanted, texts, tick):
+    mo.stop(page != "text")
+    if score_button.value:
+        text_wanted.question = (state.TextPage(**text_controls.value), text_area.value)
+        desks["text"].work.forget()
+    mo.stop(text_wanted.question is None, layout.empty(texts.EMPTY))
+    _question = text_wanted.question
+    desks["text"].answer(
+        _question, lambda progress: texts.text_report(*_question, progress), "Counting pairs of tokens.", stop_button, tick
+    )
+
+
+@app.cell
+def _(desks, mo, page, profile_controls, profiles, state, stop_button, tick):
+    mo.stop(page != "profile")
+    _page = state.TargetPage(**profile_controls.value)
+    desks["profile"].answer(_page, lambda progress: profiles.level_report(_page, progress), "Shuffling sequences.", stop_button, tick)
+
+
+@app.cell
+def _(desks, mo, page, papers_page, saved, scorecards, stop_button, tick):
+    mo.stop(page != "papers" or not papers_page.experiment)
+    desks["papers"].answer(
+        papers_page,
+        lambda progress: scorecards.experiment_section(saved[papers_page.run], papers_page.experiment),
+        "Drawing the figures.",
+        stop_button,
+        tick,
+    )
+
+
+@app.cell
+def _(get_curve, get_papers, get_profile, get_spectrum, get_text, layout, mo, page, papers_page):
+    _states = {"curve": get_curve, "spectrum": get_spectrum, "text": get_text, "profile": get_profile, "papers": get_papers}
+    _result = _states[page]()
+    mo.stop(_result is None or (page == "papers" and not papers_page.experiment))
+    layout.result_view(_result)
 
 
 if __name__ == "__main__":

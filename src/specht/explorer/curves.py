@@ -20,8 +20,8 @@ CHECKS: dict[Check, str] = {"gp": "Add exact GP points", "net": "Add trained net
 """What the buttons say."""
 
 
-class Asked:
-    """The checks that were asked for by buttons: those of the parameters on the page, none when these change."""
+class ChecksWanted:
+    """The checks that buttons have asked for with the parameters on the page; when a parameter changes, there are none."""
 
     def __init__(self) -> None:
         self._page: CurvePage | None = None

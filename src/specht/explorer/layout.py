@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import partial
 from html import escape
 from typing import Any
 
 import marimo as mo
 
+from specht.explorer.diagrams import legend
 from specht.explorer.downloads import figure_csv, file_name
+from specht.explorer.spectra import Lengths
 from specht.explorer.state import TITLES, Page, to_address
-from specht.explorer.work import Answer
+from specht.explorer.work import Answer, Work
+from specht.progress import Progress
 from specht.report.figures import Plot
 from specht.report.html import Report, Table, fragment, prose
 from specht.report.scorecard import JudgedClaim, Section, claims_in_full, verdict_table
@@ -79,6 +82,13 @@ def empty(sentence: str, command: str = "") -> mo.Html:
     return mo.Html(f'<div class="specht empty"><p>{escape(sentence)}</p>{_command(command)}</div>')
 
 
+def result_view(result: Report | Lengths | Section) -> mo.Html:
+    """What the work of a page came to."""
+    if isinstance(result, Section):
+        return section_view(result)
+    return report_view(result.report, legend(result.irreps)) if isinstance(result, Lengths) else report_view(result)
+
+
 def report_view(report: Report, labels: str = "") -> mo.Html:
     """A report: the answer, labels of its figures if there are any, the figures, the numbers, and the command that gives the same."""
     head = (
@@ -143,14 +153,30 @@ def update_address(address: Any, page: Page) -> None:
             address[name] = value
 
 
-class Screen:
-    """What a page shows below its parameters. Told apart from the work on it, so that figures stay still while a bar moves."""
+class Desk:
+    """The work of one page, and what the page shows of it. A result stays on the page as it is while the bar above it moves."""
 
-    def __init__(self, show: Any) -> None:
+    def __init__(self, show: Callable[[Any], None]) -> None:
+        self.work = Work()
         self._show, self._shown = show, None
 
-    def show(self, view: Any) -> None:
-        """Put something on the page unless it is there already."""
-        if view is not self._shown:
-            self._shown = view
-            self._show(view)
+    def answer(
+        self, question: Hashable, function: Callable[[Progress], Any], busy: str, stop: Any, tick: Any, meanwhile: Hashable = None
+    ) -> mo.Html | None:
+        """Have the work done and put its result on the page; the answer is what stands above it: how far the work is, or why it ended.
+
+        Arguments:
+            question: what the result depends on, by which it is found again.
+            busy: what is being done, in words.
+            stop: the button that gives the work up.
+            tick: the element that has the page look for news again and again.
+            meanwhile: the question whose result, if there is one, is shown until the other is there.
+        """
+        if stop.value:
+            self.work.stop()
+        answer = self.work.ask(question, function)
+        result = answer.result or self.work.known(meanwhile)
+        if result is not self._shown:
+            self._shown = result
+            self._show(result)
+        return progress(answer, busy, stop, tick)

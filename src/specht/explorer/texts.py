@@ -17,10 +17,11 @@ LONGEST = 5_000_000
 EMPTY = "Paste a text of some thousand words and press the button, or choose a corpus. Nothing leaves this machine."
 
 
-class Asked:
-    """The question that the button asked last: parameters and text."""
+class TextWanted:
+    """What the button asked for last."""
 
     question: tuple[TextPage, str] | None = None
+    """Parameters and text."""
 
 
 def corpora() -> list[str]:
