@@ -16,6 +16,8 @@ import toy_threshold
 
 from specht.commands.command import Command
 from specht.commands.forecast import ForecastCommand, ForecastConfig
+from specht.commands.predict import PredictCommand
+from specht.commands.predict.config import PredictConfig
 from specht.commands.probe import ProbeCommand, ProbeConfig
 from specht.commands.profile import ProfileCommand, ProfileConfig
 from specht.commands.spectrum import SpectrumCommand, SpectrumConfig
@@ -24,8 +26,6 @@ from specht.commands.threshold import ThresholdCommand
 from specht.lab.archive import Archive
 from specht.lab.config import Config
 from specht.lab.executors import this_process
-from specht.lab.predict_config import PredictConfig
-from specht.lab.predict_job import run_predict
 from specht.lab.sweep import sweep
 from specht.lab.target_config import TargetFlags
 from specht.papers.page import paper_sections
@@ -33,7 +33,6 @@ from specht.papers.registry import select
 from specht.papers.scorecard import jobs_of, judge
 from specht.report.figures import eigenvalue_plot, gram_heatmap
 from specht.report.html import Report, Step, Table, render
-from specht.report.predict import predict_report
 from specht.report.scorecard import scorecard_page
 from specht.report.select import select_report
 
@@ -79,9 +78,7 @@ def predict_file(tmp_path_factory) -> Path:
     config = PredictConfig(
         n_train=(16, 64, 256), check=("gp",), datasets=3, check_n=64, target=TargetFlags(target="counts"), breaking=(0.0, 0.5)
     )
-    run = run_predict(config)
-    report = predict_report(run.arch, run.summary(), reproduce="specht predict", made_with={"seed": "0"})
-    return written(report, tmp_path_factory.mktemp("predict"))
+    return written(report_on(PredictCommand(), config), tmp_path_factory.mktemp("predict"))
 
 
 @pytest.fixture(scope="module")

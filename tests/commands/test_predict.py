@@ -13,7 +13,7 @@ import xarray
 
 import specht
 from specht.commands.app import main
-from specht.lab.finite_width import QUICK_VOCAB, QUICK_VOCAB_MEAN
+from specht.commands.predict.compute import QUICK_VOCAB, QUICK_VOCAB_MEAN
 from specht.learning.adaptive import adaptive_curve
 from specht.learning.curves import theory_curve
 from specht.learning.modes import leading_modes
@@ -68,9 +68,10 @@ def test_checks_against_exact_inference(run_json, capsys):
     with open(found["csv"], encoding="utf-8") as file:
         lines = list(csv.DictReader(file))
     assert [line["gp_test"] != "" for line in lines] == [True, True, False]
-    with xarray.open_dataset(found["data"], engine="h5netcdf") as data:
-        np.testing.assert_allclose(data["theory_test"], found["theory"]["test"])
-        assert np.isnan(data["gp_test"].values[-1])
+    with xarray.open_datatree(found["data"], engine="h5netcdf") as data:
+        np.testing.assert_allclose(data["theory"]["test"], found["theory"]["test"])
+        assert data["theory"]["n_train"].values.tolist() == [16, 64, 256]
+        assert data["gp"]["n_train"].values.tolist() == [16, 64]
 
 
 @pytest.mark.parametrize("kind", [pytest.param("nngp", marks=pytest.mark.slow), "ntk"])
@@ -117,9 +118,9 @@ def test_finite_widths_stand_beside_the_infinite_one(run_json, capsys):
     with open(found["csv"], encoding="utf-8") as file:
         lines = list(csv.DictReader(file))
     np.testing.assert_allclose([float(line["width_16_test"]) for line in lines], curve.test[0])
-    with xarray.open_dataset(found["data"], engine="h5netcdf") as data:
-        np.testing.assert_allclose(data["finite_ratio"].sel(width=64), curve.ratios[1])
-        assert data["variance"].values.tolist() == list(curve.names)
+    with xarray.open_datatree(found["data"], engine="h5netcdf") as data:
+        np.testing.assert_allclose(data["finite"]["ratios"].sel(width=64), curve.ratios[1])
+        assert data["finite"]["names"].values.tolist() == list(curve.names)
     assert main(flags) == 0
     out = capsys.readouterr().out
     assert "N    test, width 16  test, width 64  infinite: test" in out
@@ -169,8 +170,10 @@ def test_a_sampled_theory_ends_where_its_sequences_do(run_json, capsys):
     assert found["finite"]["n_train"] == [64, 256]
     assert "ends at N = 256" in found["finite_note"]
     assert all(value > 0 for line in found["finite"]["stderr"] for value in line)
-    with xarray.open_dataset(found["data"], engine="h5netcdf") as data:
-        assert np.isnan(data["finite_test"].values).tolist() == [[False, False, True]]
+    with xarray.open_datatree(found["data"], engine="h5netcdf") as data:
+        assert dict(data["finite"]["test"].sizes) == {"width": 1, "n_train": 2}
+    with open(found["csv"], encoding="utf-8") as file:
+        assert [line["width_32_test"] != "" for line in csv.DictReader(file)] == [True, True, False]
     assert "How variances grow" in Path(found["report"]).read_text()  # the target reads no position
 
 
@@ -183,12 +186,12 @@ def test_phases_are_computed_row_by_row_and_kept(run_json, tmp_path, monkeypatch
     assert phases["by_length"]["length"] == [2, 4, 8, 16]
     np.testing.assert_allclose(phases["by_width"]["test"][1], phases["by_length"]["test"][1])  # width 16 at length 4, computed once
     assert len(list((tmp_path / "specht-results" / "jobs").rglob("*.nc"))) == 7 + 4 - 1
-    with xarray.open_dataset(found["data"], engine="h5netcdf") as data:
-        np.testing.assert_allclose(data["phase_width_learned"], phases["by_width"]["learned"])
+    with xarray.open_datatree(found["data"], engine="h5netcdf") as data:
+        np.testing.assert_allclose(data["phases/by_width"]["learned"].sel(width=16), phases["by_width"]["learned"][1])
     report = Path(found["report"]).read_text()
     assert "Phases: samples and width" in report
     assert "Phases: samples and length" in report
-    monkeypatch.setattr("specht.lab.phase_job.measure_row", lambda **_: pytest.fail("computed again"))
+    monkeypatch.setattr("specht.commands.predict.phases.measure_row", lambda **_: pytest.fail("computed again"))
     again = run_json(*flags, "--width", "16", "--workers", "0", "--error", "0.2")  # another question about the same cells
     assert again["phases"] == phases
 
@@ -281,7 +284,7 @@ def test_figures_are_written_on_request(run_json, capsys):
 
 def test_a_complete_run_is_not_computed_again(run_json, monkeypatch):
     first = run_json(*SMALL)
-    monkeypatch.setattr("specht.lab.predict_job.run_predict", lambda *_: pytest.fail("computed again"))
+    monkeypatch.setattr("specht.commands.predict.PredictCommand.compute", lambda *_: pytest.fail("computed again"))
     assert run_json(*SMALL) == first
 
 

@@ -8,9 +8,9 @@ import time
 import pydantic
 import pytest
 
+from specht.commands.predict.config import PredictConfig
 from specht.errors import InputError
 from specht.explorer.work import KEPT, Work, sentence
-from specht.lab.predict_config import PredictConfig
 
 LONG = 30.0
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import shlex
 from typing import Any, Literal, cast
 
+from specht.commands.predict import PredictCommand
+from specht.commands.predict.config import NetworkFlags, PredictConfig, ShiftFlags
 from specht.explorer.state import CurvePage
 from specht.lab.config import ArchitectureFlags
-from specht.lab.predict_config import NetworkFlags, PredictConfig, ShiftFlags
 from specht.lab.target_config import TargetFlags
 from specht.progress import Progress
 from specht.report.html import Report
@@ -65,9 +66,6 @@ def architecture_fields(page: Any) -> dict[str, Any]:
 
 def curve_report(page: CurvePage, checks: tuple[Check, ...] = (), progress: Progress | None = None) -> Report:
     """What `specht predict` reports."""
-    from specht.lab.predict_job import run_predict  # loads JAX, which the page without curves does not need
-    from specht.report.predict import predict_report
-
-    config = curve_config(page, checks)
-    run = run_predict(config, progress)
-    return predict_report(run.arch, run.summary(), reproduce=shlex.join(["specht", "predict", *config.flags()]), made_with={})
+    config, command = curve_config(page, checks), PredictCommand()
+    answer = command.page(command.compute(config, progress))
+    return Report(**vars(answer), reproduce=shlex.join(["specht", "predict", *config.flags()]), made_with={})

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from typing import Any
+from types import SimpleNamespace
 
 import numpy as np
 import plotly.graph_objects as go
@@ -15,10 +14,10 @@ _DEVIATIONS = 2.0
 """Standard deviations that a bar of a posterior is long, on either side."""
 
 
-def label_plot(result: Mapping[str, Any], *, title: str, caption: str) -> Plot:
+def label_plot(result: SimpleNamespace, *, title: str, caption: str) -> Plot:
     """Posterior means against labels, with a line where both are equal."""
     figure = go.Figure()
-    label, mean, deviation = (np.array(result[name]) for name in ("label", "mean", "deviation"))
+    label, mean, deviation = (np.array(getattr(result, name)) for name in ("label", "mean", "deviation"))
     ends = [float(label.min()), float(label.max())]
     figure.add_scatter(
         x=ends, y=ends, name="mean = label", mode="lines", line={"color": GREY, "width": 1.2, "dash": "dash"}, hoverinfo="skip"
@@ -29,37 +28,37 @@ def label_plot(result: Mapping[str, Any], *, title: str, caption: str) -> Plot:
     return Plot(figure, title, caption + _left_out(mean.shape[1]), wide=True)
 
 
-def output_plot(result: Mapping[str, Any], *, title: str, caption: str) -> Plot:
+def output_plot(result: SimpleNamespace, *, title: str, caption: str) -> Plot:
     """Posterior means, input by input."""
     figure = go.Figure()
-    mean, deviation = np.array(result["mean"]), np.array(result["deviation"])
+    mean, deviation = np.array(result.mean), np.array(result.deviation)
     for output, (name, colour) in enumerate(_series(mean.shape[1])):
         _add_points(figure, np.arange(len(mean)), mean[:, output], deviation[:, output], name=name, colour=colour, x="input")
     _style(figure, x="number of the input", y="posterior mean")
     return Plot(figure, title, caption + _left_out(mean.shape[1]), wide=True)
 
 
-def parameter_plot(result: Mapping[str, Any], *, title: str, caption: str) -> Plot:
+def parameter_plot(result: SimpleNamespace, *, title: str, caption: str) -> Plot:
     """Fitted values on a logarithmic axis, with one standard error."""
-    parameters = result["parameters"]
-    factors = [math.exp(min(parameter["log_stderr"] or 0.0, 100.0)) for parameter in parameters]
+    parameters = result.parameters
+    factors = [math.exp(min(parameter.log_stderr or 0.0, 100.0)) for parameter in parameters]
     pairs = list(zip(parameters, factors, strict=True))
     figure = go.Figure(
         go.Scatter(
-            x=[parameter["name"] for parameter in parameters],
-            y=[parameter["value"] for parameter in parameters],
+            x=[parameter.name for parameter in parameters],
+            y=[parameter.value for parameter in parameters],
             name="fitted value",
             mode="markers",
             marker={
                 "color": SERIES_COLOURS[0],
                 "size": 9,
-                "symbol": ["square-open" if parameter["at_bound"] else "circle" for parameter in parameters],
+                "symbol": ["square-open" if parameter.at_bound else "circle" for parameter in parameters],
             },
             error_y={
                 "type": "data",
                 "symmetric": False,
-                "array": [max(min(one["value"] * factor, one["high"]) - one["value"], 0.0) for one, factor in pairs],
-                "arrayminus": [max(one["value"] - max(one["value"] / factor, one["low"]), 0.0) for one, factor in pairs],
+                "array": [max(min(one.value * factor, one.high) - one.value, 0.0) for one, factor in pairs],
+                "arrayminus": [max(one.value - max(one.value / factor, one.low), 0.0) for one, factor in pairs],
                 "thickness": 1.4,
                 "width": 5,
             },

@@ -5,16 +5,16 @@ They take a result by what it says of itself (`summary()`), so that this room ne
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
 from specht.errors import InputError
 from specht.report import (
     adaptive_figures,
+    curve_figures,
     forecast_figures,
     posterior_figures,
-    predict_figures,
     probe_figures,
     profile_figures,
     symmetry_figures,
@@ -35,39 +35,39 @@ def eigenvalues(spectrum: Any) -> Plot:
 def theory_losses(curve: Any) -> Plot:
     """Losses by theory."""
     caption = "Mean squared error against samples, by theory; dotted, the simpler equivalent kernel."
-    return _losses(caption, theory=curve.summary())
+    return _losses(caption, theory=named(curve.summary()))
 
 
 def measured_losses(curve: Any) -> Plot:
     """Losses of exact inference."""
-    return _losses(f"Mean squared error against samples, by exact inference. {_STDERR}", gp=curve.summary())
+    return _losses(f"Mean squared error against samples, by exact inference. {_STDERR}", gp=named(curve.summary()))
 
 
 def network_losses(curve: Any) -> Plot:
     """Losses of networks beside exact inference on the same data."""
     caption = f"Mean squared error against samples: networks (diamonds), and exact inference on the same data (dots). {_STDERR}"
-    return _losses(caption, gp=curve.exact.summary(), net=curve.summary())
+    return _losses(caption, gp=named(curve.exact.summary()), net=named(curve.summary()))
 
 
-def _losses(caption: str, **parts: Mapping[str, Any]) -> Plot:
-    result: dict[str, Any] = {"theory": None, "gp": None, "net": None} | parts
-    result["n_train"] = next(iter(parts.values()))["n_train"]
-    return predict_figures.curve_plot(result, title="Learning curve", caption=caption)
+def _losses(caption: str, **parts: SimpleNamespace) -> Plot:
+    nothing = dict.fromkeys(("theory", "gp", "net", "finite"))
+    result = SimpleNamespace(**nothing | parts, n_train=next(iter(parts.values())).n_train)
+    return curve_figures.curve_plot(result, title="Learning curve", caption=caption)
 
 
 def levels(curve: Any) -> Plot:
     """How much of each level is learnt."""
-    theory = curve.summary()
-    if not theory["learned_by_level"]:
+    theory = named(curve.summary())
+    if not vars(theory.learned_by_level):
         raise InputError("This curve comes from eigenvalues without irreps, so it has no levels: plot its losses.")
     caption = "Share of the target's part at each level that is learnt. A part at level m singles out m positions."
-    return predict_figures.level_plot({"n_train": theory["n_train"], "theory": theory}, title="What is learnt when", caption=caption)
+    return curve_figures.level_plot(theory, title="What is learnt when", caption=caption)
 
 
 def needs(complexity: Any) -> Plot:
     """Samples that each irrep needs."""
     caption = "Dots: samples needed to learn half of the leading function of each irrep. Dashes: the least that its dimension allows."
-    return predict_figures.need_plot({"complexity": complexity.summary()}, title="Samples that each irrep needs", caption=caption)
+    return curve_figures.need_plot(named(complexity.summary()), title="Samples that each irrep needs", caption=caption)
 
 
 def shares(profile: Any) -> Plot:
@@ -144,23 +144,23 @@ def _one_corpus(corpus: Any) -> list[SimpleNamespace]:
 
 def labels(posterior: Any) -> Plot:
     """The posterior mean at the samples against their labels."""
-    result = posterior.summary()
-    shown = len(result["sample"])
+    result = named(posterior.summary())
+    shown = len(result.sample)
     caption = "Posterior mean at the samples against their labels. Bars: two posterior standard deviations of the output on either side."
-    caption += f" Of {result['samples']} samples, {shown} evenly spaced ones are shown." if shown < result["samples"] else ""
+    caption += f" Of {result.samples} samples, {shown} evenly spaced ones are shown." if shown < result.samples else ""
     return posterior_figures.label_plot(result, title="Labels and posterior mean", caption=caption)
 
 
 def parameters(fitted: Any) -> Plot:
     """Fitted variances and ridge."""
     caption = "Most likely values. Bars: one standard error, cut at the bounds of the search. Open squares stopped at a bound."
-    return posterior_figures.parameter_plot(fitted.summary(), title="Fitted variances and ridge", caption=caption)
+    return posterior_figures.parameter_plot(named(fitted.summary()), title="Fitted variances and ridge", caption=caption)
 
 
 def outputs(posterior: Any) -> Plot:
     """What sampled networks say at every input."""
     caption = "Mean over networks sampled from the posterior, input by input. Bars: two posterior standard deviations on either side."
-    return posterior_figures.output_plot(posterior.summary(), title="Sampled posterior", caption=caption)
+    return posterior_figures.output_plot(named(posterior.summary()), title="Sampled posterior", caption=caption)
 
 
 def forecast(outlook: Any) -> Plot:
@@ -190,20 +190,20 @@ def accuracy(outlook: Any) -> Plot:
 
 def order_parameters(result: Any) -> Plot:
     """Which positions and tokens a network of finite width singles out."""
-    return adaptive_figures.order_plot(result.summary(), title="What the embedding singles out")
+    return adaptive_figures.order_plot(named(result.summary()), title="What the embedding singles out")
 
 
 def adaptive_losses(curve: Any) -> Plot:
     """Losses at finite widths beside infinite width."""
-    return adaptive_figures.loss_plot(curve.summary(), title="Learning curve at finite width")
+    return adaptive_figures.loss_plot(named(curve.summary()), title="Learning curve at finite width")
 
 
 def order_against_samples(curve: Any) -> Plot:
     """Which variances grow with the number of samples."""
-    return adaptive_figures.growth_plot(curve.summary(), title="What the embedding singles out, against samples")
+    return adaptive_figures.growth_plot(named(curve.summary()), title="What the embedding singles out, against samples")
 
 
 def needs_by_width(complexity: Any) -> Plot:
     """Samples that a target needs, width by width."""
-    result = {"needs": complexity.summary(), "error": complexity.error, "share": complexity.share}
+    result = SimpleNamespace(needs=named(complexity.summary()), error=complexity.error, share=complexity.share)
     return adaptive_figures.need_plot(result, title="Samples that each width needs")

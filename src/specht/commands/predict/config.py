@@ -134,11 +134,12 @@ class PredictConfig(Config):
     @property
     def widths(self) -> list[int]:
         """The finite widths, smallest first."""
-        return sorted(each for each in ((DEFAULT_WIDTH,) if self.width is None else self.width) if isinstance(each, int))
+        asked = (DEFAULT_WIDTH,) if self.width is None else self.width
+        return sorted(width for width in asked if isinstance(width, int))
 
     @property
     def network_width(self) -> int:
-        """Of the networks of --check net."""
+        """How wide the networks of --check net are."""
         return self.widths[0] if self.widths else DEFAULT_WIDTH
 
     @property
@@ -170,10 +171,10 @@ class PredictConfig(Config):
 
     @field_validator("width", mode="before")
     @classmethod
-    def _are_widths(cls, given: Any) -> Any:
-        if given is None:
+    def _are_widths(cls, widths: Any) -> Any:
+        if widths is None:
             return None
-        words = [str(each) for each in given]
+        words = [str(width) for width in widths]
         for word in words:
             if word != INFINITE and not (word.isdecimal() and int(word) >= 2):
                 raise InputError(f"--width takes whole numbers from 2 on, or the word {INFINITE}, got {word}: for example --width 16 64.")
@@ -193,9 +194,9 @@ class PredictConfig(Config):
             raise unknown_choice("task", self.task, TASKS)
         if self.breaking and not TASKS[self.task].has_chains:
             raise InputError(f"--breaking changes hidden Markov models, and --task {self.task} has none: choose another task.")
-        given = [f"--{name.replace('_', '-')}" for part in (self.source, self.target, self.shift) for name in sorted(part.model_fields_set)]
-        if given:
-            raise InputError(f"--task {self.task} says what {given[0]} says too: give one of them.")
+        for part in (self.source, self.target, self.shift):
+            for name in sorted(part.model_fields_set):
+                raise InputError(f"--task {self.task} says what --{name.replace('_', '-')} says too: give one of them.")
         return self
 
     @model_validator(mode="after")

@@ -10,12 +10,11 @@ from pydantic import ValidationError
 from threadpoolctl import threadpool_info, threadpool_limits
 
 import specht
+from specht.commands.predict import compute
+from specht.commands.predict.config import MixtureFlags, PredictConfig
+from specht.commands.predict.phases import jobs_of, measure_row
 from specht.errors import InputError
-from specht.lab import finite_width
 from specht.lab.config import ArchitectureFlags
-from specht.lab.phase_job import measure_row, rows_of
-from specht.lab.predict_config import MixtureFlags, PredictConfig
-from specht.lab.predict_task import task_of
 from specht.lab.target_config import TargetFlags
 from specht.learning.adaptive import adaptive_curve
 
@@ -55,16 +54,16 @@ def test_networks_may_have_a_width_that_the_theory_does_not_know():
 
 
 def test_rows_are_jobs_that_any_process_can_do():
-    rows = rows_of(PARITY)
-    assert [row.value for row in rows if row.axis == "width"] == [8, 16, 32, 64, 128, 256, 512]
-    assert [row.value for row in rows if row.axis == "length"] == [2, 4, 8, 16, 32]
-    assert len({row.job for row in rows}) == len(rows) - 1  # width 16 at length 8 is in both diagrams
-    assert json.loads(rows[0].job.text)["n_train"] == [8, 11, 16, 23, 32, 45, 64]
+    jobs = jobs_of(PARITY)
+    assert list(jobs["width"]) == [8, 16, 32, 64, 128, 256, 512]
+    assert list(jobs["length"]) == [2, 4, 8, 16, 32]
+    assert jobs["width"][16] == jobs["length"][8]  # width 16 at length 8 is in both diagrams
+    assert len({*jobs["width"].values(), *jobs["length"].values()}) == 7 + 5 - 1
+    assert json.loads(jobs["width"][8].text)["n_train"] == [8, 11, 16, 23, 32, 45, 64]
 
 
 def test_a_row_is_the_curve_of_the_library():
-    row = next(row for row in rows_of(PARITY) if (row.axis, row.value) == ("length", 16))
-    found = row.job.run()
+    found = jobs_of(PARITY)["length"][16].run()
     arch, source = specht.Architecture(vocab=2, length=16), specht.sources.uniform(2)
     task = specht.Task(source, specht.targets.parity(2, length=16))
     curve = adaptive_curve(arch, task, found["n_train"].values, width=16, ridge=0.1)
@@ -75,13 +74,13 @@ def test_a_row_is_the_curve_of_the_library():
 
 def test_lengths_that_a_target_does_not_fit_are_left_out():
     config = PARITY.model_copy(update={"target": TargetFlags(target="level", support=2)})
-    assert [row.value for row in rows_of(config) if row.axis == "length"] == [4, 8, 16, 32]
+    assert list(jobs_of(config)["length"]) == [4, 8, 16, 32]
 
 
 def test_eigenfunctions_are_the_target_at_every_length():
     config = PredictConfig(**UNIFORM, n_train=(8, 16), phases=True)
-    row = next(row for row in rows_of(config) if (row.axis, row.value) == ("length", 4))
-    assert np.isfinite(measure_row(**row.job.arguments)["test"]).all()
+    job = jobs_of(config)["length"][4]
+    assert np.isfinite(measure_row(**job.arguments)["test"]).all()
 
 
 def test_finite_width_is_computed_by_one_thread(monkeypatch):
@@ -91,11 +90,11 @@ def test_finite_width_is_computed_by_one_thread(monkeypatch):
         threads.extend(pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas")
         raise InputError("Enough.")
 
-    monkeypatch.setattr(finite_width, "adaptive_curve", curve)
+    monkeypatch.setattr(compute, "adaptive_curve", curve)
     config = PredictConfig(**UNIFORM, target=TargetFlags(target="counts"), n_train=(8, 16))
     arch = config.architecture.architecture()
     with threadpool_limits(2):  # on one core, too
-        found, note = finite_width.at_finite_width(config, arch, task_of(config, arch), 1.0)
+        found, note = compute.at_finite_width(config, arch, compute.task_of(config, arch))
     assert (found, note) == (None, "Finite width is left out: enough.")
     assert threads
     assert set(threads) == {1}

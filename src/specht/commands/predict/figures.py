@@ -1,16 +1,16 @@
-"""How a network of finite width leaves its kernel: order parameters against samples, and phase diagrams with the line where it happens."""
+"""Figures of `specht predict` alone: how a network of finite width leaves its kernel, and when theory stops being safe."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
+from types import SimpleNamespace
 
 import numpy as np
 import plotly.graph_objects as go
 
 from specht.learning.adaptive.curve import BROKEN
-from specht.report.figures import GREY, Plot, ratio_marks, style_log_axes
+from specht.report.figures import GREY, SERIES_COLOURS, Plot, ratio_marks, style_log_axes
 
 _LEAST, _CELL, _AROUND = 300, 34, 110
 """Height of a figure at least, of a row of cells, and of what stands around them."""
@@ -19,22 +19,22 @@ _LINE = "#e8305f"
 """A colour that the scale of the cells does not have."""
 
 
-def strength_plot(result: Mapping[str, Any], colours: Sequence[str], *, title: str) -> Plot:
+def strength_plot(finite: SimpleNamespace, colours: Sequence[str], *, title: str) -> Plot:
     """How much larger the variance of a position is that the target reads, against samples, one line for each width."""
     figure = go.Figure()
-    n = result["n_train"]
+    n = finite.n_train
     for name, height, dash in (("infinite width", 1.0, "dash"), ("symmetry broken", BROKEN, "dot")):
         figure.add_scatter(
             x=[n[0], n[-1]], y=[height, height], name=name, mode="lines", line={"color": GREY, "width": 1.2, "dash": dash}, hoverinfo="skip"
         )
-    for index, width in enumerate(result["width"]):
+    for index, width in enumerate(finite.width):
         figure.add_scatter(
-            x=n, y=result["strength"][index], name=f"width {width:g}", mode="lines+markers",
+            x=n, y=finite.strength[index], name=f"width {width:g}", mode="lines+markers",
             line={"color": colours[index % len(colours)], "width": 2}, marker={"size": 5},
             hovertemplate=f"width {width:g}<br>N = %{{x}}: %{{y:.3g}} times<extra></extra>",
         )  # fmt: skip
     style_log_axes(figure, x="samples N", y="variance, read over other positions")
-    figure.update_yaxes(**ratio_marks([1.0, BROKEN, *(value for line in result["strength"] for value in line if value)]))
+    figure.update_yaxes(**ratio_marks([1.0, BROKEN, *(value for line in finite.strength for value in line if value)]))
     caption = (
         "The largest variance among positions that the target reads, over that of the positions it does not read. At infinite width it "
         f"stays at one: the kernel treats all positions alike. From {BROKEN:g} on (dotted) we say that the symmetry is broken."
@@ -42,15 +42,15 @@ def strength_plot(result: Mapping[str, Any], colours: Sequence[str], *, title: s
     return Plot(figure, title, caption, wide=True)
 
 
-def phase_plot(phases: Mapping[str, Any], axis: str, *, title: str) -> Plot:
+def phase_plot(phases: SimpleNamespace, axis: str, *, title: str) -> Plot:
     """The share of the target that is learnt, in colours, and as a line the samples N_c at which the symmetry breaks."""
-    table, numbers = phases[f"by_{axis}"], phases["n_train"]
-    values = table[axis]
+    table, numbers = getattr(phases, f"by_{axis}"), phases.n_train
+    values = getattr(table, axis)
     figure = go.Figure(
         go.Heatmap(
             x=list(range(len(numbers))),
             y=list(range(len(values))),
-            z=table["learned"],
+            z=table.learned,
             customdata=[[[n, value] for n in numbers] for value in values],
             zmin=0.0,
             zmax=1.0,
@@ -65,7 +65,7 @@ def phase_plot(phases: Mapping[str, Any], axis: str, *, title: str) -> Plot:
             hovertemplate=f"N = %{{customdata[0]}}, {axis} %{{customdata[1]}}<br>learnt %{{z:.0%}}<extra></extra>",
         )
     )
-    changes = [(change["samples"], row) for row, change in enumerate(table["transition"]) if change["samples"] is not None]
+    changes = [(change.samples, row) for row, change in enumerate(table.transition) if change.samples is not None]
     if changes:
         figure.add_scatter(
             x=_places([samples for samples, _ in changes], numbers),
@@ -88,8 +88,8 @@ def phase_plot(phases: Mapping[str, Any], axis: str, *, title: str) -> Plot:
     return Plot(figure, title, _caption(phases, axis, bool(changes)), wide=True)
 
 
-def _caption(phases: Mapping[str, Any], axis: str, breaks: bool) -> str:
-    what = "a network of each width" if axis == "width" else f"a network of width {phases['at_width']} at each length"
+def _caption(phases: SimpleNamespace, axis: str, breaks: bool) -> str:
+    what = "a network of each width" if axis == "width" else f"a network of width {phases.at_width} at each length"
     line = (
         "To the right of the line a position that the target reads has at least twice the variance of the others: the network has left "
         "its kernel."
@@ -102,3 +102,24 @@ def _caption(phases: Mapping[str, Any], axis: str, breaks: bool) -> str:
 def _places(samples: Sequence[float], numbers: Sequence[int]) -> list[float]:
     """Where numbers of samples lie between the columns of cells, on a logarithmic axis."""
     return np.interp(np.log(samples), np.log(numbers), np.arange(len(numbers))).tolist()
+
+
+def breaking_plot(broken: Sequence[SimpleNamespace], *, title: str, caption: str) -> Plot:
+    """How far theory is off against how far the source is from exchangeable."""
+    figure = go.Figure()
+    figure.add_scatter(
+        x=[row.gap.value for row in broken],
+        y=[row.error for row in broken],
+        mode="lines+markers",
+        line={"color": SERIES_COLOURS[0], "width": 1.8},
+        marker={"color": SERIES_COLOURS[0], "size": 7},
+        error_y={"type": "data", "array": [row.stderr for row in broken], "thickness": 1.2, "width": 3},
+        error_x={"type": "data", "array": [row.gap.stderr for row in broken], "thickness": 1.2, "width": 3},
+        text=[f"ε = {row.epsilon:g}" for row in broken],
+        hovertemplate="%{text}<br>gap %{x:.3g}<br>theory off by %{y:.1%}<extra></extra>",
+        showlegend=False,
+    )
+    style_log_axes(figure, x="exchangeability gap", y="theory over exact test loss, minus one")
+    figure.update_xaxes(type="linear", dtick=None, rangemode="tozero")
+    figure.update_yaxes(type="linear", dtick=None, tickformat="+.0%", rangemode="tozero")
+    return Plot(figure, title, caption, wide=True)

@@ -1,15 +1,19 @@
-"""The figures of `specht predict`: learning curves, what is learnt at each level, what each irrep costs, when theory is safe."""
+"""Figures of learning curves: losses, what is learnt at each level, what each irrep costs.
+
+They take results by name, as `specht.trees.facts` gives them.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Sequence
+from types import SimpleNamespace
 from typing import Any
 
 import plotly.graph_objects as go
 
 from specht.report.figures import GREY, SERIES_COLOURS, Plot, plain_ticks, style_log_axes
-from specht.report.predict_tables import LOSS_NAMES, finite_widths, losses, networks_beside
 
+LOSS_NAMES = {"test": "test", "train": "train", "ood": "out of distribution"}
 HEIGHT = 440
 WIDTH_COLOURS = SERIES_COLOURS[3:] + SERIES_COLOURS[:3]
 """Of finite widths: not those of the losses, as long as there are few."""
@@ -20,14 +24,14 @@ _LOWEST = 1e-6
 """Losses below this share of the largest are not drawn, where a curve falls without end."""
 
 
-def curve_plot(result: Mapping[str, Any], *, title: str, caption: str) -> Plot:
+def curve_plot(result: SimpleNamespace, *, title: str, caption: str) -> Plot:
     """Losses against the number of samples: theory as lines; exact inference, and finite networks, as points with error bars.
 
-    Any of the three may be None: `result` has them as `theory`, `gp` and `net`. Finite widths, if there are any, have lines of their own,
-    above all others and first in the legend.
+    Any of the three may be None: `result` has them as `theory`, `gp` and `net`. Finite widths, if `finite` is not None, have lines of
+    their own, above all others and first in the legend.
     """
     figure, floor = go.Figure(), _floor(result)
-    if result["theory"] is not None:
+    if result.theory is not None:
         _add_theory(figure, result, floor)
     beside = _add_finite_widths(figure, result, floor)
     _add_measured(figure, result, floor, beside)
@@ -37,21 +41,21 @@ def curve_plot(result: Mapping[str, Any], *, title: str, caption: str) -> Plot:
     return Plot(figure, title, caption, wide=True)
 
 
-def is_cut(result: Mapping[str, Any]) -> bool:
+def is_cut(result: SimpleNamespace) -> bool:
     """Whether lines at finite width leave the figure at its lower end."""
     floor = _floor(result)
-    return any(value <= floor for row in (result["finite"] or {"test": []})["test"] for value in row)
+    return result.finite is not None and any(value <= floor for row in result.finite.test for value in row)
 
 
-def _floor(result: Mapping[str, Any]) -> float:
+def _floor(result: SimpleNamespace) -> float:
     """The smallest loss that is drawn."""
-    known = next((result[part] for part in ("theory", "gp", "net") if result[part] is not None), {})
-    return _LOWEST * max((value for loss in losses(result) for value in known[loss] if value is not None), default=0)
+    known = _known(result)
+    return _LOWEST * max((value for loss in losses(result) for value in getattr(known, loss) if value is not None), default=0)
 
 
-def _add_theory(figure: go.Figure, result: Mapping[str, Any], floor: float) -> None:
+def _add_theory(figure: go.Figure, result: SimpleNamespace, floor: float) -> None:
     """Losses at infinite width, the test loss last and so above the others, which may lie on it."""
-    theory, beside = result["theory"], bool(finite_widths(result))
+    theory, beside = result.theory, bool(finite_widths(result))
     lines = [("equivalent_test", "equivalent kernel" if beside else "equivalent kernel, test", "test", 1.2, "dot", 4)]
     for rank, loss in reversed(list(enumerate(losses(result), 1))):
         name = "infinite width" if beside and loss == "test" else LOSS_NAMES[loss]
@@ -59,8 +63,8 @@ def _add_theory(figure: go.Figure, result: Mapping[str, Any], floor: float) -> N
     for key, name, loss, width, dash, rank in lines:
         word = "equivalent kernel" if key != loss else f"{LOSS_NAMES[loss]}, theory"
         figure.add_scatter(
-            x=result["n_train"],
-            y=_above(theory[key], floor),
+            x=result.n_train,
+            y=_above(getattr(theory, key), floor),
             name=name,
             legendgroup=key,
             legendrank=_RANK + rank,
@@ -70,10 +74,10 @@ def _add_theory(figure: go.Figure, result: Mapping[str, Any], floor: float) -> N
         )
 
 
-def _add_measured(figure: go.Figure, result: Mapping[str, Any], floor: float, beside: str | None) -> None:
+def _add_measured(figure: go.Figure, result: SimpleNamespace, floor: float, beside: str | None) -> None:
     """Exact inference and finite networks. Where the theory has a line at the width of networks, their test loss has its colour, and
     their other losses are left out: there are no lines at that width to hold them against."""
-    named = [(result["gp"], "exact", "circle"), (result["net"], "networks", "diamond-open")]
+    named = [(result.gp, "exact", "circle"), (result.net, "networks", "diamond-open")]
     measured = [(points, name, symbol) for points, name, symbol in named if points is not None]
     for loss in reversed(losses(result)):  # the test loss on top
         for points, name, symbol in measured:
@@ -81,18 +85,18 @@ def _add_measured(figure: go.Figure, result: Mapping[str, Any], floor: float, be
             if at_width and loss != "test":
                 continue
             figure.add_scatter(
-                x=points["n_train"],
-                y=_above(points[loss], floor),
+                x=points.n_train,
+                y=_above(getattr(points, loss), floor),
                 name=LOSS_NAMES[loss] if len(measured) == 1 else f"{LOSS_NAMES[loss]}, {name}",
                 legendgroup=loss,
-                showlegend=result["theory"] is None,
+                showlegend=result.theory is None,
                 mode="markers",
                 marker={
                     "color": beside if at_width else LOSS_COLOURS[loss],
                     "size": 7 if name == "exact" else 9,
                     "symbol": symbol,
                 },
-                error_y={"type": "data", "array": points[f"{loss}_stderr"], "thickness": 1.2, "width": 3},
+                error_y={"type": "data", "array": getattr(points, f"{loss}_stderr"), "thickness": 1.2, "width": 3},
                 hovertemplate=f"{LOSS_NAMES[loss]}, {name}<br>N = %{{x}}: %{{y:.4g}}<extra></extra>",
             )
 
@@ -106,13 +110,13 @@ def _marks(figure: go.Figure) -> dict[str, Any]:
     return {"dtick": None, "exponentformat": "none"} | plain_ticks(0.9 * min(values), 1.1 * max(values), least=3)
 
 
-def _add_finite_widths(figure: go.Figure, result: Mapping[str, Any], floor: float) -> str | None:
+def _add_finite_widths(figure: go.Figure, result: SimpleNamespace, floor: float) -> str | None:
     """Test losses at finite widths, the smallest above the others; the colour of the one that networks were sampled at, if any."""
     beside = None
     for row, (width, colour) in reversed(list(enumerate(zip(finite_widths(result), WIDTH_COLOURS, strict=False)))):
         figure.add_scatter(
-            x=result["finite"]["n_train"],
-            y=_above(result["finite"]["test"][row], floor),
+            x=result.finite.n_train,
+            y=_above(result.finite.test[row], floor),
             name=f"width {width}",
             legendrank=row + 1,
             mode="lines",
@@ -123,12 +127,12 @@ def _add_finite_widths(figure: go.Figure, result: Mapping[str, Any], floor: floa
     return beside
 
 
-def level_plot(result: Mapping[str, Any], *, title: str, caption: str) -> Plot:
+def level_plot(theory: SimpleNamespace, *, title: str, caption: str) -> Plot:
     """How much of the target's part at each level is learnt."""
     figure = go.Figure()
-    for (level, learnt), colour in zip(result["theory"]["learned_by_level"].items(), SERIES_COLOURS, strict=False):
+    for (level, learnt), colour in zip(vars(theory.learned_by_level).items(), SERIES_COLOURS, strict=False):
         figure.add_scatter(
-            x=result["n_train"],
+            x=theory.n_train,
             y=learnt,
             name=f"level {level}",
             mode="lines",
@@ -141,22 +145,21 @@ def level_plot(result: Mapping[str, Any], *, title: str, caption: str) -> Plot:
     return Plot(figure, title, caption, wide=True)
 
 
-def need_plot(result: Mapping[str, Any], *, title: str, caption: str) -> Plot:
+def need_plot(needs: Sequence[SimpleNamespace], *, title: str, caption: str) -> Plot:
     """Samples that half of the leading function of each irrep needs, and the bound from its dimension."""
     figure = go.Figure()
-    needs = result["complexity"]
-    names = [need["irrep"] for need in needs]
+    names = [need.irrep for need in needs]
     figure.add_scatter(
         x=names,
-        y=[need["samples"] for need in needs],
+        y=[need.samples for need in needs],
         name="samples N*",
         mode="markers",
-        marker={"color": [SERIES_COLOURS[need["level"] % len(SERIES_COLOURS)] for need in needs], "size": 12},
+        marker={"color": [SERIES_COLOURS[need.level % len(SERIES_COLOURS)] for need in needs], "size": 12},
         hovertemplate="%{x}<br>N* = %{y:.4g}<extra></extra>",
     )
     figure.add_scatter(
         x=names,
-        y=[need["bound"] for need in needs],
+        y=[need.bound for need in needs],
         name="at least",
         mode="markers",
         marker={"symbol": "line-ew-open", "size": 26, "color": GREY, "line": {"width": 2}},
@@ -168,28 +171,27 @@ def need_plot(result: Mapping[str, Any], *, title: str, caption: str) -> Plot:
     return Plot(figure, title, caption, wide=True)
 
 
-def breaking_plot(result: Mapping[str, Any], *, title: str, caption: str) -> Plot:
-    """How far theory is off against how far the source is from exchangeable."""
-    figure = go.Figure()
-    broken = result["breaking"]
-    figure.add_scatter(
-        x=[each["gap"]["value"] for each in broken],
-        y=[each["error"] for each in broken],
-        mode="lines+markers",
-        line={"color": SERIES_COLOURS[0], "width": 1.8},
-        marker={"color": SERIES_COLOURS[0], "size": 7},
-        error_y={"type": "data", "array": [each["stderr"] for each in broken], "thickness": 1.2, "width": 3},
-        error_x={"type": "data", "array": [each["gap"]["stderr"] for each in broken], "thickness": 1.2, "width": 3},
-        text=[f"ε = {each['epsilon']:g}" for each in broken],
-        hovertemplate="%{text}<br>gap %{x:.3g}<br>theory off by %{y:.1%}<extra></extra>",
-        showlegend=False,
-    )
-    style_log_axes(figure, x="exchangeability gap", y="theory over exact test loss, minus one")
-    figure.update_xaxes(type="linear", dtick=None, rangemode="tozero")
-    figure.update_yaxes(type="linear", dtick=None, tickformat="+.0%", rangemode="tozero")
-    return Plot(figure, title, caption, wide=True)
-
-
 def _above(values: list[float | None], floor: float) -> list[float | None]:
     """Gaps in a line where a value is too small for a logarithmic axis."""
     return [value if value is not None and value > floor else None for value in values]
+
+
+def finite_widths(result: SimpleNamespace) -> list[int]:
+    """The finite widths that the theory has curves of, smallest first."""
+    return [] if result.finite is None else result.finite.width
+
+
+def networks_beside(result: SimpleNamespace) -> int | None:
+    """The width of networks that were sampled, if the theory has a curve at the same width."""
+    width = result.net.size.width if result.net is not None and result.kind == "nngp" else None
+    return width if width in finite_widths(result) else None
+
+
+def losses(result: SimpleNamespace) -> list[str]:
+    """The losses that there are, by theory or by what was measured in its place."""
+    known = _known(result)
+    return [loss for loss in LOSS_NAMES if getattr(known, loss) is not None]
+
+
+def _known(result: SimpleNamespace) -> SimpleNamespace:
+    return next(part for part in (result.theory, result.gp, result.net) if part is not None)
