@@ -101,7 +101,7 @@ def losses_grid(test=1.02, train=1.02, ood=1.02, equivalent=(0.85, 0.2)):
 
 
 def widths(error=(0.2, 0.015), bias=-1.0, fluctuation=-0.5, ratio=9.0, heads=-0.5):
-    results = [made("heads", {"fluctuation": float(n) ** heads}, heads=n, width=256, networks=400) for n in (1, 2, 4)]
+    results = [made(width.measure_heads, {"fluctuation": float(n) ** heads}, heads=n, width=256, networks=400) for n in (1, 2, 4)]
     for attention, activation, kind in (("linear", "linear", "nngp"), ("softmax", "erf", "nngp"), ("softmax", "erf", "ntk")):
         for width_, far in zip((16, 128), error, strict=True):
             variables = {
@@ -111,10 +111,13 @@ def widths(error=(0.2, 0.015), bias=-1.0, fluctuation=-0.5, ratio=9.0, heads=-0.
                 "bias_stderr": 0.001,
                 "fluctuation": 2.0 * width_**fluctuation,
             }
-            given = {"attention": attention, "activation": activation, "kind": kind, "width": width_, "networks": 400, "heads": None}
-            results.append(made("width", variables, **given))
+            given = {"attention": attention, "activation": activation, "kind": kind, "width": width_, "networks": 400}
+            given |= {"heads": None if attention == "linear" else 256}
+            results.append(made(width.measure_width, variables, **given))
     ratios = {"linear": ratio, "relu": 5.0}
-    return results + [made("ratio", {"ratio": (("x", "y"), np.full((2, 2), value))}, activation=name) for name, value in ratios.items()]
+    return results + [
+        made(width.measure_ratio, {"ratio": (("x", "y"), np.full((2, 2), value))}, activation=name) for name, value in ratios.items()
+    ]
 
 
 def block_results(off_block=1e-15, spread=1e-16, difference=1e-15):
@@ -246,14 +249,17 @@ def sampled(excess=-1.0, deviation=-1.0, size=4.0, step=0.0):
             "spread": 0.5,
         }
         given = {"activation": activation, "width": width_, "heads": width_ // 2, "dataset": 0, "chains": 4, "duration": 1.0, "step": at}
-        results.append(made("posterior", variables, **given))
+        results.append(made(posterior.measure_wide, variables, **given))
     return [r for r in results if (r.arguments["width"] == 16) == bool(step)]
 
 
 def headed(few=0.3):
     variables = {"loss_stderr": 0.001, "gp_loss": 0.8, "distance": 0.01, "distance_stderr": 1e-4, "gp_norm": 0.2}
     given = {"activation": "linear", "width": 64, "dataset": 0}
-    return [made("posterior", variables | {"loss": 0.8 * (1.0 + off)}, heads=n, **given) for n, off in ((1, few), (4, 0.2), (16, 0.1))]
+    return [
+        made(posterior.measure_wide, variables | {"loss": 0.8 * (1.0 + off)}, heads=n, **given)
+        for n, off in ((1, few), (4, 0.2), (16, 0.1))
+    ]
 
 
 def regimes(kernel="kernel", features="features", excess=0.5):
@@ -367,5 +373,6 @@ def test_a_judge_without_numbers_to_judge_says_so(name, results):
 
 
 def test_noise_is_taken_out_of_the_error_of_a_kernel():
-    assert width.cleared(widths()[3:5]) == pytest.approx([0.2, 0.015], rel=1e-9)
-    assert width.cleared([made("width", {"error": 0.01, "noise": 0.02})])[0] == 0.0
+    networks = width.of_kernel(width.measure_width.data(widths()), "linear", "nngp")
+    assert width.cleared(networks) == pytest.approx([0.2, 0.015], rel=1e-9)
+    assert width.cleared(networks.assign(noise=2 * networks["error"])).tolist() == [0.0, 0.0]

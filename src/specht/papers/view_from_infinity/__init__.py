@@ -11,11 +11,9 @@ import dataclasses
 from specht.papers.load import load_paper
 from specht.papers.view_from_infinity import (
     corpora,
-    posterior,
     regime,
     text,
     third_order,
-    width,
 )
 
 _LOADED = load_paper(__name__)
@@ -27,9 +25,9 @@ PAPER = dataclasses.replace(
         _BY_NAME["infinity.f1"],
         _BY_NAME["infinity.f2"],
         text.FIGURE,
-        width.EXPERIMENT,
+        _BY_NAME["infinity.q1"],
         _BY_NAME["infinity.q2"],
-        posterior.WIDE_NETWORKS,
+        _BY_NAME["infinity.q3"],
         regime.NONLINEAR,
         _BY_NAME["infinity.q4"],
         _BY_NAME["infinity.q5"],
@@ -37,8 +35,8 @@ PAPER = dataclasses.replace(
         text.SYMMETRY,
         _BY_NAME["infinity.e2"],
         _BY_NAME["infinity.e3"],
-        posterior.HEADS,
-        posterior.STEP_SIZE,
+        _BY_NAME["infinity.e4-heads"],
+        _BY_NAME["infinity.e4"],
         corpora.EXPERIMENT,
         _BY_NAME["infinity.e6"],
         third_order.EXPERIMENT,

@@ -2,26 +2,32 @@
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
 import xarray
 
-from specht.lab.jobs import Job
 from specht.papers import common
-from specht.papers.claims import Claim, Experiment, Results, Scale, Verdict, holds_if
-from specht.papers.view_from_infinity import sources
-from specht.report.figures import Plot
-from specht.report.html import Step, Table
+from specht.papers.claims import Verdict
+from specht.papers.criteria import Finding, at_most, below, both, exponent
+from specht.papers.measure import Grid, grid, measure, points
+from specht.report.figures import Plot, add_guide, add_line, add_points, finished
+from specht.report.html import Table
+from specht.report.tables import points_of, table
 
-_HERE = f"{sources.PACKAGE}.width"
 VOCAB, LENGTH, INPUTS = 3, 4, 5
 """Five sequences of four context tokens and a readout token, out of three tokens, with s_w = 0.6 and s_p = 0.5."""
 HEAD_SIZE = 8
 """Of the networks whose heads are counted."""
 LIMIT = 0.02
 """Relative error of the kernel at the largest width: section 7 of the notes."""
+_SETTING = f"V = {VOCAB}, L = {LENGTH}, s_w = 0.6, s_p = 0.5, {INPUTS} sequences"
+_AXES = ("kind", "heads", "width", "networks")
+"""Attention and activation follow from the heads that are sampled for the infinite kernel: none for linear attention."""
+_CASES = (("linear", "nngp"), ("softmax", "nngp"), ("softmax", "ntk"))
 
 
 def _architecture(attention: str, activation: str) -> Any:
@@ -35,6 +41,23 @@ def _inputs() -> np.ndarray:
     return np.random.default_rng(7).integers(0, VOCAB, size=(INPUTS, LENGTH + 1))
 
 
+def _networks(attention: str, activation: str, kind: str, heads: int | None, numbers: Mapping[int, int]) -> Grid:
+    """Networks of each width, for one kernel; `heads` are those that are sampled for the infinite one."""
+    case = grid(attention=attention, activation=activation, kind=kind, heads=heads)
+    return case * points({"width": width, "networks": networks, "seed": width} for width, networks in numbers.items())
+
+
+@measure(
+    smoke=_networks("linear", "linear", "nngp", None, {8: 20, 16: 20})
+    + _networks("softmax", "erf", "nngp", 256, {8: 20, 16: 20})
+    + _networks("softmax", "erf", "ntk", 256, {8: 4}),
+    quick=_networks("linear", "linear", "nngp", None, {16: 4000, 32: 3500, 64: 2000})
+    + _networks("softmax", "erf", "nngp", 32768, {16: 800, 32: 600, 64: 600, 128: 1600})
+    + _networks("softmax", "erf", "ntk", 8192, {16: 300, 128: 600}),
+    full=_networks("linear", "linear", "nngp", None, {16: 8000, 32: 6000, 64: 3000, 128: 1000})
+    + _networks("softmax", "erf", "nngp", 131072, {16: 4000, 32: 3000, 64: 2000, 128: 4000, 256: 500, 512: 40})
+    + _networks("softmax", "erf", "ntk", 16384, {16: 1500, 32: 1200, 64: 1000, 128: 1200, 256: 100}),
+)
 def measure_width(attention: str, activation: str, kind: str, width: int, networks: int, heads: int | None, seed: int) -> xarray.Dataset:
     """The kernel of finite networks of one width, averaged over networks, against the infinite one.
 
@@ -49,247 +72,158 @@ def measure_width(attention: str, activation: str, kind: str, width: int, networ
     limit = getattr(kernel, kind)(x)
     known = np.zeros_like(limit) if limit.stderr is None else limit.stderr
     sample = {"nngp": specht.nn.empirical_nngp, "ntk": specht.nn.empirical_ntk}[kind]
-    found = sample(arch, x, size=specht.nn.Size(width, width // 4, width // 4), networks=networks, seed=seed)
+    sampled = sample(arch, x, size=specht.nn.Size(width, width // 4, width // 4), networks=networks, seed=seed)
     norm = float(np.linalg.norm(limit))
-    return common.record(
-        "width",
+    return xarray.Dataset(
         {
-            "error": np.linalg.norm(found.mean - limit) / norm,
-            "noise": np.linalg.norm(np.hypot(found.stderr, known)) / norm,
-            "bias": np.vdot(found.mean - limit, limit) / norm**2,
-            "bias_stderr": np.vdot(np.abs(limit), np.hypot(found.stderr, known)) / norm**2,
-            "fluctuation": np.linalg.norm(found.stderr) * np.sqrt(networks) / norm,
+            "error": np.linalg.norm(sampled.mean - limit) / norm,
+            "noise": np.linalg.norm(np.hypot(sampled.stderr, known)) / norm,
+            "bias": np.vdot(sampled.mean - limit, limit) / norm**2,
+            "bias_stderr": np.vdot(np.abs(limit), np.hypot(sampled.stderr, known)) / norm**2,
+            "fluctuation": np.linalg.norm(sampled.stderr) * np.sqrt(networks) / norm,
         },
     )
 
 
+def _few_heads(heads: Iterable[int], width: int, networks: int) -> Grid:
+    return points({"heads": number, "seed": number} for number in heads) * grid(width=width, networks=networks)
+
+
+@measure(
+    smoke=_few_heads((1, 4), width=16, networks=10),
+    quick=_few_heads((1, 2, 4, 8), width=256, networks=400),
+    full=_few_heads((1, 2, 4, 8, 16), width=512, networks=1000),
+)
 def measure_heads(heads: int, width: int, networks: int, seed: int) -> xarray.Dataset:
     """How far the covariance of a single network is from its mean over networks, at one number of heads, for softmax attention + erf."""
     import specht
 
     arch, x = _architecture("softmax", "erf"), _inputs()
-    found = specht.nn.empirical_nngp(arch, x, size=specht.nn.Size(width, heads, HEAD_SIZE), networks=networks, seed=seed)
-    return common.record("heads", {"fluctuation": np.linalg.norm(found.stderr) * np.sqrt(networks) / np.linalg.norm(found.mean)})
+    sampled = specht.nn.empirical_nngp(arch, x, size=specht.nn.Size(width, heads, HEAD_SIZE), networks=networks, seed=seed)
+    return xarray.Dataset({"fluctuation": np.linalg.norm(sampled.stderr) * np.sqrt(networks) / np.linalg.norm(sampled.mean)})
 
 
+@measure(smoke=grid(activation=["linear", "relu"]))
 def measure_ratio(activation: str) -> xarray.Dataset:
     """The tangent kernel over the covariance, entry by entry, for linear attention."""
     import specht
 
     kernel = specht.Kernel(_architecture("linear", activation))
-    return common.record("ratio", {"ratio": (("x", "y"), kernel.ntk(_inputs()) / kernel.nngp(_inputs()))})
+    return xarray.Dataset({"ratio": (("x", "y"), kernel.ntk(_inputs()) / kernel.nngp(_inputs()))})
 
 
-def jobs(scale: Scale) -> list[Job]:
-    """Networks of each width, by case: attention, activation, kind, sampled heads of the infinite kernel, and networks by width."""
-    cases = common.at_scale(
-        scale,
-        smoke=[
-            ("linear", "linear", "nngp", None, {8: 20, 16: 20}),
-            ("softmax", "erf", "nngp", 256, {8: 20, 16: 20}),
-            ("softmax", "erf", "ntk", 256, {8: 4}),
-        ],
-        quick=[
-            ("linear", "linear", "nngp", None, {16: 4000, 32: 3500, 64: 2000}),
-            ("softmax", "erf", "nngp", 32768, {16: 800, 32: 600, 64: 600, 128: 1600}),
-            ("softmax", "erf", "ntk", 8192, {16: 300, 128: 600}),
-        ],
-        full=[
-            ("linear", "linear", "nngp", None, {16: 8000, 32: 6000, 64: 3000, 128: 1000}),
-            ("softmax", "erf", "nngp", 131072, {16: 4000, 32: 3000, 64: 2000, 128: 4000, 256: 500, 512: 40}),
-            ("softmax", "erf", "ntk", 16384, {16: 1500, 32: 1200, 64: 1000, 128: 1200, 256: 100}),
-        ],
-    )
-    return [
-        *(
-            Job.of(f"{_HERE}:measure_width", attention=a, activation=f, kind=kind, width=width, networks=networks, heads=heads, seed=width)
-            for a, f, kind, heads, numbers in cases
-            for width, networks in numbers.items()
-        ),
-        *(
-            Job.of(f"{_HERE}:measure_heads", heads=heads, width=width, networks=networks, seed=heads)
-            for width, networks in [common.at_scale(scale, smoke=(16, 10), quick=(256, 400), full=(512, 1000))]
-            for heads in common.at_scale(scale, smoke=(1, 4), quick=(1, 2, 4, 8), full=(1, 2, 4, 8, 16))
-        ),
-        *(Job.of(f"{_HERE}:measure_ratio", activation=activation) for activation in ("linear", "relu")),
-    ]
+def of_kernel(data: xarray.Dataset, attention: str, kind: str) -> xarray.Dataset:
+    """The networks of one kernel against their width, which decides how many were sampled."""
+    networks = [at for at in points_of(data.sel(kind=kind), *_AXES[1:]) if at.attention.item() == attention]
+    return xarray.concat(networks, "width", coords=["networks"], compat="override", join="outer")
 
 
-def _case(results: Results, attention: str, activation: str, kind: str) -> Results:
-    return common.chosen(results, "width", attention=attention, activation=activation, kind=kind)
-
-
-def _regime(results: Results) -> str:
-    given = results[0].arguments
-    networks = ", ".join(f"{r.arguments['networks']} at {r.arguments['width']}" for r in results)
+def _regime(networks: xarray.Dataset) -> str:
+    numbers = ", ".join(f"{number} at {width}" for number, width in zip(networks.networks.values, networks.width.values, strict=True))
     return (
-        f"{given['kind'].upper()} of {given['attention']} attention + {given['activation']}, V = {VOCAB}, L = {LENGTH}, s_w = 0.6, s_p = "
-        f"0.5, {INPUTS} sequences; heads and head size are width/4; networks by width: {networks}."
+        f"{networks.kind.item().upper()} of {networks.attention.item()} attention + {networks.activation.item()}, {_SETTING}; heads and "
+        f"head size are width/4; networks by width: {numbers}."
     )
 
 
-def cleared(results: Results) -> np.ndarray:
+def cleared(networks: xarray.Dataset) -> np.ndarray:
     """Errors with the noise of a finite number of networks taken out: the root of error² − noise², zero where noise is all."""
-    return np.sqrt(np.maximum(0.0, common.column(results, "error") ** 2 - common.column(results, "noise") ** 2))
+    return np.sqrt(np.maximum(0.0, (networks["error"] ** 2 - networks["noise"] ** 2).values))
 
 
-def _judge_limit(results: Results) -> Verdict:
+def error_of_wide_networks(data: xarray.Dataset, kind: str) -> tuple[Finding, float]:
     """The error at the largest width that enough networks were sampled of, half the limit being the noise that is allowed."""
-    errors, noise = cleared(results), common.column(results, "noise")
+    networks = of_kernel(data, "softmax", kind)
+    errors, noise = cleared(networks), networks["noise"].values
     at = max((index for index in range(len(noise)) if noise[index] <= LIMIT / 2), default=len(noise) - 1)
-    words = f"{_regime(results)} At width {results[at].arguments['width']}, from {errors[0]:.1%} at the smallest width."
-    return holds_if(errors[at] <= LIMIT and errors[at] < errors[0], errors[at], noise[at], words)
+    words = f"{_regime(networks)} At width {networks.width.values[at]}, from {errors[0]:.1%} at the smallest width."
+    return Finding(errors[at], noise[at], words), errors[at] - errors[0]
 
 
-def judge_nngp(results: Results) -> Verdict:
-    return _judge_limit(_case(results, "softmax", "erf", "nngp"))
+_RULE = both(
+    at_most(LIMIT, "relative Frobenius error", percent=True, where=f"at the largest width where it is known to {100 * LIMIT / 2:g} %"),
+    below(0, "the same less the error at the smallest width"),
+)
+for _kind in ("nngp", "ntk"):
+    measure_width.claim(f"q1-{_kind}", _RULE, null=(0.5, 0.0))(functools.partial(error_of_wide_networks, kind=_kind))
 
 
-def judge_ntk(results: Results) -> Verdict:
-    return _judge_limit(_case(results, "softmax", "erf", "ntk"))
-
-
-def judge_ratio(results: Results) -> Verdict:
+@measure_ratio.claim("q1-nine", below(1e-10, "relative distance of NTK / NNGP from 9", where="for every entry"), null=1.0)
+def distance_from_nine(data: xarray.Dataset) -> Finding:
     """Nine times for the linear model; elsewhere the two kernels are different functions."""
-    ratios = {r.arguments["activation"]: r.data["ratio"].values for r in common.chosen(results, "ratio")}
-    off = float(np.abs(ratios["linear"] / 9.0 - 1.0).max())
-    relu = f"With ReLU the ratio runs from {ratios['relu'].min():.2f} to {ratios['relu'].max():.2f}."
-    return holds_if(off < 1e-10, off, regime=f"Linear attention + linear activation, infinite width. {relu}")
+    linear, relu = (data["ratio"].sel(activation=activation) for activation in ("linear", "relu"))
+    words = f"With ReLU the ratio runs from {float(relu.min()):.2f} to {float(relu.max()):.2f}."
+    return Finding(float(abs(linear / 9.0 - 1.0).max()), regime=f"Linear attention + linear activation, infinite width. {words}")
 
 
-def judge_bias(results: Results) -> Verdict:
-    found = _case(results, "linear", "linear", "nngp")
-    power = common.power_law(common.arguments(found, "width"), common.column(found, "bias"), common.column(found, "bias_stderr"))
-    if power is None:
-        return common.unresolved(_regime(found))
-    return holds_if(abs(power.exponent + 1.0) <= 0.3, power.exponent, power.stderr, _regime(found))
+@measure_width.claim("e1-bias", exponent(-1, within=0.3, of="the bias against the width", where="in the linear model"), null=0.0)
+def exponent_of_bias(data: xarray.Dataset) -> Finding | Verdict:
+    networks = of_kernel(data, "linear", "nngp")
+    return common.exponent_of(networks.width.values, networks["bias"].values, networks["bias_stderr"].values, _regime(networks))
 
 
-def judge_fluctuation(results: Results) -> Verdict:
-    found = _case(results, "softmax", "erf", "nngp")
-    # the spread of n networks is known to about one part in sqrt(2 n)
-    values, networks = common.column(found, "fluctuation"), np.array(common.arguments(found, "networks"))
-    power = common.power_law(common.arguments(found, "width"), values, values / np.sqrt(2 * networks))
-    assert power is not None
-    return holds_if(abs(power.exponent + 0.5) <= 0.1, power.exponent, power.stderr, _regime(found))
+@measure_width.claim(
+    "e1-fluctuation", exponent(-0.5, within=0.1, of="the fluctuation against the width", where="for softmax + erf"), null=0.0
+)
+def exponent_of_fluctuation(data: xarray.Dataset) -> Finding | Verdict:
+    networks = of_kernel(data, "softmax", "nngp")
+    return _fluctuation(networks.width.values, networks["fluctuation"].values, networks.networks.values, _regime(networks))
 
 
-def judge_heads(results: Results) -> Verdict:
-    found = common.chosen(results, "heads")
-    values, networks = common.column(found, "fluctuation"), np.array(common.arguments(found, "networks"))
-    heads = common.arguments(found, "heads")
-    power = common.power_law(heads, values, values / np.sqrt(2 * networks))
-    assert power is not None
+@measure_heads.claim(
+    "e1-heads",
+    exponent(-0.5, within=0.15, of="the fluctuation against the number of heads", where="for softmax + erf, at a width far above it"),
+    null=0.0,
+)
+def exponent_of_heads(data: xarray.Dataset) -> Finding | Verdict:
     words = (
-        f"NNGP of softmax attention + erf, V = {VOCAB}, L = {LENGTH}, s_w = 0.6, s_p = 0.5, {INPUTS} sequences, {common.listed(heads)} "
-        f"heads of size {HEAD_SIZE}, width {found[0].arguments['width']}, {networks[0]} networks each. More heads than those leave the "
-        "fluctuation of the width."
+        f"NNGP of softmax attention + erf, {_SETTING}, {common.listed(data.heads.values)} heads of size {HEAD_SIZE}, width {data.width}, "
+        f"{data.networks} networks each. More heads than those leave the fluctuation of the width."
     )
-    return holds_if(abs(power.exponent + 0.5) <= 0.15, power.exponent, power.stderr, words)
+    return _fluctuation(data.heads.values, data["fluctuation"].values, data.networks, words)
 
 
-def plots(results: Results) -> list[Plot]:
+def _fluctuation(x: np.ndarray, values: np.ndarray, networks: Any, words: str) -> Finding | Verdict:
+    """The exponent of a spread; that of n networks is known to about one part in sqrt(2 n)."""
+    return common.exponent_of(x, values, values / np.sqrt(2 * networks), words)
+
+
+@measure_width.figure()
+def against_width(data: xarray.Dataset) -> Plot:
     figure = go.Figure()
-    cases = [("linear", "linear", "nngp"), ("softmax", "erf", "nngp"), ("softmax", "erf", "ntk")]
-    for number, (attention, activation, kind) in enumerate(cases):
-        found = _case(results, attention, activation, kind)
-        widths, name = common.arguments(found, "width"), f"{kind.upper()}, {attention} + {activation}"
-        common.add_points(figure, widths, cleared(found), name, number, errors=common.column(found, "noise"), joined=True)
-        common.add_line(figure, widths, common.column(found, "fluctuation"), f"{name}, one network", number, dash="dot", legend=False)
-    widths = sorted({result.arguments["width"] for result in common.chosen(results, "width")})
-    common.add_guide(figure, widths, [4.0 / width for width in widths], "1/width")
-    common.finished(figure, x="width", y="relative distance from the infinite kernel", ticks=widths)
+    for number, case in enumerate(_CASES):
+        networks = of_kernel(data, *case)
+        widths, name = networks.width.values, f"{networks.kind.item().upper()}, {networks.attention.item()} + {networks.activation.item()}"
+        add_points(figure, widths, cleared(networks), name, number, errors=networks["noise"].values, joined=True)
+        add_line(figure, widths, networks["fluctuation"].values, f"{name}, one network", number, dash="dot", legend=False)
+    widths = data.width.values
+    add_guide(figure, widths, 4.0 / widths, "1/width")
+    finished(figure, x="width", y="relative distance from the infinite kernel", ticks=widths)
     caption = (
         "Solid: the kernel averaged over networks, its noise taken out, which falls as one over the width. Dotted: a single network, "
         "whose distance from the average falls as the root of that. Averages that cannot be told from noise are left out."
     )
-    return [Plot(figure, "Kernels of finite networks", caption, wide=True), _heads_plot(common.chosen(results, "heads"))]
+    return Plot(figure, "Kernels of finite networks", caption, wide=True)
 
 
-def _heads_plot(found: Results) -> Plot:
-    figure, heads = go.Figure(), common.arguments(found, "heads")
-    common.add_points(figure, heads, common.column(found, "fluctuation"), "one network, NNGP, softmax + erf", 0, joined=True)
-    first = float(found[0].data["fluctuation"])
-    common.add_guide(figure, heads, [first / np.sqrt(number / heads[0]) for number in heads], "1/√heads")
-    common.finished(figure, x="heads", y="relative distance from the mean", ticks=heads)
-    caption = f"At a width of {found[0].arguments['width']}, which is large enough for heads to matter more."
+@measure_heads.figure()
+def against_heads(data: xarray.Dataset) -> Plot:
+    figure, heads, values = go.Figure(), data.heads.values, data["fluctuation"].values
+    add_points(figure, heads, values, "one network, NNGP, softmax + erf", 0, joined=True)
+    add_guide(figure, heads, values[0] / np.sqrt(heads / heads[0]), "1/√heads")
+    finished(figure, x="heads", y="relative distance from the mean", ticks=heads)
+    caption = f"At a width of {data.width}, which is large enough for heads to matter more."
     return Plot(figure, "Kernels and heads", caption, wide=True)
 
 
-def tables(results: Results) -> list[Table]:
-    rows = [
-        [
-            f"{r.arguments['kind'].upper()} {r.arguments['attention']} + {r.arguments['activation']}, width {r.arguments['width']}",
-            f"{r.arguments['networks']}",
-            f"{cleared([r])[0]:.2%} ± {float(r.data['noise']):.2%}",
-            f"{float(r.data['bias']):+.2%} ± {float(r.data['bias_stderr']):.2%}",
-            f"{float(r.data['fluctuation']):.1%}",
-        ]
-        for r in common.chosen(results, "width")
-    ]
-    header = ("kernel", "networks", "error", "along the kernel", "one network")
-    return [Table(header, rows, "Relative to the Frobenius norm of the infinite kernel.", "Finite networks")]
-
-
-EXPERIMENT = Experiment(
-    name="infinity.q1",
-    title="The limit of infinite width",
-    shown=(
-        "Poster and summary: with infinitely many heads of infinite size the network is a Gaussian process with the NNGP kernel, and "
-        "gradient flow follows the NTK. The summary suggests measuring how fast finite networks come to it."
-    ),
-    claims=(
-        Claim(
-            "infinity.q1-nngp",
-            "The covariance of random networks tends to the NNGP kernel as width, heads and head size grow.",
-            f"{sources.POSTER}; {sources.SUMMARY}",
-            "relative Frobenius error at most 2 % at the largest width where it is known to 1 %, smaller than at the smallest",
-            judge_nngp,
-        ),
-        Claim(
-            "infinity.q1-ntk",
-            "The tangent kernel of random networks tends to the NTK.",
-            f"{sources.POSTER}; {sources.SUMMARY}",
-            "relative Frobenius error at most 2 % at the largest width where it is known to 1 %, smaller than at the smallest",
-            judge_ntk,
-        ),
-        Claim(
-            "infinity.q1-nine",
-            "In the fully linear model the NTK is nine times the NNGP kernel, so it teaches nothing new there.",
-            sources.OURS,
-            "NTK / NNGP = 9 within 1e-10 for every entry",
-            judge_ratio,
-        ),
-        Claim(
-            "infinity.e1-bias",
-            "The bias of the kernel falls as one over the width.",
-            sources.SUGGESTED,
-            "log-log slope −1 ± 0.3 against the width, linear model",
-            judge_bias,
-        ),
-        Claim(
-            "infinity.e1-fluctuation",
-            "The fluctuation of a single network falls as one over the root of the width.",
-            sources.SUGGESTED,
-            "log-log slope −0.5 ± 0.1 against the width, softmax + erf",
-            judge_fluctuation,
-        ),
-        Claim(
-            "infinity.e1-heads",
-            "The fluctuation of a single network falls as one over the root of the number of heads, where they are few.",
-            sources.SUGGESTED,
-            "log-log slope −0.5 ± 0.15 against the number of heads, softmax + erf, at a width far above it",
-            judge_heads,
-        ),
-    ),
-    jobs=jobs,
-    plots=plots,
-    tables=tables,
-    method=(
-        Step(
-            "Random networks of one width are sampled, their kernels averaged and compared with the infinite kernel.",
-            ("error² = ‖K_w − K‖² − noise²", "bias = ⟨K_w − K, K⟩ / ‖K‖²"),
-        ),
-        Step("For softmax attention the infinite kernel itself is an average over sampled heads, whose error counts as noise."),
-    ),
-)
+@measure_width.table()
+def finite_networks(data: xarray.Dataset) -> Table:
+    columns = {
+        "kernel": lambda at: f"{at.kind.item().upper()} {at.attention.item()} + {at.activation.item()}, width {at.width.item()}",
+        "networks": "networks",
+        "error": lambda at: f"{cleared(at):.2%} ± {float(at['noise']):.2%}",
+        "along the kernel": lambda at: f"{float(at['bias']):+.2%} ± {float(at['bias_stderr']):.2%}",
+        "one network": "fluctuation:.1%",
+    }
+    note = "Relative to the Frobenius norm of the infinite kernel."
+    return table(data, columns, rows=_AXES, note=note, title="Finite networks")
