@@ -9,8 +9,6 @@ import numpy as np
 import pytest
 from judging import assert_says_yes_and_no
 
-from specht.papers import common
-from specht.papers.claims import Result
 from specht.papers.view_from_infinity import (
     PAPER,
     blocks,
@@ -35,11 +33,9 @@ JUDGED = {claim.id: claim for each in PAPER.experiments if each.name not in ON_T
 LENGTHS = (4, 8, 16, 32, 64)
 
 
-def made(what, variables, coords=None, **arguments):
+def made(measurement, variables, coords=None, **arguments):
     """A result with numbers of our own."""
-    if not isinstance(what, str):
-        return what.result(variables, coords, **arguments)
-    return Result(arguments, common.record(what, variables, coords))
+    return measurement.result(variables, coords, **arguments)
 
 
 def tops(setting, slopes, *, fall=0.0, lengths=LENGTHS, ratio=0.5):
@@ -265,7 +261,15 @@ def headed(few=0.3):
 def regimes(kernel="kernel", features="features", excess=0.5):
     numbers = dict.fromkeys(("excess_stderr", "moved", "moved_stderr", "kernel_change", "kernel_change_stderr"), 0.1)
     return [
-        made("regime", numbers | {"verdict": verdict, "excess": excess}, output_scale=scale, n=n, ridge=ridge, width=8, networks=3)
+        made(
+            regime.measure_regime,
+            numbers | {"verdict": verdict, "excess": excess},
+            output_scale=scale,
+            n=n,
+            ridge=ridge,
+            width=8,
+            networks=3,
+        )
         for scale, verdict, (n, ridge) in ((regime.SMALL, features, regime.HARD), (regime.LARGE, kernel, regime.EASY))
     ]
 
@@ -273,7 +277,7 @@ def regimes(kernel="kernel", features="features", excess=0.5):
 def learnt(losses=(0.1, 0.4, 0.9), off=0.05):
     return [
         made(
-            "level",
+            regime.measure_level,
             {"net_loss": loss, "net_loss_stderr": 0.02, "net_learned": 0.5 + off, "net_learned_stderr": 0.01, "gp_learned": 0.5},
             activation=activation, level=m, width=8, datasets=2,
         )
@@ -376,3 +380,14 @@ def test_noise_is_taken_out_of_the_error_of_a_kernel():
     networks = width.of_kernel(width.measure_width.data(widths()), "linear", "nngp")
     assert width.cleared(networks) == pytest.approx([0.2, 0.015], rel=1e-9)
     assert width.cleared(networks.assign(noise=2 * networks["error"])).tolist() == [0.0, 0.0]
+
+
+def test_criteria_of_regimes_name_the_tolerances_that_decide():
+    """The verdict is that of a job, and its tolerances cannot be imported without JAX."""
+    from specht.learning.regime import KERNEL_TOLERANCE, LOSS_TOLERANCE, PROFILE_TOLERANCE
+
+    assert LOSS_TOLERANCE == PROFILE_TOLERANCE
+    kernel, features = (JUDGED[f"infinity.e8-{name}"].criterion for name in ("kernel", "features"))
+    assert kernel.startswith(f"test loss and profile within {100 * LOSS_TOLERANCE:g} % of the kernel's")
+    assert kernel.endswith(f"tangent kernel changed by at most {100 * KERNEL_TOLERANCE:g} %")
+    assert features.startswith(f"tangent kernel changed by more than {100 * KERNEL_TOLERANCE:g} %")

@@ -11,7 +11,6 @@ import dataclasses
 from specht.papers.load import load_paper
 from specht.papers.view_from_infinity import (
     corpora,
-    regime,
     text,
     third_order,
 )
@@ -28,7 +27,7 @@ PAPER = dataclasses.replace(
         _BY_NAME["infinity.q1"],
         _BY_NAME["infinity.q2"],
         _BY_NAME["infinity.q3"],
-        regime.NONLINEAR,
+        _BY_NAME["infinity.q3-nonlinear"],
         _BY_NAME["infinity.q4"],
         _BY_NAME["infinity.q5"],
         _BY_NAME["infinity.q6"],
@@ -40,7 +39,7 @@ PAPER = dataclasses.replace(
         corpora.EXPERIMENT,
         _BY_NAME["infinity.e6"],
         third_order.EXPERIMENT,
-        regime.REGIME,
+        _BY_NAME["infinity.e8"],
         _BY_NAME["infinity.e9"],
         _BY_NAME["infinity.e10"],
     ),
