@@ -20,6 +20,7 @@ from specht.commands.predict import PredictCommand
 from specht.commands.predict.config import PredictConfig
 from specht.commands.probe import ProbeCommand, ProbeConfig
 from specht.commands.profile import ProfileCommand, ProfileConfig
+from specht.commands.select import SelectCommand
 from specht.commands.spectrum import SpectrumCommand, SpectrumConfig
 from specht.commands.symmetry import SymmetryCommand, SymmetryConfig
 from specht.commands.threshold import ThresholdCommand
@@ -34,7 +35,6 @@ from specht.papers.scorecard import jobs_of, judge
 from specht.report.figures import eigenvalue_plot, gram_heatmap
 from specht.report.html import Report, Step, Table, render
 from specht.report.scorecard import scorecard_page
-from specht.report.select import select_report
 
 
 def written(report: Report, folder: Path) -> Path:
@@ -122,8 +122,8 @@ def threshold_file(tmp_path_factory) -> Path:
 @pytest.fixture(scope="module")
 def select_file(tmp_path_factory) -> Path:
     theory = {"codes": "stochastic", "steps": [0, 100, 2000], "loss": [0.83, 0.1, 0.01], "stderr": None}
-    result = toy_select.result(optimiser="sgd", theory=theory)
-    report = select_report(result, toy_select.run_of(), reproduce="specht select", made_with={"seed": "0"})
+    page = SelectCommand().page(toy_select.tree_of(optimiser="sgd", theory=theory))
+    report = Report(**vars(page), reproduce="specht select", made_with={"seed": "0"})
     return written(report, tmp_path_factory.mktemp("select"))
 
 

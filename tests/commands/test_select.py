@@ -14,7 +14,7 @@ import xarray
 
 import specht
 from specht.commands.app import main
-from specht.lab.select_config import SelectConfig
+from specht.commands.select.config import SelectConfig
 
 SMALL = ["select", "--length", "8", "--support", "2", "--dimension", "2", "--code", "24", "--steps", "60", "--seeds", "2", "--n-test", "64"]
 TESTED = [*SMALL, "--test-lengths", "12", "10", "--test-supports", "3"]
@@ -46,13 +46,14 @@ def test_json_is_the_contract(found):
 
 
 def test_files_hold_the_losses(found):
-    with xarray.open_dataset(found["data"], engine="h5netcdf") as data:
+    with xarray.open_datatree(found["data"], engine="h5netcdf") as whole:
+        assert whole.attrs["command"] == "select"
+        data = whole["trainings"].load()
         assert data["loss"].sizes == {"codes": 2, "seed": 2, "set": 4, "step": len(found["train"])}
         ends = data["loss"].isel(step=-1).sel(set="T=12").mean("seed")
         assert float(ends.sel(codes="fixed")) == pytest.approx(found["lengths"][1]["fixed"])
         assert data["keys_end_stochastic"].shape == (26, 26)
         assert data["values_start_fixed"].shape == (2, 26)
-        assert data.attrs["command"] == "select"
     with open(found["csv"], encoding="utf-8") as file:
         lines = list(csv.DictReader(file))
     assert len(lines) == 2 * 2 * 4
@@ -90,9 +91,9 @@ def test_one_hot_codes_come_with_their_exact_dynamics(capsys, run_json):
 
 def test_a_run_that_was_stopped_goes_on(run_json, tmp_path, monkeypatch):
     """The first training is kept when the second is interrupted."""
-    from specht.lab import select_job
+    from specht.commands.select import compute
 
-    whole, calls = select_job.train_one, []
+    whole, calls = compute.train_one, []
 
     def interrupted(setting, seed):
         calls.append(seed)
@@ -100,10 +101,10 @@ def test_a_run_that_was_stopped_goes_on(run_json, tmp_path, monkeypatch):
             raise KeyboardInterrupt
         return whole(setting, seed)
 
-    monkeypatch.setattr(select_job, "train_one", interrupted)
+    monkeypatch.setattr(compute, "train_one", interrupted)
     command = [flag for flag in SGD if flag not in ("--code", "24")]
     assert main(command) == 130
-    monkeypatch.setattr(select_job, "train_one", lambda setting, seed: (calls.append(seed), whole(setting, seed))[1])
+    monkeypatch.setattr(compute, "train_one", lambda setting, seed: (calls.append(seed), whole(setting, seed))[1])
     run_json(*command)
     assert calls == [0, 1, 1]
 
@@ -130,9 +131,9 @@ def test_short_sequences_and_repeated_supports_are_tested_once():
 
 
 def test_what_was_trained_stays_when_a_later_training_fails(monkeypatch, tmp_path, capsys):
-    from specht.lab import select_job
+    from specht.commands.select import compute
 
-    whole, calls = select_job.train_one, []
+    whole, calls = compute.train_one, []
 
     def without_memory(setting, seed):
         calls.append(seed)
@@ -140,7 +141,7 @@ def test_what_was_trained_stays_when_a_later_training_fails(monkeypatch, tmp_pat
             raise MemoryError("no room")
         return whole(setting, seed)
 
-    monkeypatch.setattr(select_job, "train_one", without_memory)
+    monkeypatch.setattr(compute, "train_one", without_memory)
     assert main([flag for flag in SGD if flag not in ("--code", "24")]) == 1
     said = capsys.readouterr().err.splitlines()[-1]
     assert "failed (MemoryError: no room); what was finished is kept" in said

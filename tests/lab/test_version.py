@@ -53,7 +53,7 @@ def test_a_change_of_what_decides_numbers_is_another_version(copied, version_of_
     assert changed(a_file_of(copied, subject), version_of_copy) == (subject not in PRESENTATION)
 
 
-JOBS = ["lab/select_job.py", "commands/symmetry/compute.py", "lab/threshold_job.py", "learning/adaptive/saddle.py"]
+JOBS = ["commands/select/compute.py", "commands/symmetry/compute.py", "lab/threshold_job.py", "learning/adaptive/saddle.py"]
 
 
 @pytest.mark.parametrize("name", JOBS)

@@ -1,11 +1,11 @@
-"""Results of `specht select` made up in no time, for tests of its report."""
+"""Results of `specht select` made up in no time, for tests of its page."""
 
 from __future__ import annotations
 
-import types
-
 import numpy as np
 import xarray
+
+from specht.trees import tree
 
 
 def entry(stochastic, fixed, error=0.01, **named):
@@ -15,6 +15,7 @@ def entry(stochastic, fixed, error=0.01, **named):
 def result(**changes):
     base = {
         "task": "T=50 q=3 d=5",
+        "length": 50,
         "code": 64,
         "trivial": 5 / 6,
         "train": [entry(0.83, 0.83, step=0), entry(0.1, 0.05, step=100), entry(0.01, 0.009, step=2000)],
@@ -33,12 +34,13 @@ def result(**changes):
     return base | changes
 
 
-def run_of(start=0.1):
+def tree_of(start=0.1, **changes) -> xarray.DataTree:
+    values = result(**changes)
     matrices = {
         "keys_start": np.full((6, 6), start),
         "keys_end": np.eye(6),
         "values_start": np.full((2, 6), start),
         "values_end": np.eye(2, 6),
     }
-    data = xarray.Dataset({name: ((f"{name}_0", f"{name}_1"), values) for name, values in matrices.items()})
-    return types.SimpleNamespace(trainings={"stochastic": [data], "fixed": [data]})
+    kept = {f"{name}_{kind}": ((f"{name}_0", f"{name}_1"), matrix) for name, matrix in matrices.items() for kind in values["codes"]}
+    return tree(values | {"trainings": kept})

@@ -67,7 +67,7 @@ COMMANDS: dict[str, tuple[str, int, str]] = {
     "kernel": ("specht.commands.kernel:kernel", 4, "The infinite-width kernel of a transformer: a summary, a report and the Gram matrix as a file."),
     "symmetry": ("specht.commands.symmetry:symmetry", 5, "How permutation-symmetric is a corpus? The share of the correlations between positions that ignores order, with an interval."),
     "threshold": ("specht.commands.threshold:threshold", 6, "The smallest number of samples that learns a sparse Boolean function, and how it grows with the number of bits."),
-    "select": ("specht.cli.select:select", 7, "Does attention learn to average the tokens that a query names, and at lengths it has not seen? Training with codes of positions."),
+    "select": ("specht.commands.select:select", 7, "Does attention learn to average the tokens that a query names, and at lengths it has not seen? Training with codes of positions."),
     "explore": ("specht.commands.explore:explore", 8, "Theory that moves while you look at it: learning curves, spectra, the symmetry of text and of targets, the papers."),
     "reproduce": ("specht.commands.reproduce:reproduce", 9, "Test what the papers claim: each claim, its criterion, what was measured, and whether it holds."),
     "runs": ("specht.commands.runs:app", 10, "What has been computed, where, and how."),

@@ -57,6 +57,28 @@ def gram_heatmap(gram: np.ndarray, *, title: str, caption: str, order: np.ndarra
     return Plot(figure, title, caption)
 
 
+def matrix_plot(matrix: np.ndarray, *, title: str, caption: str) -> Plot:
+    """A matrix as an image, white at zero; a flat one gets the width of the page."""
+    top = float(np.abs(matrix).max()) or 1.0
+    figure = go.Figure(
+        go.Heatmap(
+            z=matrix.astype(np.float32),
+            colorscale="RdBu",
+            zmin=-top,
+            zmax=top,
+            hovertemplate="row %{y}, column %{x}<br>%{z:.3g}<extra></extra>",
+            colorbar={"thickness": 10, "outlinewidth": 0, "len": 1, "nticks": 5},
+        )
+    )
+    square = matrix.shape[0] == matrix.shape[1]
+    style_log_axes(figure, x="", y="")
+    figure.update_layout(height=420 if square else 190, showlegend=False, margin={"l": 2, "r": 2, "t": 8, "b": 8})
+    hidden: dict[str, Any] = {"showticklabels": False, "showgrid": False, "zeroline": False, "ticks": "", "constrain": "domain"}
+    figure.update_xaxes(**hidden, type="linear", dtick=None, title=None)
+    figure.update_yaxes(**hidden, type="linear", dtick=None, autorange="reversed", title=None, scaleanchor="x" if square else None)
+    return Plot(figure, title, caption, wide=not square)
+
+
 def eigenvalue_plot(series: Mapping[str, np.ndarray], *, title: str, caption: str, floor: float = 0.0) -> Plot:
     """Eigenvalues, largest first, on logarithmic axes; those at or below `floor` times the largest are left out."""
     figure = go.Figure()

@@ -7,7 +7,13 @@ from typing import TYPE_CHECKING
 from specht.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from specht.studies.selection.codes_theory import best_share as best_share, code_needed as code_needed, draw_pool as draw_pool
+    from specht.studies.selection.codes_theory import (
+        best_share as best_share,
+        check_code as check_code,
+        code_needed as code_needed,
+        draw_pool as draw_pool,
+        stochastic_dynamics as stochastic_dynamics,
+    )
     from specht.studies.selection.task import Selection as Selection
     from specht.studies.selection.theory import (
         one_hot_dynamics as one_hot_dynamics,
@@ -15,5 +21,6 @@ if TYPE_CHECKING:
         width_bound as width_bound,
         width_needed as width_needed,
     )
+    from specht.studies.selection.training import SelectionTraining as SelectionTraining, train_selection as train_selection
 
 __all__, __getattr__, __dir__ = lazy_names(__name__)

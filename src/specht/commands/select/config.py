@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 from cyclopts import Parameter
 from pydantic import Field, model_validator
 
 from specht.errors import InputError
 from specht.lab.config import Config
-from specht.studies.selection.task import Selection
+from specht.studies import selection
+
+if TYPE_CHECKING:
+    from specht.studies.selection import Selection
 
 Many = Parameter(consume_multiple=True, negative="")
 _RATES = {"sgd": 1.0, "adam": 0.01}
@@ -58,7 +61,7 @@ class SelectConfig(Config):
 
     @property
     def task(self) -> Selection:
-        return Selection(self.length, self.support, self.dimension)
+        return selection.Selection(self.length, self.support, self.dimension)
 
     @property
     def lengths(self) -> tuple[int, ...]:
@@ -89,14 +92,12 @@ class SelectConfig(Config):
         """That of random codes, checked; None if there are none."""
         if not self.has_random_codes:
             return None
-        from specht.studies.selection.codes_theory import check_code, code_needed  # loads NumPy's linear algebra, which help does not need
-
         longest, most = max(self.length, *self.lengths, 0), max(self.support, *self.test_supports, 0)
         if self.code is None:
-            return max(code_needed(longest, self.support), most)
+            return max(selection.code_needed(longest, self.support), most)
         if self.code < most:
             raise InputError(f"--code {self.code} is less than the {most} positions that are chosen at once: take a larger dimension.")
-        check_code(self.length, self.support, self.code)
+        selection.check_code(self.length, self.support, self.code)
         return self.code
 
     def settings(self) -> list[dict[str, Any]]:
@@ -104,11 +105,8 @@ class SelectConfig(Config):
         common = {"length": self.length, "support": self.support, "dimension": self.dimension, "query": self.query}
         common |= {"optimiser": self.optimiser, "learning_rate": self.rate, "schedule": self.shape, "steps": self.steps}
         common |= {"batch": self.batch, "n_test": self.n_test, "supports": [*self.supports]}
-        code, found = self.code_dimension(), []
-        for kind in self.codes:
-            random = kind != "one-hot"
-            found.append(common | {"codes": kind, "code": code if random else None, "lengths": [*self.lengths] if random else []})
-        return found
+        random = {"code": self.code_dimension(), "lengths": [*self.lengths]}
+        return [common | {"codes": kind} | ({"code": None, "lengths": []} if kind == "one-hot" else random) for kind in self.codes]
 
     def identity(self) -> dict[str, Any]:
         return {"settings": self.settings(), "seeds": self.seeds, "seed": self.seed}
