@@ -23,12 +23,12 @@ from specht.commands.profile import ProfileCommand, ProfileConfig
 from specht.commands.select import SelectCommand
 from specht.commands.spectrum import SpectrumCommand, SpectrumConfig
 from specht.commands.symmetry import SymmetryCommand, SymmetryConfig
+from specht.commands.task_flags import TargetFlags
 from specht.commands.threshold import ThresholdCommand
 from specht.lab.archive import Archive
 from specht.lab.config import Config
 from specht.lab.executors import this_process
 from specht.lab.sweep import sweep
-from specht.lab.target_config import TargetFlags
 from specht.papers.page import paper_sections
 from specht.papers.registry import select
 from specht.papers.scorecard import jobs_of, judge

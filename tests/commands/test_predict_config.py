@@ -13,9 +13,9 @@ import specht
 from specht.commands.predict import compute
 from specht.commands.predict.config import MixtureFlags, PredictConfig
 from specht.commands.predict.phases import jobs_of, measure_row
+from specht.commands.task_flags import TargetFlags
 from specht.errors import InputError
 from specht.lab.config import ArchitectureFlags
-from specht.lab.target_config import TargetFlags
 from specht.learning.adaptive import adaptive_curve
 
 UNIFORM = {"architecture": ArchitectureFlags(vocab=2, length=8), "source": MixtureFlags(source="uniform"), "ridge": 0.1}

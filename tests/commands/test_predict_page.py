@@ -15,8 +15,8 @@ from specht.commands.predict.figures import phase_plot
 from specht.commands.predict.page import curve_table, finite_table, predict_page
 from specht.commands.predict.phases import diagram, jobs_of
 from specht.commands.predict.sentences import answer
+from specht.commands.task_flags import TargetFlags
 from specht.lab.config import ArchitectureFlags
-from specht.lab.target_config import TargetFlags
 from specht.report.curve_figures import curve_plot
 from specht.report.static import draw
 from specht.trees import facts, named, tree

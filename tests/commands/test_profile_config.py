@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from specht.commands.profile import ProfileConfig
-from specht.lab.source_config import SourceFlags
+from specht.commands.task_flags import SourceFlags
 
 
 def test_digest_is_stable():

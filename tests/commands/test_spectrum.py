@@ -16,9 +16,9 @@ import specht
 from specht.commands.app import main
 from specht.commands.command import csv_of
 from specht.commands.spectrum import ScalableArchitecture, SpectrumCommand, SpectrumConfig
+from specht.commands.task_flags import SourceFlags
 from specht.groups.partitions import Partition
 from specht.lab import store
-from specht.lab.source_config import SourceFlags
 from specht.trees import plain, rows
 
 SMALL = ["spectrum", "--vocab", "3", "--lengths", "4", "8", "16"]

@@ -9,7 +9,7 @@ from hypothesis import given, strategies as st
 
 from specht.architecture import Architecture
 from specht.commands.spectrum import ScalableArchitecture, SpectrumConfig
-from specht.lab.source_config import SourceFlags
+from specht.commands.task_flags import SourceFlags
 
 
 def config(source: dict | None = None, **fields) -> SpectrumConfig:

@@ -13,10 +13,9 @@ from pydantic import Field
 
 from specht.callables import digest_of_code, load_callable
 from specht.commands.command import Command, command_line
+from specht.commands.task_flags import SUPPORTED, TOKENED, SourceFlags
 from specht.errors import InputError
 from specht.lab.config import Config
-from specht.lab.source_config import SourceFlags
-from specht.lab.target_config import SUPPORTED, TOKENED
 from specht.report.page import Page, Step, Table, percent
 from specht.trees import Along, along, facts, tree
 

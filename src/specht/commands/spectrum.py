@@ -14,10 +14,10 @@ from pydantic import Field, model_validator
 
 from specht.architecture import Architecture, Kind
 from specht.commands.command import Command, command_line
+from specht.commands.task_flags import SourceFlags
 from specht.errors import InputError
 from specht.kernel.forms import SAMPLED_FORMS, choose_form
 from specht.lab.config import ArchitectureFlags, Config
-from specht.lab.source_config import SourceFlags
 from specht.report.page import Page, Table, listed, with_error
 from specht.report.spectrum_notes import SHOWN_LEVEL, method, remarks, shown
 from specht.trees import facts, tree

@@ -7,9 +7,9 @@ from typing import Any, Literal, cast
 
 from specht.commands.predict import PredictCommand
 from specht.commands.predict.config import NetworkFlags, PredictConfig, ShiftFlags
+from specht.commands.task_flags import TargetFlags
 from specht.explorer.state import CurvePage
 from specht.lab.config import ArchitectureFlags
-from specht.lab.target_config import TargetFlags
 from specht.progress import Progress
 from specht.report.html import Report
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Any, cast
 
 from specht.commands.profile import ProfileCommand, ProfileConfig
+from specht.commands.task_flags import SUPPORTED, SourceFlags
 from specht.explorer.state import TargetPage
-from specht.lab.source_config import SourceFlags
-from specht.lab.target_config import SUPPORTED
 from specht.progress import Progress
 from specht.report.page import Report
 

@@ -9,11 +9,11 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 from specht.commands.spectrum import ScalableArchitecture, SpectrumCommand, SpectrumConfig
+from specht.commands.task_flags import SourceFlags
 from specht.explorer.curves import architecture_fields
 from specht.explorer.diagrams import label_curves
 from specht.explorer.state import SpectrumPage
 from specht.groups.partitions import Partition
-from specht.lab.source_config import SourceFlags
 from specht.progress import Progress
 from specht.report.figures import GREY, Plot
 from specht.report.page import Report

@@ -10,10 +10,9 @@ from cyclopts import Group, Parameter
 from pydantic import Field, field_validator, model_validator
 
 from specht.architecture import Architecture, Kind
+from specht.commands.task_flags import MODES, SourceFlags, TargetFlags
 from specht.errors import InputError, unknown_choice
 from specht.lab.config import ArchitectureFlags, Config
-from specht.lab.source_config import SourceFlags
-from specht.lab.target_config import MODES, TargetFlags
 
 if TYPE_CHECKING:
     from specht.learning.networks import Networks

@@ -10,10 +10,10 @@ import xarray
 from specht.callables import digest_of_code
 from specht.commands.predict.compute import followed, task_of
 from specht.commands.predict.config import PredictConfig
+from specht.commands.task_flags import MODES
 from specht.errors import InputError
 from specht.lab.jobs import Job
 from specht.lab.sweep import sweep
-from specht.lab.target_config import MODES
 from specht.learning.adaptive.population import adaptive_curve, most_samples
 from specht.trees import Along
 
