@@ -75,7 +75,8 @@ def test_windows_are_taken_at_regular_distances():
         sample.update(Segment(np.arange(100 * block, 100 * block + 108) % 1000, 100, block))
     assert sample.windows[:, 0].tolist() == [*range(0, 100, 15), *range(100, 200, 15)]
     assert (np.diff(sample.windows, axis=1) == 1).all()
-    again = WindowSample.from_arrays(sample.arrays())
+    again = WindowSample(5, 3)
+    again.restore(sample.arrays())
     again.merge(sample)
     np.testing.assert_array_equal(again.windows, np.concatenate([sample.windows, sample.windows]))
     assert WindowSample.spread(64, 10**9).step == 10**9 // 64 // WINDOWS

@@ -91,7 +91,7 @@ def test_batches_can_be_counted_anywhere(tmp_path, how):
         """Counted from a description of the survey, sent and received."""
         statistics = Statistics(told, order)
         statistics.count(told.batches[order])
-        return Statistics.decode(statistics.encode(), survey)
+        return Statistics.from_arrays(statistics.arrays(), survey)
 
     late_first = [elsewhere(order) for order in reversed(range(len(survey.batches)))]
     merged = merge_statistics(reversed(late_first))
@@ -146,7 +146,7 @@ def test_statistics_survive_being_sent(tmp_path):
     survey = survey_of(open_corpus(write_texts(tmp_path)), extras=tuple(EXTRAS))
     for null in (None, "window", "global"):
         statistics = count_all(survey, null)
-        again = Statistics.decode(statistics.encode(), survey, null)
+        again = Statistics.from_arrays(statistics.arrays(), survey, null)
         assert same(again, statistics)
         assert again.null == null
         assert scores(again) == scores(statistics)
@@ -154,9 +154,9 @@ def test_statistics_survive_being_sent(tmp_path):
 
 def test_statistics_of_another_survey_are_refused(tmp_path):
     corpus = open_corpus(write_texts(tmp_path))
-    content = count_all(survey_of(corpus)).encode()
+    arrays = count_all(survey_of(corpus)).arrays()
     with pytest.raises(InputError, match="count all parts alike"):
-        Statistics.decode(content, survey_of(corpus, vocab=5))
+        Statistics.from_arrays(arrays, survey_of(corpus, vocab=5))
 
 
 # Lag by lag.

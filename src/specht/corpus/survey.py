@@ -7,9 +7,8 @@ numbers do not depend on who does them, and neither do results.
 from __future__ import annotations
 
 import dataclasses
-import io
 import itertools
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any, Literal, NamedTuple, get_args
 
@@ -25,7 +24,7 @@ from specht.corpus.stats.influence import MOST_SYMBOLS, WindowSample
 from specht.corpus.stats.isotypic import WindowTensor
 from specht.corpus.stats.lag_counts import LagCounts
 from specht.corpus.stats.metrics import Metric
-from specht.corpus.stats.moments import Plan, decode
+from specht.corpus.stats.moments import Plan, moments_of
 from specht.corpus.stats.shuffles import Null, drawn, shuffled, split_counts
 from specht.corpus.stats.sketch import CELLS
 from specht.corpus.stats.third import ThirdMoments
@@ -52,7 +51,7 @@ class Settings:
     cuts: tuple[int, ...] = CUTS
     """Lags from which on the windows are scored again."""
     vocab: int | None = None
-    """Types that are told apart; 500, or as many as there are, unless given."""
+    """Types that are distinguished; 500, or as many as there are, unless given."""
     metric: Metric = "chi2-floor"
     how: How = "auto"
     """Tables of all pairs at once, sketches of them, tables lag by lag (exact), or what suits the vocabulary."""
@@ -254,7 +253,7 @@ class Extra(NamedTuple):
     longest: int
     """Of windows: as long as those of the survey, within these limits."""
     counter: Callable[[int, int, Survey], Any]
-    """From window and symbols to a counter with `update`, `merge`, `arrays` and `from_arrays`."""
+    """From window and symbols to a counter with `update`, `merge`, `arrays` and `restore`."""
 
     def window(self, survey: Survey) -> int:
         return max(self.shortest, min(self.longest, survey.settings.length))
@@ -305,25 +304,25 @@ class Statistics:
         for name, counter in self.extras.items():
             counter.merge(other.extras[name])
 
-    def encode(self) -> bytes:
-        """The content of a file."""
-        arrays: dict[str, Any] = {"moments": np.frombuffer(self.moments.encode(), dtype=np.uint8)}
+    def arrays(self) -> dict[str, np.ndarray]:
+        """All there is to save."""
+        arrays = {f"moments_{name}": array for name, array in self.moments.arrays().items()}
         for name, counter in self.extras.items():
             arrays |= {f"{name}_{field}": _compact(array) for field, array in counter.arrays().items()}
-        content = io.BytesIO()
-        np.savez(content, allow_pickle=False, **arrays)
-        return content.getvalue()
+        return arrays
 
     @classmethod
-    def decode(cls, content: bytes, survey: Survey, null: Null | None = None) -> Statistics:
-        """The statistics in the content of a file."""
-        found = cls(survey, null=null)
-        with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
-            found.moments = decode(arrays["moments"].tobytes(), survey.plan)
-            for name, counter in found.extras.items():
-                mine = {field.removeprefix(f"{name}_"): arrays[field] for field in arrays.files if field.startswith(f"{name}_")}
-                found.extras[name] = type(counter).from_arrays(mine)
-        return found
+    def from_arrays(cls, arrays: Mapping[str, np.ndarray], survey: Survey, null: Null | None = None) -> Statistics:
+        """The statistics that `arrays` came from."""
+
+        def of(name: str) -> dict[str, np.ndarray]:
+            return {field.removeprefix(f"{name}_"): array for field, array in arrays.items() if field.startswith(f"{name}_")}
+
+        statistics = cls(survey, null=null)
+        statistics.moments = moments_of(of("moments"), survey.plan)
+        for name, counter in statistics.extras.items():
+            counter.restore(of(name))
+        return statistics
 
 
 def _compact(array: np.ndarray) -> np.ndarray:

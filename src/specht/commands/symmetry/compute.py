@@ -141,17 +141,15 @@ def _size(part: Any) -> int:
 def census(corpus: dict[str, Any], content: str) -> xarray.Dataset:
     """The types of a corpus, or of some parts of one."""
     opened = Corpus.from_json(corpus)
-    found = take_census(opened, range(len(opened.parts)))
-    arrays = io.BytesIO()
-    np.savez(arrays, allow_pickle=False, sizes=np.array(found.sizes, dtype=np.int64), **found.counts.arrays())
-    return _packed(arrays.getvalue())
+    types = take_census(opened, range(len(opened.parts)))
+    return _packed({"sizes": np.array(types.sizes, dtype=np.int64), **types.counts.arrays()})
 
 
 def whole(survey: dict[str, Any], content: str, null: Null | None) -> xarray.Dataset:
     """What a corpus is like, or its score under a null model."""
     plan = Survey.from_json(survey)
-    found = describe(plan, findings(count_all(plan))) if null is None else null_score(plan, null).summary()
-    return _packed(json.dumps(found, allow_nan=False).encode())
+    entry = describe(plan, findings(count_all(plan))) if null is None else null_score(plan, null).summary()
+    return xarray.Dataset({"entry": json.dumps(entry, allow_nan=False)})
 
 
 def batch(survey: dict[str, Any], content: str, null: Null | None, number: int) -> xarray.Dataset:
@@ -159,11 +157,14 @@ def batch(survey: dict[str, Any], content: str, null: Null | None, number: int) 
     plan = Survey.from_json(survey)
     statistics = Statistics(plan, number, null)
     statistics.count(plan.batches[number])
-    return _packed(statistics.encode())
+    return _packed(statistics.arrays())
 
 
-def _packed(content: bytes) -> xarray.Dataset:
-    return xarray.Dataset({"content": ("byte", np.frombuffer(content, dtype=np.int8))})
+def _packed(arrays: Mapping[str, np.ndarray]) -> xarray.Dataset:
+    """Arrays as bytes, since the files of an archive do not hold all types of numbers."""
+    content = io.BytesIO()
+    np.savez(content, allow_pickle=False, **arrays)
+    return xarray.Dataset({"content": ("byte", np.frombuffer(content.getvalue(), dtype=np.int8))})
 
 
 def run_symmetry(
@@ -180,7 +181,7 @@ def run_symmetry(
     surveys = [plan_survey(each.corpus, settings, _census(mine, archive)) for each, mine in zip(corpora, jobs, strict=True)]
     counts = [_count_jobs(each, survey, nulls) for each, survey in zip(corpora, surveys, strict=True)]
     _do([job for mine in counts for each in mine.values() for job in each], archive, places, progress)
-    return [_found(survey, mine, archive) for survey, mine in zip(surveys, counts, strict=True)]
+    return [_entry(survey, mine, archive) for survey, mine in zip(surveys, counts, strict=True)]
 
 
 def _count_jobs(prepared: Prepared, survey: Survey, nulls: bool) -> dict[Null | None, list[Job]]:
@@ -209,31 +210,33 @@ def _do(jobs: list[Job], archive: Archive, places: Places, progress: Progress | 
 
 def _census(jobs: list[Job], archive: Archive) -> Census:
     def load(job: Job) -> Census:
-        with np.load(io.BytesIO(_content(archive, job)), allow_pickle=False) as arrays:
-            counts = {name: arrays[name] for name in arrays.files if name != "sizes"}
-            return Census(TypeCounts.from_arrays(counts), tuple(int(size) for size in arrays["sizes"]))
+        arrays = _arrays(archive, job)
+        return Census(TypeCounts.from_arrays(arrays), tuple(arrays["sizes"].tolist()))
 
     return merge_censuses(map(load, jobs))
 
 
-def _found(survey: Survey, jobs: Mapping[Null | None, list[Job]], archive: Archive) -> dict[str, Any]:
-    found: dict[Null | None, dict[str, Any]] = {}
+def _entry(survey: Survey, jobs: Mapping[Null | None, list[Job]], archive: Archive) -> dict[str, Any]:
+    entries: dict[Null | None, dict[str, Any]] = {}
     for null, mine in jobs.items():
         if mine[0].function == f"{_MODULE}:whole":
-            found[null] = json.loads(_content(archive, mine[0]))
+            entries[null] = json.loads(_load(archive, mine[0])["entry"].item())
         else:
-            statistics = merge_statistics(_batches(survey, null, mine, archive))
-            found[null] = describe(survey, findings(statistics)) if null is None else scores(statistics).main.summary()
-    return found[None] | {"nulls": {null: score for null, score in found.items() if null is not None}}
+            # One batch after another: all at once would take as much memory as the corpus has blocks, times the batches.
+            statistics = merge_statistics(Statistics.from_arrays(_arrays(archive, job), survey, null) for job in mine)
+            entries[null] = describe(survey, findings(statistics)) if null is None else scores(statistics).main.summary()
+    return entries.pop(None) | {"nulls": entries}
 
 
-def _batches(survey: Survey, null: Null | None, jobs: list[Job], archive: Archive) -> Iterator[Statistics]:
-    """One after another: all at once would take as much memory as the corpus has blocks, times the batches."""
-    return (Statistics.decode(_content(archive, job), survey, null) for job in jobs)
+def _arrays(archive: Archive, job: Job) -> dict[str, np.ndarray]:
+    """What `_packed` was given."""
+    content = _load(archive, job)["content"].values.astype(np.int8).tobytes()
+    with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
+        return dict(arrays)
 
 
-def _content(archive: Archive, job: Job) -> bytes:
+def _load(archive: Archive, job: Job) -> xarray.Dataset:
     dataset = archive.load(job)
     if dataset is None:
         raise RuntimeError(f"the result of {job.digest} is gone from {archive.folder}: run the same command again")
-    return dataset["content"].values.astype(np.int8).tobytes()
+    return dataset

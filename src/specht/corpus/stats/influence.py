@@ -19,7 +19,7 @@ from specht.corpus.read.stream import window_starts
 WINDOWS = 20_000
 """That are looked at, evenly spread over the corpus."""
 MOST_SYMBOLS = 1000
-"""Types that are told apart here; others count as the rest."""
+"""Types that are distinguished here; others count as the rest."""
 FEW = 0.01
 """Share of the windows which, if it carries `MUCH`, deserves a warning."""
 MUCH = 0.5
@@ -49,20 +49,17 @@ class WindowSample:
         starts = window_starts(segment, self.length)[:: self.step]
         self._windows.append(segment.ids[starts[:, None] + np.arange(self.length)].astype(np.int16))
 
+    def arrays(self) -> dict[str, np.ndarray]:
+        """All there is to save."""
+        return {"windows": self.windows}
+
+    def restore(self, arrays: Mapping[str, np.ndarray]) -> None:
+        """Add what `arrays` of another sample gave."""
+        self._windows.append(arrays["windows"].astype(np.int16))
+
     def merge(self, other: WindowSample) -> None:
         """Add those of other pieces of the same text."""
         self._windows += other._windows
-
-    def arrays(self) -> dict[str, np.ndarray]:
-        """All there is to save."""
-        return {"windows": self.windows, "step": np.array(self.step)}
-
-    @classmethod
-    def from_arrays(cls, arrays: Mapping[str, np.ndarray]) -> WindowSample:
-        """The sample that `arrays` came from."""
-        sample = cls(arrays["windows"].shape[1], int(arrays["step"]))
-        sample._windows.append(arrays["windows"].astype(np.int16))
-        return sample
 
 
 @dataclasses.dataclass(frozen=True)

@@ -18,14 +18,15 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-from collections.abc import Iterable, Mapping
-from typing import Any, Literal, get_args
+from collections.abc import Iterable
+from typing import Any, Literal, Self, get_args
 
 import numpy as np
 
 from specht.checks import whole_number
 from specht.corpus.read.chunks import Segment
 from specht.corpus.read.stream import record_starts, window_starts
+from specht.corpus.stats.counts import Counts
 from specht.corpus.stats.resampling import Estimate, Resampling
 from specht.errors import InputError, unknown_choice
 
@@ -53,8 +54,10 @@ def coordinate_weights(weights: Any, symbols: int) -> np.ndarray:
     return array
 
 
-class WindowTensor:
-    """How often tokens i and j stand at positions a < b of the same window, block by block. Counters of separate pieces add up."""
+class WindowTensor(Counts):
+    """How often tokens i and j stand at positions a < b of the same window, block by block."""
+
+    added = ("pairs", "positions")
 
     def __init__(self, length: int, symbols: int, blocks: int, windows: Windows = "all") -> None:
         """Arguments:
@@ -99,28 +102,14 @@ class WindowTensor:
         for pair, (a, b) in enumerate(itertools.combinations(range(self.length), 2)):
             table[pair] += np.bincount(tokens[a] * self.symbols + tokens[b], minlength=self.symbols**2)
 
-    def merge(self, other: WindowTensor) -> None:
+    def merge(self, other: Self) -> None:
         """Add the counts of other pieces of the same text."""
         if (self.pairs.shape, self.windows) != (other.pairs.shape, other.windows):
             raise InputError(
                 f"Windows of {other.length} tokens, {other.symbols} symbols, {other.blocks} blocks ({other.windows}) cannot be added to "
                 f"windows of {self.length}, {self.symbols}, {self.blocks} ({self.windows}): count all pieces alike."
             )
-        self.pairs += other.pairs
-        self.positions += other.positions
-
-    def arrays(self) -> dict[str, np.ndarray]:
-        """All there is to save."""
-        return {"pairs": self.pairs, "positions": self.positions, "starts": np.array(self.windows == "starts")}
-
-    @classmethod
-    def from_arrays(cls, arrays: Mapping[str, np.ndarray]) -> WindowTensor:
-        """The tensor that `arrays` came from."""
-        blocks, length, symbols = arrays["positions"].shape
-        tensor = cls(length, symbols, blocks, "starts" if arrays["starts"] else "all")
-        tensor.pairs += arrays["pairs"]
-        tensor.positions += arrays["positions"]
-        return tensor
+        super().merge(other)
 
 
 def _first_windows(segment: Segment, length: int, begins: bool) -> np.ndarray:

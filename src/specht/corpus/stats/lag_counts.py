@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from typing import Self
 
 import numpy as np
 
 from specht.corpus.read.chunks import Segment
+from specht.corpus.stats.counts import Counts
 from specht.errors import InputError
 
 
-class LagCounts:
-    """Counts of pairs by lag, without blocks. Counters of separate pieces add up."""
+class LagCounts(Counts):
+    """Counts of pairs by lag, without blocks."""
+
+    added = ("tables", "tokens")
 
     def __init__(self, length: int, symbols: int) -> None:
         self.length, self.symbols = length, symbols
@@ -36,25 +39,11 @@ class LagCounts:
         for lag in range(1, self.length):
             self.tables[lag - 1] += count_pairs(segment, rows, lag, self.symbols)
 
-    def merge(self, other: LagCounts) -> None:
+    def merge(self, other: Self) -> None:
         """Add the counts of other pieces of the same text."""
         if self.tables.shape != other.tables.shape:
             raise InputError(f"Counts of shape {other.tables.shape} cannot be added to those of shape {self.tables.shape}: count alike.")
-        self.tables += other.tables
-        self.tokens += other.tokens
-
-    def arrays(self) -> dict[str, np.ndarray]:
-        """All there is to save."""
-        return {"tables": self.tables, "tokens": self.tokens}
-
-    @classmethod
-    def from_arrays(cls, arrays: Mapping[str, np.ndarray]) -> LagCounts:
-        """The counts that `arrays` came from."""
-        lags, symbols, _ = arrays["tables"].shape
-        counts = cls(lags + 1, symbols)
-        counts.tables += arrays["tables"]
-        counts.tokens += arrays["tokens"]
-        return counts
+        super().merge(other)
 
 
 def count_pairs(segment: Segment, rows: np.ndarray, lag: int, symbols: int) -> np.ndarray:

@@ -17,10 +17,10 @@ import io
 import json
 import os
 import zipfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -74,7 +74,7 @@ class Plan:
 
     @cached_property
     def digest(self) -> str:
-        """Tells plans apart."""
+        """Names the plan: another one has another digest."""
         blocks = (self.blocks.total, self.blocks.number)
         text = json.dumps([_FORMAT, blocks, self.length, self.metric, self.method, self.cells, self.seed])
         return hashlib.sha256(text.encode() + np.ascontiguousarray(self.probabilities, dtype=np.float64).tobytes()).hexdigest()
@@ -172,12 +172,16 @@ class PairSums(abc.ABC):
             temporary.unlink(missing_ok=True)
             raise InputError(f"{target} cannot be written ({error.strerror or error}): make room, or take another path.") from None
 
+    def arrays(self) -> dict[str, np.ndarray]:
+        """All there is to save."""
+        head = json.dumps({"plan": self.plan.digest, "order": self.order, "blocks": sorted(self.sums)})
+        sums = {f"block_{block}": sums for block, sums in self.sums.items()}
+        return {"head": np.frombuffer(head.encode(), dtype=np.uint8), "pairs": self.pairs, **sums}
+
     def encode(self) -> bytes:
         """The content of a file."""
-        head = json.dumps({"plan": self.plan.digest, "order": self.order, "blocks": sorted(self.sums)})
         content = io.BytesIO()
-        arrays: dict[str, Any] = {f"block_{block}": sums for block, sums in self.sums.items()}
-        np.savez(content, allow_pickle=False, head=np.frombuffer(head.encode(), dtype=np.uint8), pairs=self.pairs, **arrays)
+        np.savez(content, allow_pickle=False, **self.arrays())
         return content.getvalue()
 
 
@@ -196,12 +200,17 @@ def load(path: str | Path, plan: Plan) -> PairSums:
 def decode(content: bytes, plan: Plan) -> PairSums:
     """Statistics from the content of a file."""
     with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
-        head = json.loads(arrays["head"].tobytes().decode())
-        if head["plan"] != plan.digest:
-            raise InputError("Statistics were counted with another vocabulary, other blocks, lags or metric: count all parts alike.")
-        moments = plan.counter(head["order"])
-        moments.pairs[:] = arrays["pairs"]
-        moments.sums.update({block: arrays[f"block_{block}"] for block in head["blocks"]})
+        return moments_of(arrays, plan)
+
+
+def moments_of(arrays: Mapping[str, np.ndarray], plan: Plan) -> PairSums:
+    """The statistics that `arrays` came from."""
+    head = json.loads(arrays["head"].tobytes().decode())
+    if head["plan"] != plan.digest:
+        raise InputError("Statistics were counted with another vocabulary, other blocks, lags or metric: count all parts alike.")
+    moments = plan.counter(head["order"])
+    moments.pairs[:] = arrays["pairs"]
+    moments.sums.update({block: arrays[f"block_{block}"] for block in head["blocks"]})
     return moments
 
 

@@ -13,13 +13,13 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import math
-from collections.abc import Mapping
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
 from specht.checks import whole_number
 from specht.corpus.read.chunks import Segment
+from specht.corpus.stats.counts import Counts
 from specht.corpus.stats.isotypic import coordinate_weights, table_of_zeros
 from specht.corpus.stats.resampling import Estimate, Resampling
 from specht.errors import InputError
@@ -34,8 +34,10 @@ def gap_pairs(length: int, min_gap: int = 1) -> list[tuple[int, int]]:
     return [(s, t) for s in range(min_gap, length) for t in range(min_gap, length - s)]
 
 
-class ThirdMoments:
-    """How often tokens i, j, k follow each other at distances s and t, block by block. Counters of separate pieces add up."""
+class ThirdMoments(Counts):
+    """How often tokens i, j, k follow each other at distances s and t, block by block."""
+
+    added = ("triples", "tokens")
 
     def __init__(self, length: int, symbols: int, blocks: int, min_gap: int = 1) -> None:
         """Arguments:
@@ -76,29 +78,14 @@ class ThirdMoments:
                 codes = pairs[starts] + ids[segment.shifted(starts, s + t)]
                 table[index] += np.bincount(codes, minlength=self.symbols**3)
 
-    def merge(self, other: ThirdMoments) -> None:
+    def merge(self, other: Self) -> None:
         """Add the counts of other pieces of the same text."""
         mine, theirs = ((each.length, each.min_gap, each.symbols, each.blocks) for each in (self, other))
         if mine != theirs:
             raise InputError(
                 f"Triples counted with (length, min_gap, symbols, blocks) {theirs} cannot be added to {mine}: count them alike."
             )
-        self.triples += other.triples
-        self.tokens += other.tokens
-
-    def arrays(self) -> dict[str, np.ndarray]:
-        """All there is to save."""
-        return {"triples": self.triples, "tokens": self.tokens, "window": np.array([self.length, self.min_gap])}
-
-    @classmethod
-    def from_arrays(cls, arrays: Mapping[str, np.ndarray]) -> ThirdMoments:
-        """The moments that `arrays` came from."""
-        blocks, symbols = arrays["tokens"].shape
-        length, min_gap = (int(number) for number in arrays["window"])
-        moments = cls(length, symbols, blocks, min_gap)
-        moments.triples += arrays["triples"]
-        moments.tokens += arrays["tokens"]
-        return moments
+        super().merge(other)
 
 
 @dataclasses.dataclass(frozen=True)
