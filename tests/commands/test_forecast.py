@@ -133,3 +133,11 @@ def test_many_faulty_rows_are_listed_in_the_report_and_counted_behind_it(data, c
     assert shown.count("\nline ") == 10
     assert "… and more in the report" in shown
     assert "more in problems.csv" in next(Path().glob("specht-results/*/report.html")).read_text(encoding="utf-8")
+
+
+def test_a_table_without_faults_has_a_file_of_faults_with_its_header(run_json):
+    lines = [f"{' '.join(f'{number:07b}')},{number % 2}" for number in range(70)]
+    Path("whole.csv").write_text("\n".join(["text,y", *lines]))
+    found = run_json("forecast", "whole.csv", "--target", "y", "--compare", "bag", "--repeats", "2", "--fit-rows", "64")
+    assert found["problems"] == []
+    assert Path(found["rows"]).read_text() == "line,kind,detail,kept\n"

@@ -19,6 +19,7 @@ from cyclopts import Parameter
 from specht.commands.cache import use_compilation_cache
 from specht.commands.output import OutputFlags, ProgressBar, print_json, print_page, print_paths
 from specht.lab.config import Config
+from specht.lab.csv_text import csv_text
 from specht.trees import columns, plain
 
 if TYPE_CHECKING:
@@ -161,9 +162,8 @@ def command_line(command: type[Command]) -> Callable[..., None]:
 
 def csv_of(data: xarray.DataTree, table: str) -> str:
     """A table of a tree as the text of a CSV file."""
-    import pandas
-
-    return pandas.DataFrame(columns(data[table]), dtype=object).to_csv(index=False, lineterminator="\n")
+    lines = columns(data[table])
+    return csv_text(list(lines), [dict(zip(lines, line, strict=True)) for line in zip(*lines.values(), strict=True)])
 
 
 def made_with(record: Mapping[Any, Any]) -> dict[str, str]:

@@ -16,6 +16,7 @@ from specht.callables import digest_of_code, load_callable
 from specht.commands.command import Command, Writer, command_line
 from specht.errors import InputError, unknown_choice
 from specht.lab.config import Config
+from specht.lab.csv_text import csv_text
 from specht.presets import PRESETS, preset
 from specht.report.maths import literal
 from specht.report.page import Page, Step, Table, percent
@@ -182,7 +183,6 @@ class ProbeCommand(Command):
         )
 
     def more_files(self, data: xarray.DataTree) -> Mapping[str, tuple[str, Writer]]:
-        from specht.lab.csv_text import csv_text
         from specht.lab.store import save_text
 
         return {"csv": ("probe.csv", lambda path: save_text(csv_text(CSV_COLUMNS, csv_lines(facts(data))), path))}

@@ -9,13 +9,9 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import datetime
-import functools
 import hashlib
-import importlib.metadata
 import io
 import json
-import platform
 import re
 import sys
 import tempfile
@@ -23,13 +19,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import xarray
 
 from specht.errors import InputError
+from specht.files import made_with
 from specht.lab.jobs import Job
 from specht.lab.locks import Locks
-from specht.lab.store import save_bytes
+from specht.lab.store import checksum_of, save_bytes
 from specht.lab.version import code_version
 
 SCHEMA = 1
@@ -97,9 +93,9 @@ class Archive:
             "arguments": job.arguments,
             "version": code_version(),
             "data": hashlib.sha256(content).hexdigest(),
-            "made": {"seconds": seconds, "time": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")} | _machine(),
+            "made": {"seconds": seconds, **made_with()},
         }
-        text = json.dumps({"checksum": _checksum(body)} | body, indent=1) + "\n"
+        text = json.dumps({"checksum": checksum_of(body)} | body, indent=1) + "\n"
         save_bytes(text.encode(), self._record(job.digest), durable=False)
 
     def entries(self) -> Iterator[Entry]:
@@ -176,25 +172,14 @@ def _is_ours(path: Path) -> bool:
     return re.fullmatch("[0-9a-f]{16}", path.stem) is not None and path.is_file() and not path.is_symlink()
 
 
-@functools.cache
-def _machine() -> dict[str, str]:
-    """What every result of this process was made with."""
-    versions = {"python": platform.python_version(), "jax": importlib.metadata.version("jax"), "numpy": np.__version__}
-    return versions | {"platform": platform.platform()}
-
-
 def _read_record(path: Path) -> dict[str, Any] | None:
     """What a record says, if it says what was written."""
     try:
         body = json.loads(path.read_text(encoding="utf-8"))
-        return body if body.pop("checksum") == _checksum(body) else None
+        return body if body.pop("checksum") == checksum_of(body) else None
     except (OSError, ValueError, KeyError, AttributeError, TypeError, RecursionError):
         return None
 
 
 def _made_elsewhere(body: dict[str, Any]) -> bool:
     return (body["schema"], body["version"]) != (SCHEMA, code_version())
-
-
-def _checksum(body: dict[str, Any]) -> str:
-    return hashlib.sha256(json.dumps(body, sort_keys=True).encode()).hexdigest()

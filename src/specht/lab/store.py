@@ -154,7 +154,7 @@ def is_at_work(folder: Path) -> bool:
 def save_result(result: Mapping[str, Any], folder: Path, files: Iterable[str]) -> None:
     """Close a run: what it printed, and the checksums of its files. Written last, so a folder that has it is complete."""
     record = {"result": dict(result), "files": {name: _checksum(folder / name) for name in files}, "code": code_version()}
-    record["checksum"] = _checksum_of(record)
+    record["checksum"] = checksum_of(record)
     save_text(json.dumps(record, indent=2, allow_nan=False) + "\n", folder / RESULT_FILE)
 
 
@@ -182,7 +182,7 @@ _DAMAGED = (OSError, ValueError, KeyError, TypeError, AttributeError)
 
 def _record(folder: Path) -> dict[str, Any]:
     record = json.loads((folder / RESULT_FILE).read_text(encoding="utf-8"))
-    if record.pop("checksum") != _checksum_of(record):
+    if record.pop("checksum") != checksum_of(record):
         raise ValueError("somebody has changed the record")
     return record
 
@@ -191,7 +191,8 @@ def _intact(record: dict[str, Any], folder: Path) -> set[str]:
     return {name for name, checksum in record["files"].items() if (folder / name).is_file() and _checksum(folder / name) == checksum}
 
 
-def _checksum_of(record: dict[str, Any]) -> str:
+def checksum_of(record: Mapping[str, Any]) -> str:
+    """SHA-256 of plain values, in whatever order their names are."""
     return hashlib.sha256(json.dumps(record, sort_keys=True).encode()).hexdigest()
 
 

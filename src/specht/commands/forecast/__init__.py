@@ -7,14 +7,17 @@ import time
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
-from specht.commands.command import Command, Writer, command_line, csv_of
+from specht.commands.command import Command, Writer, command_line
 from specht.commands.forecast.config import ForecastConfig
-from specht.trees import along, facts, tree
+from specht.lab.csv_text import csv_text
+from specht.trees import along, facts, plain, tree
 
 if TYPE_CHECKING:
     import xarray
 
     from specht.report.page import Page
+
+PROBLEM_COLUMNS = ("line", "kind", "detail", "kept")
 
 
 class ForecastCommand(Command):
@@ -62,12 +65,12 @@ class ForecastCommand(Command):
         return forecast_page(facts(data))
 
     def more_files(self, data: xarray.DataTree) -> Mapping[str, tuple[str, Writer]]:
-        from specht.commands.forecast.page import curve_lines
+        from specht.commands.forecast.page import CURVE_COLUMNS, curve_lines
         from specht.lab.store import save_text
 
         return {
-            "csv": ("forecast.csv", lambda path: save_text(csv_of(tree({"lines": curve_lines(facts(data))}), "lines"), path)),
-            "rows": ("problems.csv", lambda path: save_text(csv_of(data, "problems"), path)),
+            "csv": ("forecast.csv", lambda path: save_text(csv_text(CURVE_COLUMNS, curve_lines(facts(data))), path)),
+            "rows": ("problems.csv", lambda path: save_text(csv_text(PROBLEM_COLUMNS, plain(data["problems"])), path)),
         }
 
 

@@ -16,6 +16,7 @@ from specht.report.page import Page, Step, Table
 
 ARCHITECTURE_HEADER = ("architecture", "error now", "forecast", "positions : tokens", "ridge", "log likelihood a row")
 PROBLEM_HEADER = ("where", "what", "in the file", "row")
+CURVE_COLUMNS = ("architecture", "what", "n_train", "value", "low", "high", "stderr")
 SHOWN_PROBLEMS, LISTED_PROBLEMS = 10, 40
 """In the terminal, and in the report."""
 _WORDS = {"missing": "missing", "malformed": "malformed", "duplicate": "repeated", "conflict": "conflicting"}
@@ -36,8 +37,7 @@ def forecast_page(result: SimpleNamespace) -> Page:
 
 def curve_lines(result: SimpleNamespace) -> list[dict[str, Any]]:
     """Every number of every curve as a line of the CSV file."""
-    columns = ("architecture", "what", "n_train", "value", "low", "high", "stderr")
-    return [dict(zip(columns, line, strict=True)) for one in result.architectures for line in _lines(one, result.rows)]
+    return [dict(zip(CURVE_COLUMNS, line, strict=True)) for one in result.architectures for line in _lines(one, result.rows)]
 
 
 def _lines(one: SimpleNamespace, rows: int) -> Iterator[tuple[Any, ...]]:
