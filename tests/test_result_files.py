@@ -120,13 +120,13 @@ def test_a_type_that_is_not_known_gets_one_sentence(saved, home, reason):
 
 def test_fields_of_another_version_are_told(made):
     text, arrays = records.encode(made["profile"].above)
-    with pytest.raises(records.RecordError, match="Estimate has other fields in this version"):
+    with pytest.raises(records.RecordError, match="IntervalEstimate has other fields in this version"):
         records.decode(text.replace('"low"', '"lower"'), arrays)
 
 
 def test_classes_that_moved_are_found(made, monkeypatch):
     text, arrays = records.encode(made["profile"].above)
-    monkeypatch.setitem(records.MOVED, "specht.old_room:Estimate", "specht.profiles.result:Estimate")
+    monkeypatch.setitem(records.MOVED, "specht.old_room:IntervalEstimate", "specht.profiles.result:IntervalEstimate")
     again = records.decode(text.replace("specht.profiles.result:", "specht.old_room:"), arrays)
     assert_same(again, made["profile"].above)
 

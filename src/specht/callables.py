@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from specht.errors import InputError
+from specht.errors import InputError, in_one_line
 
 
 def load_callable(name: str, allow: type | None = None) -> Any:
@@ -26,8 +26,7 @@ def load_callable(name: str, allow: type | None = None) -> Any:
         try:
             value: Any = importlib.import_module(module_name)
         except (Exception, SystemExit) as error:  # a user's module may raise anything while it loads, and a script may end
-            words = " ".join(f"{type(error).__name__}: {error}".split())  # on one line
-            raise InputError(f"Module {module_name!r} cannot be imported ({words}): check its name.") from None
+            raise InputError(f"Module {module_name!r} cannot be imported ({in_one_line(error)}): check its name.") from None
     for part in path.split("."):
         if not hasattr(value, part):
             raise InputError(f"Module {module_name!r} has no {path!r}: check the name after the colon.")

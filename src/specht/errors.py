@@ -27,6 +27,15 @@ class WorkError(Exception):
     """A job that failed through no fault of its input; the command line says so and ends with code 1."""
 
 
+def in_one_line(error: BaseException) -> str:
+    r"""The kind of an error and what it says, without line breaks.
+
+    >>> in_one_line(ValueError("no\nsuch layer"))
+    'ValueError: no such layer'
+    """
+    return " ".join(f"{type(error).__name__}: {error}".split())
+
+
 def unknown_choice(what: str, given: object, choices: Iterable[str]) -> InputError:
     """The error for a name outside a list, with the nearest name suggested.
 

@@ -14,7 +14,7 @@ from pydantic import Field
 from specht.callables import digest_of_code, load_callable
 from specht.commands.command import Command, command_line
 from specht.commands.task_flags import SUPPORTED, TOKENED, SourceFlags
-from specht.errors import InputError
+from specht.errors import InputError, in_one_line
 from specht.lab.config import Config
 from specht.report.page import Page, Step, Table, percent
 from specht.trees import Along, along, facts, tree
@@ -200,8 +200,8 @@ def _guarded(function: Callable[..., Any], name: str) -> Callable[[np.ndarray], 
         except InputError:
             raise
         except Exception as error:  # a function of somebody else may raise anything
-            words = " ".join(f"{type(error).__name__}: {error}".split())  # on one line
-            raise InputError(f"{name} raised {words} for tokens of shape {x.shape}: it must take arrays (n, columns).") from error
+            shape = f"tokens of shape {x.shape}"
+            raise InputError(f"{name} raised {in_one_line(error)} for {shape}: it must take arrays (n, columns).") from error
 
     return call
 

@@ -41,8 +41,8 @@ class Guard:
         if refusal:
             return await _refuse(scope, send, refusal)
         query = parse_qsl(scope.get("query_string", b"").decode("latin-1"), keep_blank_values=True)
-        given = [value for name, value in query if name == TOKEN]
-        if scope["type"] == "http" and scope["method"] == "GET" and any(map(self._is_token, given)):
+        tokens = [value for name, value in query if name == TOKEN]
+        if scope["type"] == "http" and scope["method"] == "GET" and any(map(self._is_token, tokens)):
             rest = urlencode([pair for pair in query if pair[0] != TOKEN])
             # One slash at the beginning: two would lead to another machine.
             return await self._enter(send, f"/{quote(scope['path'].lstrip('/'))}" + (f"?{rest}" if rest else ""))
@@ -59,8 +59,8 @@ class Guard:
             return f"This explorer answers to its own page only, not to {origin[:100]!r}."
         return ""
 
-    def _is_token(self, given: str) -> bool:
-        return secrets.compare_digest(given.encode(), self._token.encode())
+    def _is_token(self, word: str) -> bool:
+        return secrets.compare_digest(word.encode(), self._token.encode())
 
     async def _enter(self, send: Any, address: str) -> None:
         """Keep the token in a cookie that no script can read, and take it out of the address, which people copy."""
@@ -71,10 +71,10 @@ class Guard:
 
 def _cookie(header: str, name: str) -> str:
     try:
-        found = SimpleCookie(header).get(name)
+        cookie = SimpleCookie(header).get(name)
     except CookieError:
         return ""
-    return "" if found is None else found.value
+    return "" if cookie is None else cookie.value
 
 
 async def _refuse(scope: Mapping[str, Any], send: Any, sentence: str) -> None:

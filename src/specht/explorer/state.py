@@ -126,11 +126,11 @@ def from_address(address: Mapping[str, Any], present: Mapping[str, Sequence[str]
     >>> from_address({"page": "curve", "length": "7"})[1]
     ["Unknown length '7' in the address. Choose from: 4, 6, 8, 12, 16, 24, 32, 48, 64."]
     """
-    said: list[str] = []
+    complaints: list[str] = []
     name = address.get(PAGE, "curve")
     if not isinstance(name, str) or name not in PAGES:
-        said.append(str(unknown_choice("page in the address", name, PAGES)))
-        return CurvePage(), said
+        complaints.append(str(unknown_choice("page in the address", name, PAGES)))
+        return CurvePage(), complaints
     kind, values = PAGES[name], {}
     fields = {field.name: field for field in dataclasses.fields(kind)}
     for parameter, text in address.items():
@@ -141,8 +141,8 @@ def from_address(address: Mapping[str, Any], present: Mapping[str, Sequence[str]
                 raise unknown_choice("parameter in the address", parameter, fields)
             values[parameter] = _value(parameter, text, fields[parameter].metadata["choices"] or present.get(parameter, ()))
         except InputError as error:
-            said.append(str(error))
-    return kind(**values), said
+            complaints.append(str(error))
+    return kind(**values), complaints
 
 
 def _value(name: str, text: Any, choices: Sequence[Any]) -> Any:

@@ -58,13 +58,13 @@ class _Piece:
 
     def _run(self) -> None:
         try:
-            found = Answer("done", self._function(self._progress), share=1.0)
+            answer = Answer("done", self._function(self._progress), share=1.0)
         except _StopWork:
             return
         except Exception as error:  # whatever it is, the page has to say it
-            found = Answer("failed", sentence=sentence(error))
+            answer = Answer("failed", sentence=sentence(error))
         if not self._stop.is_set():
-            self.answer = found
+            self.answer = answer
 
     def _progress(self, done: int, total: int) -> None:
         if self._stop.is_set():

@@ -21,7 +21,7 @@ import numpy as np
 
 from specht.architecture import Architecture
 from specht.checks import whole_number
-from specht.errors import InputError, unknown_choice
+from specht.errors import InputError, in_one_line, unknown_choice
 from specht.probes.outputs import Layers, name_layers, read_layers
 from specht.probes.torch_models import is_torch_module, torch_ways
 
@@ -53,8 +53,8 @@ class Frame(NamedTuple):
         return self.length + (self.readout == "last")
 
 
-class Model:
-    """A model that can be called: `model.blocks(tokens)` gives the layers of some sequences after the other."""
+class OpenedModel:
+    """A model that can be called: `model.blocks(tokens)` gives the layers of all sequences, some sequences at a time."""
 
     def __init__(
         self,
@@ -66,8 +66,13 @@ class Model:
         notes: Sequence[str] = (),
         hint: str = "",
     ) -> None:
-        """`openings`: the best way first. `row_bytes`: outputs of one sequence, if that is known before the first call, of a JAX model.
-        `notes`: what has to be known of it. `hint`: what to do if it raises.
+        """Nothing is opened or called yet.
+
+        Arguments:
+            openings: ways of calling the model, the best one first.
+            row_bytes: size of the outputs of one sequence, where it is known before the first call; only of models in JAX.
+            notes: what has to be known of the model to read its numbers.
+            hint: what to do if it raises, as the end of a sentence.
         """
         self.name, self.frame, self.notes, self._hint, self._openings = name, frame, tuple(notes), hint, openings
         self._way: Way | None = None
@@ -75,7 +80,7 @@ class Model:
         self._padded = row_bytes is not None
         self._shapes: dict[str, tuple[int, ...]] | None = None
         self.fed = 0
-        """Sequences that it was called with."""
+        """How many sequences it was called with so far."""
 
     def blocks(self, tokens: np.ndarray) -> Iterator[tuple[slice, Layers]]:
         """The layers of all sequences, as many sequences at a time as fit."""
@@ -126,7 +131,7 @@ class Model:
         try:
             return opening()
         except (Exception, SystemExit) as error:
-            raise InputError(f"{self.name} cannot be copied ({_words(error)}): give a function that calls it.") from error
+            raise InputError(f"{self.name} cannot be copied ({in_one_line(error)}): give a function that calls it.") from error
 
     def _try(self, way: Way, tokens: np.ndarray) -> Any:
         try:
@@ -135,7 +140,8 @@ class Model:
             raise
         except (Exception, SystemExit) as error:  # the model of somebody else may raise anything
             shape = f"tokens of shape {tokens.shape} from 0 to {self.frame.vocab - 1}"
-            raise InputError(f"{self.name} raised {_words(error)} for {shape}: it must take arrays (n, columns){self._hint}.") from error
+            what = f"{self.name} raised {in_one_line(error)} for {shape}"
+            raise InputError(f"{what}: it must take arrays (n, columns){self._hint}.") from error
 
 
 def _listed(shapes: dict[str, tuple[int, ...]]) -> str:
@@ -155,15 +161,15 @@ def open_model(
     size: tuple[int, int, int] | None = None,
     weights: int | None = None,
     name: str | None = None,
-) -> Model:
+) -> OpenedModel:
     """The model, ready to be called; an architecture or a network knows its vocabulary, length and readout itself."""
     model = _made(model, name)
     if isinstance(model, Architecture):
         frame = _frame_of(model, vocab, length, readout)
         return _network_model(_drawn(model, size or SIZE, weights or 0), frame, name or str(model))
-    for what, given in (("size", size), ("weights", weights)):
-        if given is not None:
-            raise InputError(f"{what}={given} is for an architecture, and {_called(model, name)} has weights of its own: leave it out.")
+    for what, value in (("size", size), ("weights", weights)):
+        if value is not None:
+            raise InputError(f"{what}={value} is for an architecture, and {_called(model, name)} has weights of its own: leave it out.")
     if _is_network(model):
         return _network_model(model, _frame_of(model.arch, vocab, length, readout), name or str(model.arch))
     if vocab is None or length is None:
@@ -172,13 +178,13 @@ def open_model(
         raise unknown_choice("readout", readout, get_args(Readout))
     frame = Frame(whole_number("vocab", vocab, 2), whole_number("length", length, 2), "mean" if readout == "mean" else "last")
     if is_torch_module(model):
-        return Model(_called(model, name), torch_ways(model, frame.columns), frame)
+        return OpenedModel(_called(model, name), torch_ways(model, frame.columns), frame)
     if not callable(model):
         raise InputError(
             f"{_called(model, name)} cannot be called: give a function of tokens, a Network, an Architecture or a PyTorch module."
         )
     hint = ", so wrap a model of one sequence in jax.vmap" if _is_pytree(model) else ""
-    return Model(_called(model, name), _plain_ways(model), frame, hint=hint)
+    return OpenedModel(_called(model, name), _plain_ways(model), frame, hint=hint)
 
 
 def _called(model: Any, name: str | None) -> str:
@@ -194,8 +200,10 @@ def _made(model: Any, name: str | None) -> Any:
         parameters = inspect.signature(model).parameters.values()
     except (TypeError, ValueError):  # some that are written in C have none
         return model
-    required = [each.name for each in parameters if each.default is each.empty and each.kind not in (each.VAR_POSITIONAL, each.VAR_KEYWORD)]
-    takes_tokens = any(each.kind in (each.POSITIONAL_ONLY, each.POSITIONAL_OR_KEYWORD, each.VAR_POSITIONAL) for each in parameters)
+    kind = inspect.Parameter
+    fixed = [parameter for parameter in parameters if parameter.kind not in (kind.VAR_POSITIONAL, kind.VAR_KEYWORD)]
+    required = [parameter.name for parameter in fixed if parameter.default is kind.empty]
+    takes_tokens = any(parameter.kind not in (kind.KEYWORD_ONLY, kind.VAR_KEYWORD) for parameter in parameters)
     if required and inspect.isclass(model):
         raise InputError(
             f"{_called(model, name)} is a class that needs {', '.join(required)}: give an object of it, or a function without arguments "
@@ -206,16 +214,13 @@ def _made(model: Any, name: str | None) -> Any:
     try:
         made = model()
     except (Exception, SystemExit) as error:
-        raise InputError(f"{_called(model, name)} takes no arguments and raised {_words(error)} when it was to make a model.") from error
+        what = f"{_called(model, name)} takes no arguments and raised {in_one_line(error)}"
+        raise InputError(f"{what} when it was to make a model.") from error
     if not (callable(made) or isinstance(made, Architecture)):
         raise InputError(
             f"{_called(model, name)} takes no arguments and made a {type(made).__name__}: let it take tokens, or make a model that does."
         )
     return made
-
-
-def _words(error: BaseException) -> str:
-    return " ".join(f"{type(error).__name__}: {error}".split())  # on one line
 
 
 # Networks of this package
@@ -236,13 +241,13 @@ def _drawn(arch: Architecture, size: tuple[int, int, int], weights: int) -> Any:
 
 def _frame_of(arch: Architecture, vocab: int | None, length: int | None, readout: str | None) -> Frame:
     own = "mean" if arch.readout == "mean" else "last"
-    for what, given, has in (("vocab", vocab, arch.vocab), ("length", length, arch.length), ("readout", readout, own)):
-        if given is not None and given != has and (what, given) != ("readout", arch.readout):
-            raise InputError(f"{what} {given} contradicts {arch}, whose {what} is {has}: leave it out.")
+    for what, value, has in (("vocab", vocab, arch.vocab), ("length", length, arch.length), ("readout", readout, own)):
+        if value is not None and value != has and (what, value) != ("readout", arch.readout):
+            raise InputError(f"{what} {value} contradicts {arch}, whose {what} is {has}: leave it out.")
     return Frame(whole_number("vocab", arch.vocab, 2), whole_number("length", arch.length, 2), own)
 
 
-def _network_model(network: Any, frame: Frame, name: str) -> Model:
+def _network_model(network: Any, frame: Frame, name: str) -> OpenedModel:
     import jax
     import jax.numpy as jnp
 
@@ -258,9 +263,9 @@ def _network_model(network: Any, frame: Frame, name: str) -> Model:
 
         return call
 
-    said = "Its positions are drawn anew at every call in use; here they are drawn once, and the same for all sequences."
+    note = "Its positions are drawn anew at every call in use; here they are drawn once, and the same for all sequences."
     row_bytes = 8 * (network.arch.depth + 1) * frame.columns * network.embedding.raw.shape[1]
-    return Model(name, [opening], frame, row_bytes=row_bytes, notes=[said] if stochastic else [])
+    return OpenedModel(name, [opening], frame, row_bytes=row_bytes, notes=[note] if stochastic else [])
 
 
 @functools.cache

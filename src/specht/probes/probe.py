@@ -1,7 +1,7 @@
 r"""The invariance probe: which permutations of positions a model ignores, at every position of every layer.
 
 All columns of the tokens are positions: the $L$ context positions and, with readout "last", the readout token after them. For every output
-the probe finds the positions that it does not read, and those that it reads but does not tell apart (`specht.probes.stabilisers`). Then
+the probe finds the positions that it does not read, and those that it reads but does not distinguish (`specht.probes.stabilisers`). Then
 it tries random members of the group of permutations that should change nothing, and random permutations of the context as a whole, with its
 reversal and its rotation, under which a function can be invariant without any exchange (a bag of cyclic bigrams is).
 
@@ -26,7 +26,7 @@ from specht.errors import InputError, explains_calls
 from specht.groups.permutations import Permutation, transposition
 from specht.probes.models import open_model
 from specht.probes.profiles import layer_profiles
-from specht.probes.result import Probe, ProbedLayer, Score, View
+from specht.probes.result import AdjacencyScore, Probe, ProbedLayer, View
 from specht.probes.similarity import adjacency_score, self_cosines
 from specht.probes.stabilisers import Comparison, members, permuted, position_classes
 from specht.profiles.profile import LEAST_SAMPLES
@@ -64,14 +64,14 @@ def probe(
         sequences: drawn to compare outputs on. A difference that shows in few sequences takes more of them.
         permutations: random ones tried, of the context and in each group that should change nothing.
         profile_samples: sequences drawn for the profile of each layer; 0: no profile.
-        max_level: levels up to here are told apart in the profile.
+        max_level: levels up to here are measured one by one in the profile.
         size: width, heads and head size of the network that an `Architecture` becomes; 64, 4 and 16 unless given.
         weights: seed of its weights; 0 unless given.
         name: what the model is called in sentences.
         progress: called as progress(done, total).
 
-    >>> found = probe(lambda x: x[:, :3].sum(axis=1) + 10 * x[:, 3], vocab=4, length=4, profile_samples=0)
-    >>> found.invariant, found.subgroups
+    >>> result = probe(lambda x: x[:, :3].sum(axis=1) + 10 * x[:, 3], vocab=4, length=4, profile_samples=0)
+    >>> result.invariant, result.subgroups
     (False, (((0, 1, 2), (3,), (4,)),))
     """
     sequences = whole_number("sequences", sequences, 4)
@@ -90,8 +90,8 @@ def probe(
     views = _Views(comparison, labels, permutations, seed, confirming, confirm).views()
     layers = [_layer(comparison, views, number) for number in range(len(comparison.layers))]
     if profile_samples:
-        found = layer_profiles(opened, len(layers), profile_samples, max_level, seed, profiled)
-        layers = [dataclasses.replace(layer, profile=own, profile_note=note) for layer, (own, note) in zip(layers, found, strict=True)]
+        profiles = layer_profiles(opened, len(layers), profile_samples, max_level, seed, profiled)
+        layers = [dataclasses.replace(layer, profile=own, profile_note=note) for layer, (own, note) in zip(layers, profiles, strict=True)]
     comparison.require_repeatable()  # at the end, too: randomness may begin late
     return Probe(
         model=opened.name,
@@ -108,7 +108,7 @@ def probe(
 
 
 class _Views:
-    """From the classes of every output to what is known of it: permutations are tried, and the largest changes kept."""
+    """Tries permutations on every output, keeps the largest changes, and says with its classes what is known of it."""
 
     def __init__(
         self, comparison: Comparison, labels: np.ndarray, count: int, seed: int, rng: np.random.Generator, progress: Progress | None
@@ -124,7 +124,7 @@ class _Views:
         self._confirm(groups)
 
     def _confirm(self, progress: Progress | None) -> None:
-        """Try random members of every group: on all sequences where the readout has it, on one sequence each elsewhere."""
+        """Try random members of every group: on all sequences if it is that of a readout, otherwise on one sequence each."""
         distinct, which = np.unique(self.labels, axis=0, return_inverse=True)
         groups = [members(labels, self.count, self.rng) for labels in distinct]
         at_readout = {int(which.reshape(-1)[output]) for output in self.comparison.readouts}
@@ -194,13 +194,13 @@ def _layer(comparison: Comparison, views: list[View], number: int) -> ProbedLaye
 
 
 def _first_exchange(labels: Sequence[int] | np.ndarray, length: int) -> tuple[int, int] | None:
-    """The first two neighbours in the context that are told apart."""
+    """The first two neighbours in the context that are in different classes."""
     return next(((place - 1, place) for place in range(1, length) if labels[place] != labels[place - 1]), None)
 
 
-def _adjacency(states: np.ndarray) -> Score | None:
+def _adjacency(states: np.ndarray) -> AdjacencyScore | None:
     _, positions, width = states.shape
     if positions < 3 or width < 2:  # cosines of numbers are signs
         return None
-    each = np.array([adjacency_score(cosines) for cosines in self_cosines(states)])
-    return Score(float(each.mean()), float(standard_error(each)))
+    scores = np.array([adjacency_score(cosines) for cosines in self_cosines(states)])
+    return AdjacencyScore(float(scores.mean()), float(standard_error(scores)))

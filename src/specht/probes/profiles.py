@@ -9,7 +9,7 @@ import math
 import numpy as np
 
 from specht.errors import InputError
-from specht.probes.models import Model
+from specht.probes.models import OpenedModel
 from specht.probes.outputs import Layers
 from specht.probes.stabilisers import with_readout
 from specht.profiles.profile import Profile, profile
@@ -23,40 +23,41 @@ _KEPT_BYTES = 2**28
 
 
 def layer_profiles(
-    model: Model, layers: int, samples: int, max_level: int, seed: int, progress: Progress | None = None
+    model: OpenedModel, layers: int, samples: int, max_level: int, seed: int, progress: Progress | None = None
 ) -> list[tuple[Profile | None, str]]:
-    """The profile of what the readout sees of each layer, under uniform tokens; or none, and why."""
+    """For each layer the profile of what the readout sees of it, under uniform tokens, or None and the reason."""
     shared, source, frame = _Shared(model, seed), uniform(model.frame.vocab), model.frame
-    found: list[tuple[Profile | None, str]] = []
+    profiles: list[tuple[Profile | None, str]] = []
     for number, part in enumerate(stages(progress, [layers, *[1] * (layers - 1)])):  # the first one evaluates the model
         function = functools.partial(shared.layer, number)
         settings = {"samples": samples, "max_level": max_level, "readout": frame.readout, "progress": part}
         try:
-            found.append((profile(function, source, frame.length, seed, **settings), ""))
+            profiles.append((profile(function, source, frame.length, seed, **settings), ""))
         except InputError as refusal:  # such as too few sequences behind the variance
-            found.append((None, str(refusal)))
-    return found
+            profiles.append((None, str(refusal)))
+    return profiles
 
 
 class _Shared:
     """What the readout sees of every layer, evaluated once for all profiles: with one seed these ask for the same sequences."""
 
-    def __init__(self, model: Model, seed: int) -> None:
+    def __init__(self, model: OpenedModel, seed: int) -> None:
         self.model, self.rng = model, np.random.default_rng(seed)
         self.projections: dict[int, np.ndarray] = {}
         self.kept: dict[bytes, list[np.ndarray]] = {}
         self.room = _KEPT_BYTES
 
     def layer(self, number: int, tokens: np.ndarray) -> np.ndarray:
+        """What the readout sees of one layer; of the others it is kept as long as there is room."""
         key = hashlib.blake2b(tokens.tobytes(), digest_size=16).digest()
         if key in self.kept:
             return self.kept[key][number]
         blocks = [self._seen(layers) for _, layers in self.model.blocks(tokens)]
-        found = [np.concatenate(parts) for parts in zip(*blocks, strict=True)]
-        size = sum(each.nbytes for each in found)
+        values = [np.concatenate(parts) for parts in zip(*blocks, strict=True)]
+        size = sum(array.nbytes for array in values)
         if size <= self.room:
-            self.kept[key], self.room = found, self.room - size
-        return found[number]
+            self.kept[key], self.room = values, self.room - size
+        return values[number]
 
     def _seen(self, layers: Layers) -> list[np.ndarray]:
         return [self._narrow(with_readout(values.array, self.model.frame)[:, -1]) for values in layers.values()]

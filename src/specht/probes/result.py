@@ -1,4 +1,4 @@
-"""What a probe says of a model: for every output of every layer the positions that it tells apart."""
+"""What a probe says of a model: for every output of every layer the positions that it distinguishes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ NO_OUTPUT = -2
 """In place of a class, where a layer has no output at a position."""
 
 
-class Score(NamedTuple):
+class AdjacencyScore(NamedTuple):
     """A mean over sequences and its standard error."""
 
     value: float
@@ -46,7 +46,7 @@ class View:
 
     @property
     def classes(self) -> tuple[tuple[int, ...], ...]:
-        """Positions that are not told apart, single ones and those that are ignored included: the orbits of the largest Young subgroup."""
+        """All positions, in classes that the output does not distinguish: orbits of the largest Young subgroup that changes nothing."""
         classes: dict[int, list[int]] = {}
         for position, label in enumerate(self.labels):
             classes.setdefault(label, []).append(position)
@@ -81,7 +81,7 @@ class View:
 
     @property
     def confirmed(self) -> bool:
-        """Whether no permutation that was tried changes the output, of those that should not."""
+        """Whether those permutations that should not change the output do not change it, as far as they were tried."""
         alike = len(set(self.labels[: self.length])) == 1
         return max(0.0 if self.inside is None else self.inside.change, self.context.change if alike else 0.0) <= self.tolerance
 
@@ -99,10 +99,10 @@ class ProbedLayer:
     readout: View
     """What the readout sees of it: the last position, or the mean over positions."""
     exchange: tuple[int, int] | None
-    """The first two context positions that the readout tells apart."""
+    """The first two neighbouring context positions that the readout distinguishes."""
     exchange_residual: Residual | None
     """How much exchanging them changes it."""
-    adjacency: Score | None
+    adjacency: AdjacencyScore | None
     """How often nearby positions have more similar states; 0.5 is chance. None where there are no states of three positions or more."""
     profile: Profile | None = None
     """Of what the readout sees, under uniform tokens."""
@@ -128,7 +128,7 @@ class ProbedLayer:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Probe(Result):
-    """What was found; str() shows it as a table with the verdict below."""
+    """What a model makes of the positions of its tokens; str() shows it as a table with the verdict below."""
 
     model: str
     vocab: int
@@ -196,7 +196,7 @@ class Probe(Result):
         return remarks_on(self)
 
     def summary(self) -> dict[str, Any]:
-        """What was found as plain values, as files and figures have them; positions are counted from 1 here."""
+        """All of it as plain values, as files and figures have them; positions are counted from 1 here."""
         views = [view.summary() for view in self.output.views]
         return {
             **{name: getattr(self, name) for name in ("model", "vocab", "length", "readout", "columns")},
@@ -224,7 +224,7 @@ class Probe(Result):
     def _variables(self) -> list[Variable]:
         layers = self.layers
         residuals = [layer.readout.context for layer in layers]
-        scores = [Score(np.nan, np.nan) if layer.adjacency is None else layer.adjacency for layer in layers]
+        scores = [AdjacencyScore(np.nan, np.nan) if layer.adjacency is None else layer.adjacency for layer in layers]
         variables = [
             Variable("layer", "layer", np.array([layer.name for layer in layers]), "layer of the model, the output last"),
             Variable("invariant", "layer", [layer.readout.invariant for layer in layers], "whether no permutation changes the readout"),
@@ -269,7 +269,7 @@ class Probe(Result):
 
 
 def _summary_of(profile: Profile) -> dict[str, Any]:
-    """What is told of the profile of a layer."""
+    """The numbers of a layer's profile that belong into a probe."""
     names = ("levels", "weights", "low", "high", "above", "total", "order", "samples", "confidence")
     known = profile.summary()
     return {name: known[name] for name in names} | {"variance_shares": _shares(profile)}

@@ -156,9 +156,9 @@ def uniform_cosines(length: int, residual: float | None = None) -> np.ndarray:
         norm = 1.0 / positions
         return product / np.sqrt(np.outer(norm, norm))
     norm = residual + 1.0 / positions
-    found = product / np.sqrt(np.outer(norm, norm))
-    np.fill_diagonal(found, 1.0)
-    return found
+    cosines = product / np.sqrt(np.outer(norm, norm))
+    np.fill_diagonal(cosines, 1.0)
+    return cosines
 
 
 def _states(hidden: Any) -> np.ndarray:

@@ -24,7 +24,7 @@ import numpy as np
 from specht.errors import InputError
 from specht.groups.permutations import Permutation, transposition
 from specht.memory import available_memory
-from specht.probes.models import Frame, Model
+from specht.probes.models import Frame, OpenedModel
 from specht.probes.outputs import EPSILON, Values
 from specht.progress import Progress, report
 from specht.sequences.actions import Residual, spread_of
@@ -73,16 +73,16 @@ class LayerSample:
 
     @functools.cached_property
     def tolerances(self) -> np.ndarray:
-        """The least of these for each output, (rows,)."""
+        """The smallest of the roundings of each output, (rows,)."""
         return self.roundings.min(axis=1)
 
     def changes(self, values: np.ndarray, of: np.ndarray) -> np.ndarray:
         """Largest change of each output (m, rows) from what it was for the sequences `of`; above its tolerance if it is not rounding."""
         np.minimum(self.lowest, values.min(axis=0), out=self.lowest)
         np.maximum(self.highest, values.max(axis=0), out=self.highest)
-        each = np.abs(values - self.before[of])
-        real = np.where(each > self.roundings, each, 0.0).max(axis=2)
-        return np.where(real > 0.0, real, np.minimum(each.max(axis=2), self.tolerances))
+        differences = np.abs(values - self.before[of])
+        real = np.where(differences > self.roundings, differences, 0.0).max(axis=2)
+        return np.where(real > 0.0, real, np.minimum(differences.max(axis=2), self.tolerances))
 
     def scale(self, row: int) -> float:
         """What changes of an output are compared with, from all values seen so far; numbers that never change do not count."""
@@ -92,7 +92,7 @@ class LayerSample:
 
 
 def with_readout(values: np.ndarray, frame: Frame) -> np.ndarray:
-    """The outputs of a layer so that the last one is what the readout sees: the last position, or the mean over positions."""
+    """The outputs of a layer, the last one being what the readout sees: the last position, or the mean over positions."""
     if values.shape[1] == 1 or frame.readout == "last":
         return values
     return np.concatenate([values, values.mean(axis=1, keepdims=True)], axis=1)
@@ -104,11 +104,11 @@ class Comparison:
     Outputs are numbered through all layers, `offsets[layer] + row`.
     """
 
-    def __init__(self, model: Model, sequences: int, rng: np.random.Generator) -> None:
+    def __init__(self, model: OpenedModel, sequences: int, rng: np.random.Generator) -> None:
         self.model, self.frame = model, model.frame
         self.tokens = rng.integers(self.frame.vocab, size=(sequences, self.frame.columns))
         values = _whole(model, self.tokens)
-        self.layers = [LayerSample.of(name, each, self.frame) for name, each in values.items()]
+        self.layers = [LayerSample.of(name, layer, self.frame) for name, layer in values.items()]
         rows = [layer.rows for layer in self.layers]
         self.offsets = np.concatenate([[0], np.cumsum(rows)])
         self.readouts = self.offsets[1:] - 1
@@ -124,27 +124,27 @@ class Comparison:
         return int(self.offsets[-1])
 
     def changes(self, tokens: np.ndarray, of: np.ndarray) -> np.ndarray:
-        """How much every output differs, for each of m sequences, from what it is for the sequence `of` among those drawn: (m, outputs)."""
-        found = np.empty((len(tokens), self.outputs))
+        """How much every output changes from the drawn sequence `of` to the sequence in `tokens`, for m of them: (m, outputs)."""
+        changes = np.empty((len(tokens), self.outputs))
         for rows, layers in self.model.blocks(tokens):
-            changed = [
+            by_layer = [
                 layer.changes(with_readout(values.array, self.frame), of[rows])
                 for layer, values in zip(self.layers, layers.values(), strict=True)
             ]
-            found[rows] = np.concatenate(changed, axis=1)
-        return found
+            changes[rows] = np.concatenate(by_layer, axis=1)
+        return changes
 
     def under(self, permutations: np.ndarray, progress: Progress | None = None) -> np.ndarray:
         """Largest change of every output under each of some permutations of all positions: (permutations, outputs)."""
-        n, found = len(self.tokens), np.empty((len(permutations), self.outputs))
+        n, largest = len(self.tokens), np.empty((len(permutations), self.outputs))
         step = max(1, 4096 // n)
         for start in range(0, len(permutations), step):
             part = permutations[start : start + step]
             moved = permuted(np.tile(self.tokens, (len(part), 1)), np.repeat(part, n, axis=0))
             changes = self.changes(moved, np.tile(np.arange(n), len(part)))
-            found[start : start + step] = changes.reshape(len(part), n, -1).max(axis=1)
+            largest[start : start + step] = changes.reshape(len(part), n, -1).max(axis=1)
             report(progress, start + len(part), len(permutations))
-        return found
+        return largest
 
     def exchange(self, pairs: Iterable[tuple[int, int]]) -> None:
         """Exchange the tokens at two positions, for those pairs that were not tried before."""
@@ -217,11 +217,11 @@ def position_classes(comparison: Comparison, rng: np.random.Generator, progress:
 def members(labels: np.ndarray, count: int, rng: np.random.Generator) -> np.ndarray:
     """Random permutations that keep the classes, (at most count, columns), all different and none of them the identity."""
     classes = [np.flatnonzero(labels == label) for label in np.unique(labels)]
-    if all(len(each) < 2 for each in classes):
+    if all(len(positions) < 2 for positions in classes):
         return np.empty((0, len(labels)), dtype=int)
     drawn = np.tile(np.arange(len(labels)), (count, 1))
-    for each in classes:
-        drawn[:, each] = rng.permuted(np.tile(each, (count, 1)), axis=1)
+    for positions in classes:
+        drawn[:, positions] = rng.permuted(np.tile(positions, (count, 1)), axis=1)
     drawn = np.unique(drawn, axis=0)
     return drawn[(drawn != np.arange(len(labels))).any(axis=1)]
 
@@ -233,21 +233,21 @@ def permuted(tokens: np.ndarray, permutations: np.ndarray) -> np.ndarray:
     return moved
 
 
-def _whole(model: Model, tokens: np.ndarray) -> dict[str, Values]:
+def _whole(model: OpenedModel, tokens: np.ndarray) -> dict[str, Values]:
     """The layers of all sequences together."""
     blocks = []
     for rows, layers in model.blocks(tokens):
         blocks.append(layers)
         _require_room(model, sum(values.array.nbytes for values in layers.values()) / (rows.stop - rows.start), len(tokens))
-    return {name: Values(np.concatenate([each[name].array for each in blocks]), blocks[0][name].precision) for name in blocks[0]}
+    return {name: Values(np.concatenate([layers[name].array for layers in blocks]), blocks[0][name].precision) for name in blocks[0]}
 
 
-def _require_room(model: Model, row_bytes: float, sequences: int) -> None:
-    """Refuse to hold more than the memory does: the outputs of all sequences, with as much again for what they are compared with."""
+def _require_room(model: OpenedModel, row_bytes: float, sequences: int) -> None:
+    """Refuse outputs that do not fit into memory, with as much again for what they are compared with."""
     _require_memory(2.0 * sequences * row_bytes, f"{sequences} sequences", model)
 
 
-def _require_memory(need: float, what: str, model: Model) -> None:
+def _require_memory(need: float, what: str, model: OpenedModel) -> None:
     room = available_memory()
     if room is not None and need > room:
         raise InputError(

@@ -47,7 +47,7 @@ class _TorchWay:
 
     def __call__(self, tokens: np.ndarray) -> dict[str, Any]:
         self.states.clear()
-        device = next((each.device for each in self.module.parameters()), None)
+        device = next((weight.device for weight in self.module.parameters()), None)
         with self.torch.no_grad(), self._precision():
             returned = self.module(self.torch.as_tensor(tokens, dtype=self.torch.long, device=device))
         named = name_layers(returned)
@@ -74,25 +74,25 @@ class _TorchWay:
         self.states[number] = output[0] if isinstance(output, (tuple, list)) and output else output
 
     def _hidden(self, n: int) -> dict[int, Any]:
-        """What entered the first block and what left each of them, if these are states of positions; what entered may be something else."""
+        """What left each block, if these are states of positions, and what entered the first one, if that is such a state too."""
         shapes = {number: tuple(getattr(state, "shape", ())) for number, state in self.states.items()}
         shapes = {number: shape[:2] for number, shape in shapes.items() if len(shape) == 3}
         if self.swapped is None:
             self.swapped = shapes.get(1) == (self.columns, n)
         expected = (self.columns, n) if self.swapped else (n, self.columns)
-        found = [number for number in range(len(self.blocks) + 1) if shapes.get(number) == expected]
-        if not set(range(1, len(self.blocks) + 1)) <= set(found):
+        fitting = [number for number in range(len(self.blocks) + 1) if shapes.get(number) == expected]
+        if not set(range(1, len(self.blocks) + 1)) <= set(fitting):
             return {}
-        return {number: self.states[number].transpose(0, 1) if self.swapped else self.states[number] for number in found}
+        return {number: self.states[number].transpose(0, 1) if self.swapped else self.states[number] for number in fitting}
 
 
 def blocks_of(module: Any) -> Sequence[Any]:
     """The elements of the longest list of modules that lies in no other one."""
     nn = sys.modules["torch"].nn
-    lists = {name: each for name, each in module.named_modules() if isinstance(each, nn.ModuleList) or _is_uniform(each, nn)}
-    outer = [each for name, each in lists.items() if not any(name != other and name.startswith(f"{other}.") for other in lists)]
+    lists = {name: part for name, part in module.named_modules() if isinstance(part, nn.ModuleList) or _is_uniform(part, nn)}
+    outer = [part for name, part in lists.items() if not any(name != other and name.startswith(f"{other}.") for other in lists)]
     return list(max(outer, key=len, default=()))
 
 
 def _is_uniform(module: Any, nn: Any) -> bool:
-    return isinstance(module, nn.Sequential) and len(module) > 1 and len({type(each) for each in module}) == 1
+    return isinstance(module, nn.Sequential) and len(module) > 1 and len({type(part) for part in module}) == 1

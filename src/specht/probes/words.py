@@ -34,16 +34,16 @@ def describe_classes(classes: Sequence[Sequence[int]]) -> str:
     >>> describe_classes([(0, 1, 2), (3,), (4, 5)]), describe_classes([(0, 1, 2), (3,)])
     ('{1–3} {5, 6}', '1–3')
     """
-    several = [spans(each) for each in classes if len(each) > 1]
-    return several[0] if len(several) == 1 else " ".join(f"{{{each}}}" for each in several)
+    several = [spans(positions) for positions in classes if len(positions) > 1]
+    return several[0] if len(several) == 1 else " ".join(f"{{{words}}}" for words in several)
 
 
 def describe_view(view: View) -> str:
-    """What an output ignores and what it does not tell apart."""
+    """What an output ignores and what it does not distinguish."""
     ignored = view.ignored
     if len(ignored) == len(view.labels):
         return "ignores every position"
-    read = [each for each in view.classes if each[0] not in ignored]
+    read = [positions for positions in view.classes if positions[0] not in ignored]
     if ignored and len(read) == len(read[0]) == 1:
         return f"reads {spans(read[0])} only"
     words = []
@@ -79,7 +79,7 @@ def _sees(probe: Probe) -> str:
             return f"The output sees order: a permutation of the context changes it by {fraction(probe.residual.value)} of its spread."
         return "The output sees order: it reads some positions and not others, though no permutation that was tried changed it."
     changes = f"exchanging positions {exchange[0] + 1} and {exchange[1] + 1} changes it by {fraction(residual.value)} of its spread"
-    read = [each for each in view.classes if len(each) > 1 and each[0] not in view.ignored]
+    read = [positions for positions in view.classes if len(positions) > 1 and positions[0] not in view.ignored]
     kept = [f"It does not tell apart positions {describe_classes(read)}."] if read else []
     if view.ignored:
         kept.append(f"It does not read position{'s' * (len(view.ignored) > 1)} {spans(view.ignored)}.")
@@ -89,7 +89,7 @@ def _sees(probe: Probe) -> str:
 
 
 def _motions(view: View) -> str:
-    """Rotations and the reversal of the context, where they change nothing and exchanges within classes do not make them.
+    """Rotations and the reversal of the context, where they change nothing and are not products of exchanges within classes.
 
     A function that a motion does not change has classes that the motion takes to classes, read ones to read ones. Where it does not, the
     function changes under it on sequences that were not tried.
@@ -112,7 +112,7 @@ def _keeps_classes(labels: Sequence[int], moved: Sequence[int]) -> bool:
 
 
 def _by_layer(probe: Probe) -> str:
-    """Where in the model order is seen first."""
+    """Which layers see order."""
     hidden = probe.layers[:-1]
     if not hidden:
         return ""
@@ -133,29 +133,29 @@ def _by_layer(probe: Probe) -> str:
 
 def remarks_on(probe: Probe) -> tuple[str, ...]:
     """What has to be known to read the numbers, a sentence or two each."""
-    said = list(probe.notes)
+    remarks = list(probe.notes)
     small = EPSILON["float32"] ** (2 / 3) * probe.residual.scale
     if not probe.invariant and probe.precision == "float64" and 0.0 < probe.residual.change <= small:
-        said.append(
+        remarks.append(
             f"A change of {fraction(probe.residual.value)} of the spread may be the rounding of a model that computes in float32 and "
             "returns float64: return float32 to be judged by its precision."
         )
     unsure = [layer.name for layer in probe.layers if not all(view.confirmed for view in (*layer.views, layer.readout))]
     if unsure:
-        said.append(
+        remarks.append(
             f"In {', '.join(unsure)} permutations change what none of the exchanges they are made of did: the differences show in few "
             "sequences, so draw more of them."
         )
     if probe.vocab > probe.sequences:
-        said.append(
+        remarks.append(
             f"There are {probe.vocab} tokens and {probe.sequences} sequences were tried: what hangs on single tokens may be missed, so "
             "draw more of them."
         )
-    refused = _refusals(probe.layers)
-    return (*said, *refused)
+    return (*remarks, *_refusals(probe.layers))
 
 
 def _refusals(layers: Sequence[ProbedLayer]) -> list[str]:
+    """Why layers have no profile, one sentence a reason."""
     notes: dict[str, list[str]] = {}
     for layer in layers:
         if layer.profile_note:

@@ -36,8 +36,8 @@ _UNSTEADY = 1e-3
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Sample:
-    """What was measured."""
+class CubeSample:
+    """What a function gives on cubes of shuffles."""
 
     rows: np.ndarray
     """One row a sequence, shape (n, rows): mean square and sums of squares of each cube, product across cubes, square of the mean."""
@@ -53,7 +53,7 @@ class Sample:
 
     @property
     def covariance(self) -> np.ndarray:
-        """Of these means."""
+        """Covariance of these means."""
         covariance = np.cov(self.rows, rowvar=False) / len(self.rows)
         covariance[-1, -1] += 2.0 * self.excess**2  # what is left of the variance of |mean|^2 where the mean is zero
         return covariance
@@ -67,7 +67,7 @@ def sample_cubes(
     samples: int,
     rng: np.random.Generator,
     progress: Progress | None = None,
-) -> Sample:
+) -> CubeSample:
     """Evaluate a function on the cubes of `samples` sequences.
 
     Arguments:
@@ -83,9 +83,9 @@ def sample_cubes(
     means: list[np.ndarray] = []
     for start in range(0, samples, step):
         x, fixed = draw(min(step, samples - start))
-        found = [_coefficients(function, x, fixed, cube, length, rng) for cube in cubes]
-        squares.append(np.hstack([pooled for pooled, _ in found]))
-        means.append(np.stack([mean for _, mean in found], axis=1))  # (n, cubes, outputs)
+        pooled, centres = zip(*(_coefficients(function, x, fixed, cube, length, rng) for cube in cubes), strict=True)
+        squares.append(np.hstack(pooled))
+        means.append(np.stack(centres, axis=1))  # (n, cubes, outputs)
         if progress is not None:
             progress(min(start + step, samples), samples)
     return _sample(np.concatenate(squares), np.concatenate(means), cubes)
@@ -107,20 +107,20 @@ def _coefficients(
     return rows, coefficients[:, :, 0]
 
 
-def _sample(squares: np.ndarray, means: np.ndarray, cubes: list[Cube]) -> Sample:
+def _sample(squares: np.ndarray, means: np.ndarray, cubes: list[Cube]) -> CubeSample:
     n, number, _ = means.shape
-    each = means.mean(axis=1)  # (n, outputs)
-    mean = each.mean(axis=0)
+    own = means.mean(axis=1)  # of each sequence, (n, outputs)
+    mean = own.mean(axis=0)
     centred = means - mean
     bessel = n / (n - 1)  # the mean was taken from the same sequences
     first = np.cumsum([0, *(len(cube.kinds) for cube in cubes)])[:-1]
     squares[:, first] += bessel * (centred**2).sum(axis=2)
     pairs = (centred.sum(axis=1) ** 2).sum(axis=1) - (centred**2).sum(axis=(1, 2))
     across = bessel * pairs / (number * (number - 1))
-    # |mean|^2 is too large by its own variance, and moves by 2 mean . (each - mean) / n with one sequence.
-    excess = ((each - mean) ** 2).sum() / (n - 1) / n
-    square = mean @ mean - excess + 2.0 * (each - mean) @ mean
-    return Sample(np.column_stack([squares, across, square]), float(excess), n * sum(len(cube.sets) for cube in cubes))
+    # |mean|^2 is too large by its own variance, and moves by 2 mean . (own - mean) / n with one sequence.
+    excess = ((own - mean) ** 2).sum() / (n - 1) / n
+    square = mean @ mean - excess + 2.0 * (own - mean) @ mean
+    return CubeSample(np.column_stack([squares, across, square]), float(excess), n * sum(len(cube.sets) for cube in cubes))
 
 
 def _repeat(fixed: Any, times: int) -> Any:

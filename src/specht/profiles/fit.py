@@ -30,7 +30,7 @@ from scipy.optimize import nnls, root_scalar
 from scipy.stats import chi2
 
 from specht.groups.partitions import Partition, partitions
-from specht.profiles.cubes import Sample
+from specht.profiles.cubes import CubeSample
 from specht.profiles.shuffles import Cube
 
 _MOST_SHAPES = 60
@@ -72,8 +72,8 @@ def columns(cubes: Sequence[Cube], length: int, max_level: int, max_rows: int) -
     shapes: list[Partition | None] = [*_shapes(length, max_level, max_rows)]
     if top_level(length, max_rows) > max(shape.level for shape in shapes if shape is not None):
         shapes.append(None)
-    found = [_column(cubes, shape, max_level + 1) for shape in shapes]
-    return [*found, Column(0, None, np.eye(len(found[0].factors))[-1], is_mean=True)]
+    weights = [_column(cubes, shape, max_level + 1) for shape in shapes]
+    return [*weights, Column(0, None, np.eye(len(weights[0].factors))[-1], is_mean=True)]
 
 
 def top_level(length: int, max_rows: int) -> int:
@@ -97,8 +97,8 @@ def _extremes(length: int, level: int, max_rows: int) -> list[Partition]:
     full, rest = divmod(level, first)
     long = (first,) * full + (rest,) * (rest > 0)
     rows = min(level, max_rows - 1)
-    each, larger = divmod(level, rows)
-    short = (each + 1,) * larger + (each,) * (rows - larger)
+    boxes, larger = divmod(level, rows)
+    short = (boxes + 1,) * larger + (boxes,) * (rows - larger)
     return [Partition((first, *tail)) for tail in dict.fromkeys([long, short])]
 
 
@@ -113,7 +113,7 @@ class WeightFit:
     `sizes` is, for each row, what a sequence typically adds to it if it adds anything; zero for rows to which every sequence adds.
     """
 
-    def __init__(self, sample: Sample, unknowns: Sequence[Column], sizes: np.ndarray, scale: float, confidence: float) -> None:
+    def __init__(self, sample: CubeSample, unknowns: Sequence[Column], sizes: np.ndarray, scale: float, confidence: float) -> None:
         matrix = np.column_stack([column.factors for column in unknowns])
         n, rows = sample.rows.shape
         self.weights, _ = _least_squares(matrix, sample.values / scale)
@@ -196,7 +196,7 @@ def _least_squares(matrix: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, 
 class _Fold:
     """Means of the rows over a part of the sequences, and what the other parts say of their errors."""
 
-    def __init__(self, sample: Sample, scale: float, fold: int) -> None:
+    def __init__(self, sample: CubeSample, scale: float, fold: int) -> None:
         here, others = sample.rows[fold::_FOLDS] / scale, np.delete(sample.rows, np.s_[fold::_FOLDS], axis=0) / scale
         self.rows, self.n, self.values = here, len(here), here.mean(axis=0)
         self.covariance = np.cov(others, rowvar=False) / self.n

@@ -12,8 +12,8 @@ Nothing is diagonalised. Shuffling $j$ random positions multiplies $f_\lambda$ b
 
 $$ C(j) = \mathrm{E}[f(x)\, f(\text{shuffle}_j\, x)] = \sum_\lambda \frac{f^{\lambda/(j)}}{f^\lambda}\, \|f_\lambda\|^2 $$
 
-is linear in the weights, and so are the correlations across several blocks shuffled separately, which tell levels apart with far less noise
-(`specht.profiles.shuffles`). They are measured with the same sequences for all shuffles (`specht.profiles.cubes`) and inverted by
+is linear in the weights, and so are the correlations across several blocks shuffled separately, which distinguish levels with far less
+noise (`specht.profiles.shuffles`). They are measured with the same sequences for all shuffles (`specht.profiles.cubes`) and inverted by
 non-negative least squares (`specht.profiles.fit`).
 """
 
@@ -28,9 +28,9 @@ import numpy as np
 from specht.architecture import Readout
 from specht.checks import whole_number
 from specht.errors import InputError, explains_calls, unknown_choice
-from specht.profiles.cubes import Batch, Sample, sample_cubes
+from specht.profiles.cubes import Batch, CubeSample, sample_cubes
 from specht.profiles.fit import Bootstrap, Column, WeightFit, columns, top_level
-from specht.profiles.result import Correlation, Estimate, Profile, ShapeWeight
+from specht.profiles.result import Correlation, IntervalEstimate, Profile, ShapeWeight
 from specht.profiles.shuffles import MOST_BLOCKS, Cube, designs, shuffle_factor
 from specht.progress import Progress
 from specht.sequences.law import Source
@@ -75,16 +75,16 @@ def profile(
             called with both.
         length: number L of positions that are permuted.
         samples: sequences drawn. Errors fall as one over the root of it.
-        max_level: levels up to here are told apart, 7 at most; higher ones are pooled. One more level doubles the number of evaluations.
-        confidence: of the intervals, each by itself.
+        max_level: levels up to here are measured one by one, 7 at most; higher ones are pooled. One more doubles the number of evaluations.
+        confidence: that of every interval by itself.
         interval: "likelihood": all values that fit the data, wherever weights lie; "bootstrap": percentiles over sequences drawn again,
             narrower, above all for weights near zero, but held in 82 to 100 % of trials at 95 % where the former held in 85 to 100 %.
         readout: of a source of tokens: "last": one more column, drawn; "cls": one more column, zero; "mean": none.
         progress: called as progress(done, samples).
 
     >>> from specht.sequences.sources import uniform
-    >>> found = profile(lambda x: 2.0 * x[:, 0] - 1.0, uniform(2), length=10, samples=400)
-    >>> found.levels, found.weights.round(2).tolist(), round(found.total, 2)
+    >>> result = profile(lambda x: 2.0 * x[:, 0] - 1.0, uniform(2), length=10, samples=400)
+    >>> result.levels, result.weights.round(2).tolist(), round(result.total, 2)
     ((0, 1, 2, 3, 4), [0.1, 0.9, 0.0, 0.0, 0.0], 1.0)
     """
     length, seed = whole_number("length", length, 1), whole_number("seed", seed)
@@ -138,7 +138,7 @@ class _Weighing:
     """From a sample to the weights of levels, of irreps and of the mean."""
 
     def __init__(
-        self, sample: Sample, cubes: list[Cube], length: int, max_level: int, max_rows: int, confidence: float, interval: Interval
+        self, sample: CubeSample, cubes: list[Cube], length: int, max_level: int, max_rows: int, confidence: float, interval: Interval
     ) -> None:
         self.sample, self.cubes, self.length, self.max_level, self.confidence = sample, cubes, length, max_level, confidence
         self.unknowns = columns(cubes, length, max_level, max_rows)
@@ -173,20 +173,20 @@ class _Weighing:
         """Weight of every unknown."""
         return self.scale * (self.is_mean.astype(float) if self.is_constant else self.fit.weights)
 
-    def weight(self, chosen: np.ndarray) -> Estimate:
+    def weight(self, chosen: np.ndarray) -> IntervalEstimate:
         value = float(self.weights[chosen].sum())
         if self.is_constant or not chosen.any():
-            return Estimate(value, value, value)
+            return IntervalEstimate(value, value, value)
         low, high = self.intervals.weight_bounds(chosen)
-        return Estimate(value, min(self.scale * low, value), max(self.scale * high, value))
+        return IntervalEstimate(value, min(self.scale * low, value), max(self.scale * high, value))
 
-    def share(self, chosen: np.ndarray, among: np.ndarray) -> Estimate:
+    def share(self, chosen: np.ndarray, among: np.ndarray) -> IntervalEstimate:
         whole = float(self.weights[among].sum())
         value = float(self.weights[chosen].sum()) / whole if whole > 0.0 else 0.0
         if self.is_constant or not chosen.any():
-            return Estimate(value, value, value)
+            return IntervalEstimate(value, value, value)
         low, high = self.intervals.share_bounds(chosen, among)
-        return Estimate(value, min(low, value), max(high, value))
+        return IntervalEstimate(value, min(low, value), max(high, value))
 
     def profile(self, shuffled: bool) -> Profile:
         levels = tuple(range(self.max_level + 1))
@@ -218,7 +218,7 @@ class _Weighing:
         )
 
 
-def _correlation(sample: Sample, cubes: list[Cube], length: int, weights: Sequence[tuple[Column, float]]) -> Correlation:
+def _correlation(sample: CubeSample, cubes: list[Cube], length: int, weights: Sequence[tuple[Column, float]]) -> Correlation:
     combinations: dict[int, list[np.ndarray]] = {}  # how the rows make up C(j), once for each cube that does
     start, size = 0, sample.rows.shape[1]
     for cube in cubes:

@@ -11,7 +11,7 @@ from specht.groups.partitions import Partition
 from specht.results import Result, Variable
 
 
-class Estimate(NamedTuple):
+class IntervalEstimate(NamedTuple):
     """A number and its interval."""
 
     value: float
@@ -54,15 +54,15 @@ class Profile(Result):
     low: np.ndarray
     high: np.ndarray
     """Each weight lies between `low` and `high` with the confidence asked for."""
-    shares: tuple[Estimate, ...]
+    shares: tuple[IntervalEstimate, ...]
     """Each weight as a share of `total`."""
-    above: Estimate
+    above: IntervalEstimate
     """Weight of all levels above the last one, pooled; zero if there is none."""
     total: float
     """E[f^2]: the sum of the weights and of `above`."""
-    mean_square: Estimate
+    mean_square: IntervalEstimate
     """E[f]^2, the part of level 0 that is constant."""
-    order: Estimate
+    order: IntervalEstimate
     """Share of the variance of the function that needs order: all levels but 0."""
     shapes: tuple[ShapeWeight, ...]
     """Weights by irrep, up to the last level."""
@@ -93,7 +93,7 @@ class Profile(Result):
         """One record a level, and one for all that are above: weight, share of the total, their intervals, and share of the variance."""
         whole = self.total or 1.0
         weights = [*zip(self.weights.tolist(), self.low.tolist(), self.high.tolist(), strict=True), self.above]
-        shares = [*self.shares, Estimate(*(part / whole for part in self.above))]
+        shares = [*self.shares, IntervalEstimate(*(part / whole for part in self.above))]
         of_variance = [*self.variance_shares.tolist(), self.above.value / self.variance if self.variance > 0.0 else 0.0]
         names = [*map(str, self.levels), f">{self.levels[-1]}"]
         columns = ("level", "weight", "low", "high", "share", "share_low", "share_high", "variance_share")

@@ -39,7 +39,7 @@ Blocks = tuple[int, ...]
 """Sizes of disjoint sets of positions, largest first."""
 
 SMALL_LENGTH = 8
-"""Up to here the cubes of `designs` tell all irreps apart."""
+"""Up to here the cubes of `designs` distinguish all irreps."""
 MOST_BLOCKS = 8
 """Blocks of a cube at most: 256 orders of a sequence."""
 
@@ -70,9 +70,9 @@ def _invariants(shape: Partition, blocks: Blocks) -> int:
 def designs(length: int, blocks: int) -> tuple[Blocks, ...]:
     """The cubes that a profile is measured with, as block sizes: at most `blocks` blocks each.
 
-    Short sequences have a cube for every way of cutting them into blocks, which tells all shapes apart (the matrix of Kostka numbers can
+    Short sequences have a cube for every way of cutting them into blocks, which distinguishes all shapes (the matrix of Kostka numbers can
     be inverted). Long ones have three: equal blocks, blocks that halve what is left, and blocks that take two thirds of it, so that
-    shapes with as many boxes below the first row but in other rows are told apart as well.
+    shapes with as many boxes below the first row but in other rows are distinguished as well.
 
     >>> designs(5, blocks=5)
     ((3, 2), (4,), (2, 2))

@@ -1,4 +1,4 @@
-"""The figures of `specht probe`: which input positions each output tells apart, and how order appears layer by layer."""
+"""The figures of `specht probe`: which input positions each output distinguishes, and how order appears layer by layer."""
 
 from __future__ import annotations
 
@@ -143,7 +143,7 @@ def adjacency_plot(result: SimpleNamespace, *, title: str, caption: str) -> Plot
 
 
 def _codes(classes: Sequence[int]) -> list[int]:
-    """0 for what is ignored, 1 for what is told apart from all others, 2 and more for classes of several.
+    """0 for what is ignored, 1 for what is distinguished from all others, 2 and more for classes of several.
 
     >>> _codes([0, 0, 1, -1, 2, 2])
     [2, 2, 1, 0, 3, 3]
