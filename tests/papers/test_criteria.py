@@ -40,6 +40,11 @@ CASES = {
         Finding(0.5, interval=(0.1, 0.9)),
         Finding(0.5, interval=(-0.1, 0.9)),
     ),
+    "share above 0.5; undecided where its interval of 90 % reaches across": (
+        above(0.5, "share", decided_by="its interval of 90 %"),
+        Finding(0.7, interval=(0.6, 0.9)),
+        Finding(0.3, interval=(0.1, 0.4)),
+    ),
     "ratio 1 ± 0.02": (near(1, 0.02, "ratio"), 1.01, 0.97),
     "log-log slope of the loss −1 ± 0.3": (exponent(-1, within=0.3, of="the loss"), -1.2, -0.5),
     "ratio between 0.8 and 1.25": (between(0.8, 1.25, "ratio"), 1.0, 1.25),
@@ -57,6 +62,15 @@ def test_criteria_say_what_they_ask_and_decide(text, case):
     assert [rule.judge(answer).outcome for answer in (good, bad)] == ["holds", "fails"]
     assert rule.says_no_to(bad) or isinstance(bad, Finding)
     assert not rule.says_no_to(good)
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "outcome"), [(-0.1, 0.1, "holds"), (0.1, 0.3, "not tested"), (-0.2, 0.2, "not tested"), (0.2, 0.4, "fails")]
+)
+def test_an_interval_that_reaches_across_an_end_decides_nothing(low, high, outcome):
+    verdict = near(0, 0.15, "difference", decided_by="its interval").judge(Finding((low + high) / 2, interval=(low, high)))
+    assert verdict.outcome == outcome
+    assert verdict.regime.startswith("Undecided: the interval reaches from ") == (outcome == "not tested")
 
 
 @pytest.mark.parametrize("value", [0.55, 0.6, 0.65])

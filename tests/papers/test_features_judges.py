@@ -6,9 +6,7 @@ import numpy as np
 import pytest
 from judging import CLAIMS, assert_says_yes_and_no
 
-from specht.papers import common
-from specht.papers.claims import Result
-from specht.papers.kernels_to_features import cells, descent, exponents, heads, phases, reach, symmetry
+from specht.papers.kernels_to_features import PAPER, cells, descent, embedding, exponents, heads, phases, reach, symmetry
 
 RIGHT = {"infinite": 2.0, "saddle": 0.9, "fast": 1.1, "layers": 1.05, "heads": 1.02, "readout": 1.03}
 """Losses over those of networks for which every claim on cells holds."""
@@ -25,8 +23,8 @@ def cell_results(stderr=0.001, **ratios):
             for method in cells.METHODS[activation]:
                 # counting is the same at any width
                 ratio = ratios[method] if target == "copy" or method in ("heads", "readout") else 1.0
-                data = common.record("cell", {"loss": 0.5 * ratio, "stderr": stderr})
-                found.append(Result({"cell": [activation, target, 8, 16, 16], "method": method, "seed": seed}, data))
+                cell = [activation, target, 8, 16, 16]
+                found.append(cells.all_cells.result({"loss": 0.5 * ratio, "stderr": stderr}, cell=cell, seed=seed, method=method))
     return found
 
 
@@ -73,26 +71,26 @@ def test_a_worst_cell_hides_behind_its_error_only():
 
 
 def heads_results(off, stderr=0.001):
-    theory = [Result({"seed": 0}, common.record("theory", {"loss": 0.3, "stderr": stderr}))]
+    theory = heads.measure_theory.result({"loss": 0.3, "stderr": stderr}, seed=0)
     losses = {8: 0.3 / 1.4, 64: 0.3 / (1.0 + off)}
-    return theory + [
-        Result({"heads": number, "seed": 0}, common.record("networks", {"loss": loss, "stderr": stderr})) for number, loss in losses.items()
-    ]
+    networks = (heads.measure_networks.result({"loss": loss, "stderr": stderr}, heads=many, seed=0) for many, loss in losses.items())
+    return [theory, *networks]
 
 
 def test_judge_of_heads():
     assert_says_yes_and_no("features.heads", heads_results(0.02), heads_results(0.3))
     assert CLAIMS["features.heads"].judge(heads_results(0.4)).outcome == "fails"  # the null: heads do not matter
     assert CLAIMS["features.heads"].judge(heads_results(0.12, stderr=0.05)).outcome == "not tested"
-    few, many = heads.differences(heads_results(0.02))
-    assert (few.heads, many.heads) == (8, 64)
-    assert few.value == pytest.approx(0.4)
-    assert many.stderr == pytest.approx(1.02 * np.hypot(0.001 / 0.3, 0.001 * 1.02 / 0.3))
+    results = heads_results(0.02)
+    differences = heads.differences(heads.measure_networks.data(results), heads.measure_theory.data(results))
+    assert differences["heads"].values.tolist() == [8, 64]
+    assert float(differences["value"].sel(heads=8)) == pytest.approx(0.4)
+    assert float(differences["stderr"].sel(heads=64)) == pytest.approx(1.02 * np.hypot(0.001 / 0.3, 0.001 * 1.02 / 0.3))
 
 
 def embedding_results(ratio=1.02, stderr=0.001):
     numbers = {"loss": 0.3 * ratio, "stderr": stderr, "networks": 0.3, "networks_stderr": stderr}
-    return [Result({"embedding": width, "later": 512, "seed": 0}, common.record("embedding", numbers)) for width in (16, 32)]
+    return [embedding.measure_embedding.result(numbers, embedding=width, later=512, seed=0) for width in (16, 32)]
 
 
 def test_judge_of_the_embedding():
@@ -108,8 +106,8 @@ def symmetry_results(wrong=(), alike=False):
         singled = set() if alike else {5} if target in wrong else set(reads)
         flags = [float(position in singled) for position in range(symmetry.LENGTH)]
         ratios = [1.0 + 2.0 * flag for flag in flags]
-        data = common.record("symmetry", {"singled_out": ("position", flags), "ratio": ("position", ratios)})
-        found += [Result({"target": target, "n": 96, "seed": seed}, data) for seed in range(10)]
+        numbers = {"singled_out": ("position", flags), "ratio": ("position", ratios)}
+        found += [symmetry.measure_positions.result(numbers, target=target, n=96, seed=seed) for seed in range(10)]
     return found
 
 
@@ -123,7 +121,7 @@ def test_judges_of_symmetry():
 def average_results(ratio=1.05, stderr=0.001):
     numbers = {"theory": 0.4 * ratio, "infinite": 0.8, "average": 0.4, "stderr": stderr}
     arguments = {"width": 16, "n": 24, "datasets": 20, "seed": 1}
-    return [Result({"target": target, **arguments}, common.record("average", numbers)) for target in phases.AVERAGED]
+    return [phases.measure_average.result(numbers, target=target, **arguments) for target in phases.AVERAGED]
 
 
 def test_judge_of_the_average():
@@ -142,7 +140,8 @@ def growth_results(narrow=0.6, jumps=(4096,)):
             "breaks": ("width", [10.0] * len(phases.WIDTHS)),
             "first_order": ("width", [float(length in jumps)] * len(phases.WIDTHS)),
         }
-        found.append(Result({"length": length}, common.record("growth", fields)))
+        coords = {"curve": [str(curve) for curve in phases.CURVES], "width": list(phases.WIDTHS)}
+        found.append(phases.measure_growth.result(fields, coords, length=length))
     return found
 
 
@@ -161,8 +160,8 @@ def exponent_results(theory=0.75, fast=0.85, infinite=1.35, noise=(0.01, -0.01, 
             for length in (8, 16, 32):
                 powers = {"theory": theory, "fast": fast, "infinite": infinite}
                 numbers = {name: 2.0 * length**power for name, power in powers.items()}
-                data = common.record("exponent", numbers | {"networks": 2.0 * length ** (0.8 + more)})
-                found.append(Result({"length": length, "width": width, "seed": seed}, data))
+                numbers |= {"networks": 2.0 * length ** (0.8 + more)}
+                found.append(exponents.measure_exponent.result(numbers, width=width, length=length, seed=seed))
     return found
 
 
@@ -191,10 +190,10 @@ def descent_results(trained=1.1, noise=0.01, infinite=3.0):
     for cell in descent.CELLS:
         arguments = {"cell": list(cell[:5]), "seed": cell.seed}
         losses = 0.2 * trained * (1.0 + noise * np.linspace(-1.0, 1.0, 8))
-        data = common.record("descent", {"loss": ("start", losses), "of_mean": 0.2, "train": 1e-3})
-        found.append(Result(arguments | {"starts": 8, "steps": 2000}, data))
+        numbers = {"loss": ("start", losses), "of_mean": 0.2, "train": 1e-3}
+        found.append(descent.measure_descent.result(numbers, **arguments, starts=8, steps=2000))
         for method, ratio in (("networks", 1.0), ("infinite", infinite)):
-            found.append(Result(arguments | {"method": method}, common.record("cell", {"loss": 0.2 * ratio, "stderr": 0.001})))
+            found.append(descent.sampled.result({"loss": 0.2 * ratio, "stderr": 0.001}, **arguments, method=method))
     return found
 
 
@@ -214,7 +213,7 @@ def reach_results(off=0.02, rough=0.2, stderr=0.001, infinite=0.6):
     for variant in reach.VARIANTS:
         loss = 0.3 * (1.0 + (off if variant in reach.EXACT else rough))
         numbers = {"loss": loss, "stderr": stderr, "networks": 0.3, "networks_stderr": stderr, "infinite": infinite}
-        found.append(Result({"variant": variant, "seed": 0}, common.record("reach", numbers, {"level": "heads"})))
+        found.append(reach.measure_variant.result(numbers, {"level": "heads"}, variant=variant, seed=0))
     return found
 
 
@@ -229,7 +228,7 @@ def test_judges_of_reach():
 
 def first_order_results(corrected=0.02, infinite=0.07):
     numbers = {"infinite": infinite, "corrected": corrected, "spread": 1.0}
-    return [Result({"width": width, "seed": 0}, common.record("first order", numbers)) for width in (32, 128)]
+    return [reach.measure_first_order.result(numbers, width=width, seed=0) for width in (32, 128)]
 
 
 def test_judge_of_the_first_order():
@@ -239,20 +238,21 @@ def test_judge_of_the_first_order():
 
 
 @pytest.mark.parametrize(
-    ("experiment", "results"),
+    ("name", "results"),
     [
-        (cells.EXPERIMENT, cell_results()),
-        (symmetry.EXPERIMENT, symmetry_results()),
-        (phases.AVERAGE, average_results()),
-        (phases.GROWTH, growth_results()),
-        (exponents.EXPERIMENT, exponent_results()),
-        (descent.EXPERIMENT, descent_results()),
-        (reach.REACH, reach_results()),
-        (reach.FIRST_ORDER, first_order_results()),
+        ("cells", cell_results()),
+        ("symmetry", symmetry_results()),
+        ("average", average_results()),
+        ("growth", growth_results()),
+        ("exponents", exponent_results()),
+        ("descent", descent_results()),
+        ("reach", reach_results()),
+        ("first-order", first_order_results()),
     ],
-    ids=lambda each: getattr(each, "name", ""),
+    ids=lambda each: each if isinstance(each, str) else "",
 )
-def test_figures_and_tables(experiment, results):
+def test_figures_and_tables(name, results):
+    (experiment,) = (experiment for experiment in PAPER.experiments if experiment.name == f"features.{name}")
     plots, tables = experiment.plots(results), experiment.tables(results)
     assert plots or tables
     assert all(plot.caption for plot in plots)

@@ -7,12 +7,11 @@ import math
 import pytest
 
 from specht.commands.threshold.config import ThresholdConfig
-from specht.papers import common
-from specht.papers.claims import Result
-from specht.papers.kernels_to_features import trained
+from specht.papers.kernels_to_features import PAPER, trained
 
 LENGTHS = (25, 35, 50, 71, 100)
-CLAIMS = {claim.id: claim for claim in trained.EXPERIMENT.claims}
+(EXPERIMENT,) = (experiment for experiment in PAPER.experiments if experiment.name == "features.trained")
+CLAIMS = {claim.id: claim for claim in EXPERIMENT.claims}
 NOISE = (0.03, -0.02, 0.01, -0.02)
 """Of the exponents of four seeds."""
 
@@ -28,9 +27,8 @@ def searches(own=0.4, theory=0.45, kernel=1.0, start=80.0, noise=NOISE, states="
                 m = first * (T / 25.0) ** (exponent + (more if learner == trained.TRAINED else -more))
                 numbers = {"m": m, "low": 0.9 * m, "high": 1.1 * m, "log_stderr": 0.1, "curve_width": 0.2, "lapse": 0.01, "reached": 1.0}
                 batches = {name: ("batch", [1.0, 2.0]) for name in ("size", "successes", "runs", "accuracy", "identified")}
-                data = common.record("threshold", numbers | batches, {"state": states})
-                search = {"batch": 4, "smallest": 8, "largest": 1024}
-                found.append(Result({"learner": learner, "length": T, "seed": seed, "search": search}, data))
+                where = {"learner": learner, "length": T, "search": {"batch": 4, "smallest": 8, "largest": 1024}, "seed": seed}
+                found.append(trained.searches.result(numbers | batches, {"state": states}, **where))
     return found
 
 
@@ -72,24 +70,30 @@ def test_too_little_is_not_judged(fault):
 
 
 def test_differences_are_taken_seed_by_seed_with_student_s_interval():
-    off = trained.difference(searches(), "transformer-width-16", trained.TRAINED)
+    off = trained.difference(trained.searches.data(searches()), "transformer-width-16", trained.TRAINED)
     values = [0.05 - 2 * more for more in NOISE]
     mean = sum(values) / 4
     stderr = math.sqrt(sum((value - mean) ** 2 for value in values) / 3 / 4)
-    assert (off.value, off.stderr, off.seeds) == (pytest.approx(mean), pytest.approx(stderr), 4)
-    assert off.high - off.low == pytest.approx(2 * 3.182446 * stderr, rel=1e-6)  # of Student's t with three degrees of freedom
+    assert (off.value, off.stderr) == (pytest.approx(mean), pytest.approx(stderr))
+    low, high = off.interval
+    assert high - low == pytest.approx(2 * 3.182446 * stderr, rel=1e-6)  # of Student's t with three degrees of freedom
     assert trained.mean_over_seeds([1.0, 2.0]) is None
 
 
 def test_laws_are_told_apart():
-    assert trained.pooled_growth(searches(), trained.KERNEL).exponent == pytest.approx(1.0, abs=1e-3)
-    assert trained.by_length(searches(), trained.TRAINED)[25] == (pytest.approx(30.0), pytest.approx(0.0, abs=1e-12), 4)
+    data = trained.searches.data(searches())
+    assert trained.pooled_growth(data, trained.KERNEL).exponent == pytest.approx(1.0, abs=1e-3)
+    assert trained.by_length(data, trained.TRAINED)[25] == (
+        pytest.approx(30.0),
+        pytest.approx(0.0, abs=1e-12),
+        4,
+    )
 
 
 def test_figures_and_tables():
     for results in (searches(), searches(states="not reached")):
-        assert trained.plots(results)[0].caption
-        for table in trained.tables(results):
+        assert EXPERIMENT.plots(results)[0].caption
+        for table in EXPERIMENT.tables(results):
             assert table.rows
             assert all(len(row) == len(table.header) for row in table.rows)
 
@@ -97,16 +101,16 @@ def test_figures_and_tables():
 def test_jobs_are_those_of_specht_threshold():
     """So that a command of a user gives the same numbers, and the same lengths are asked of all learners."""
     for scale in ("smoke", "quick", "full"):
-        jobs = trained.jobs(scale)
+        jobs = EXPERIMENT.jobs(scale)
         assert len(set(jobs)) == len(jobs)
         asked = {who: sorted(job.arguments["length"] for job in jobs if job.arguments["learner"] == who) for who in trained.LEARNERS}
         assert all(each == asked[trained.TRAINED] for each in asked.values())
-    found = next(job for job in trained.jobs("quick") if job.arguments["learner"] == "transformer-width-16")
+    found = next(job for job in EXPERIMENT.jobs("quick") if job.arguments["learner"] == "transformer-width-16")
     search = found.arguments["search"] | {"lengths": (100,), "learners": ("transformer-width-16",)}
     assert ThresholdConfig(function="and", accuracy=0.99, **search).job_arguments("transformer-width-16", 100) == found.arguments
 
 
 def test_a_job_of_the_theory_runs():
-    data = next(job for job in reversed(trained.jobs("smoke")) if job.arguments["learner"] == "transformer-width-16").run()
+    data = next(job for job in reversed(EXPERIMENT.jobs("smoke")) if job.arguments["learner"] == "transformer-width-16").run()
     assert data["m"] > 0.0
     assert data.sizes["batch"] <= 3

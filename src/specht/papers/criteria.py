@@ -80,6 +80,8 @@ class Bounds(Criterion):
     """The same, as a number."""
     whole_interval: bool = False
     """Whether all of the interval of the finding must keep the rule."""
+    by_interval: bool = False
+    """The same, and an interval that reaches across an end decides nothing."""
 
     @property
     def text(self) -> str:
@@ -87,7 +89,7 @@ class Bounds(Criterion):
 
     def room(self, answer: Finding | float) -> float:
         finding = _finding(answer)
-        values = finding.interval if self.whole_interval and finding.interval else (finding.value,)
+        values = finding.interval if (self.whole_interval or self.by_interval) and finding.interval else (finding.value,)
         distance = min(min(value - self.low, self.high - value) for value in values)
         return distance - self.sigmas * (finding.stderr or 0.0) if self.sigmas else distance
 
@@ -97,13 +99,17 @@ class Bounds(Criterion):
         finding = _finding(answer)
         value, stderr = finding.shown or (finding.value, finding.stderr)
         room = self.room(finding)
+        low, high = finding.interval or (finding.value, finding.value)
         if math.isnan(room):
             return Verdict("not tested", regime=f"What was measured is not a number. {finding.regime}".strip())
         if abs(room) <= max(self.undecided * (finding.stderr or 0.0), self.unclear) and (self.undecided or self.unclear):
             end = self.low if abs(finding.value - self.low) < abs(finding.value - self.high) else self.high
             around = f"{_errors(self.undecided)}" if self.undecided else f"{self.unclear:g}"
             return undecided(value, stderr, f"{end:g} is within {around}. {finding.regime}")
-        return holds_if(room > 0.0 if self.strict else room >= 0.0, value, stderr, finding.regime)
+        is_met = room > 0.0 if self.strict else room >= 0.0
+        if self.by_interval and not is_met and (low <= self.low <= high or low <= self.high <= high):
+            return undecided(value, stderr, f"the interval reaches from {low:.2f} to {high:.2f}. {finding.regime}")
+        return holds_if(is_met, value, stderr, finding.regime)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -157,7 +163,8 @@ def at_most(bound: float, what: str, *, strict: bool = False, percent: bool = Fa
     """A number that must not be above a bound, which may be `called` by a symbol. `errors` are standard errors:
 
     `by` how many the rule must be met, `allowing` how many it may be missed by, `undecided` within how many nothing is decided, or
-    `whole_interval` if all of the finding's interval must meet it; and `where` this is asked.
+    `whole_interval` if all of the finding's interval must meet it, or `decided_by` the name of an interval of which all must meet or all
+    must miss it; and `where` this is asked.
 
     >>> at_most(0.1, "relative error", percent=True, allowing=3, where="in every cell").text
     'relative error at most 10 % and three standard errors in every cell'
@@ -274,7 +281,14 @@ def both(*rules: Criterion) -> Both:
 
 
 def _with_errors(
-    rule: Bounds, *, by: float = 0, allowing: float = 0, undecided: float = 0, whole_interval: bool = False, where: str = ""
+    rule: Bounds,
+    *,
+    by: float = 0,
+    allowing: float = 0,
+    undecided: float = 0,
+    whole_interval: bool = False,
+    decided_by: str = "",
+    where: str = "",
 ) -> Bounds:
     """The rule with its standard errors, and these in its words."""
     words = rule.words
@@ -283,7 +297,9 @@ def _with_errors(
     words += " with its whole interval" if whole_interval else ""
     words += f" {where}" if where else ""
     words += f"; undecided within {_errors(undecided)}" if undecided else ""
-    return dataclasses.replace(rule, words=words, sigmas=by - allowing, undecided=undecided, whole_interval=whole_interval)
+    words += f"; undecided where {decided_by} reaches across" if decided_by else ""
+    errors: Any = {"sigmas": by - allowing, "undecided": undecided, "whole_interval": whole_interval, "by_interval": bool(decided_by)}
+    return dataclasses.replace(rule, words=words, **errors)
 
 
 def _reworded(rule: Bounds, old: str, new: str) -> Bounds:

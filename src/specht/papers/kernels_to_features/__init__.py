@@ -2,29 +2,6 @@
 
 from __future__ import annotations
 
-from specht.papers.claims import Paper
-from specht.papers.kernels_to_features import cells, descent, embedding, exponents, heads, phases, reach, symmetry, trained
+from specht.papers.load import load_paper
 
-PAPER = Paper(
-    id="features",
-    title="From Kernels to Features: results of this project",
-    citation="This project; no paper states these claims",
-    summary=(
-        "A transformer of finite width moves its embedding towards what the target needs, and then needs far fewer samples than a kernel. "
-        "The positions that the target reads stand out where the network can learn it."
-    ),
-    experiments=(
-        cells.EXPERIMENT,
-        heads.EXPERIMENT,
-        embedding.EXPERIMENT,
-        symmetry.EXPERIMENT,
-        phases.AVERAGE,
-        phases.GROWTH,
-        exponents.EXPERIMENT,
-        descent.EXPERIMENT,
-        trained.EXPERIMENT,
-        reach.REACH,
-        reach.FIRST_ORDER,
-    ),
-    label="what is compared",
-)
+PAPER = load_paper(__name__)

@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
-import math
-
 import plotly.graph_objects as go
 import xarray
 
-from specht.lab.jobs import Job
 from specht.papers import common
-from specht.papers.claims import Experiment, Results, Scale, Verdict, holds_if
+from specht.papers.criteria import Finding, at_most, every
 from specht.papers.kernels_to_features import tasks
-from specht.report.figures import Plot
-from specht.report.html import Step, Table
+from specht.papers.measure import grid, measure
+from specht.report.figures import Plot, add_points, finished
+from specht.report.html import Table
+from specht.report.tables import points_of, table
 
-_HERE = f"{tasks.PACKAGE}.embedding"
 LENGTH, N = 16, 24
+_WIDE = grid(later=512, seed=0, chains=4, burn_in=50, samples=60)
 
 
-def measure(embedding: int, later: int, chains: int, burn_in: int, samples: int, seed: int) -> xarray.Dataset:
+@measure(
+    smoke=grid(embedding=4, later=8, seed=0, chains=3, burn_in=4, samples=4),
+    quick=grid(embedding=16) * _WIDE,
+    full=grid(embedding=[16, 32, 64]) * _WIDE,
+)
+def measure_embedding(embedding: int, later: int, chains: int, burn_in: int, samples: int, seed: int) -> xarray.Dataset:
     """Test loss by the collapsed posterior and by networks with the same embedding, copying the first flip."""
     import specht
     from specht.learning.adaptive import Chains, Widths
@@ -29,75 +33,43 @@ def measure(embedding: int, later: int, chains: int, burn_in: int, samples: int,
     loss, stderr = found.mean_square_error(data.new, data.new_y)
     size = specht.nn.Size(width=later, heads=later // 4, head_size=8, embedding=embedding)
     networks, networks_stderr = tasks.sampled_networks(data, size, chains, burn_in, samples)
-    return common.record("embedding", {"loss": loss, "stderr": stderr, "networks": networks, "networks_stderr": networks_stderr})
+    return xarray.Dataset({"loss": loss, "stderr": stderr, "networks": networks, "networks_stderr": networks_stderr})
 
 
-def jobs(scale: Scale) -> list[Job]:
-    widths, later, chains, burn_in, samples = common.at_scale(
-        scale, smoke=((4,), 8, 3, 4, 4), quick=((16,), 512, 4, 50, 60), full=((16, 32, 64), 512, 4, 50, 60)
-    )
-    length = {"chains": chains, "burn_in": burn_in, "samples": samples}
-    return [Job.of(f"{_HERE}:measure", embedding=width, later=later, seed=0, **length) for width in widths]
-
-
-def judge(results: Results) -> Verdict:
-    """The largest relative difference, and whether all are within 5 % and three standard errors."""
-    found = [(_difference(result.data), result) for result in common.chosen(results, "embedding")]
-    (error, stderr), worst = max(found, key=lambda each: each[0][0] - 3.0 * each[0][1])
-    given = worst.arguments
-    words = (
-        f"Copying the first of {LENGTH} flips from {N} samples, embeddings of {common.listed(common.arguments(results, 'embedding'))}, "
-        f"later layers of {given['later']}; the worst is at {given['embedding']}."
-    )
-    return holds_if(all(off <= 0.05 + 3.0 * error for (off, error), _ in found), error, stderr, words)
-
-
-def _difference(data: xarray.Dataset) -> tuple[float, float]:
-    loss, stderr, networks, of_networks = (float(data[name]) for name in ("loss", "stderr", "networks", "networks_stderr"))
-    return abs(loss / networks - 1.0), loss / networks * math.hypot(stderr / loss, of_networks / networks)
-
-
-def plots(results: Results) -> list[Plot]:
-    found, figure = common.chosen(results, "embedding"), go.Figure()
-    widths = common.arguments(found, "embedding")
-    common.add_points(figure, widths, common.column(found, "loss"), "embedding sampled", 0, errors=common.column(found, "stderr"))
-    errors = common.column(found, "networks_stderr")
-    common.add_points(figure, widths, common.column(found, "networks"), "networks", 1, errors=errors)
-    common.finished(figure, x="width of the embedding", y="test loss", ticks=widths, linear_y=True)
-    return [Plot(figure, "The embedding alone", "Networks have later layers of width 512 and 128 heads of size 8.")]
-
-
-def tables(results: Results) -> list[Table]:
-    rows = [
-        [
-            str(result.arguments["embedding"]),
-            common.with_error(float(result.data["loss"]), float(result.data["stderr"])),
-            common.with_error(float(result.data["networks"]), float(result.data["networks_stderr"])),
-        ]
-        for result in common.chosen(results, "embedding")
-    ]
-    return [Table(("embedding", "collapsed posterior", "networks"), rows, "Test loss.", "The embedding alone")]
-
-
-EXPERIMENT = Experiment(
-    name="features.embedding",
-    title="The embedding alone",
-    shown="An embedding of finite width, and everything behind it wide.",
-    claims=(
-        tasks.claim(
-            "embedding",
-            "With wide layers behind it, an embedding of finite width does what its collapsed posterior says.",
-            "test loss within 5 % and three standard errors of networks with the same embedding and later widths of 512",
-            judge,
-        ),
+@measure_embedding.claim(
+    "embedding",
+    every(
+        at_most(0.05, "difference of the test loss from that of networks", percent=True, allowing=3),
+        "with the same embedding and later widths of 512",
     ),
-    jobs=jobs,
-    plots=plots,
-    tables=tables,
-    method=(
-        Step(
-            "Embeddings are sampled with the evidence of the Gaussian process behind them as likelihood.",
-            ("p(A | y) ∝ p(A) N(y; 0, k_A + δ)",),
-        ),
-    ),
+    null=0.5,
 )
+def differences(data: xarray.Dataset) -> list[Finding]:
+    findings = []
+    for point in points_of(data, "embedding"):
+        ratio, stderr = tasks.over_networks(*(float(point[name]) for name in ("loss", "stderr", "networks", "networks_stderr")))
+        words = (
+            f"Copying the first of {LENGTH} flips from {N} samples, embeddings of {common.listed(data['embedding'].values)}, "
+            f"later layers of {data.later}; the worst is at {point['embedding'].item()}."
+        )
+        findings.append(Finding(abs(ratio - 1.0), stderr, words))
+    return findings
+
+
+@measure_embedding.figure()
+def losses(data: xarray.Dataset) -> Plot:
+    figure, widths = go.Figure(), data["embedding"].values
+    for number, (name, stderr, words) in enumerate((("loss", "stderr", "embedding sampled"), ("networks", "networks_stderr", "networks"))):
+        add_points(figure, widths, data[name].values, words, number, errors=data[stderr].values)
+    finished(figure, x="width of the embedding", y="test loss", ticks=widths, linear_y=True)
+    return Plot(figure, "The embedding alone", "Networks have later layers of width 512 and 128 heads of size 8.")
+
+
+@measure_embedding.table()
+def losses_by_width(data: xarray.Dataset) -> Table:
+    columns = {
+        "embedding": "embedding",
+        "collapsed posterior": lambda point: common.with_error(float(point["loss"]), float(point["stderr"])),
+        "networks": lambda point: common.with_error(float(point["networks"]), float(point["networks_stderr"])),
+    }
+    return table(data, columns, note="Test loss.", title="The embedding alone")

@@ -9,14 +9,14 @@ import numpy as np
 import plotly.graph_objects as go
 import xarray
 
-from specht.lab.jobs import Job
 from specht.papers import common
-from specht.papers.claims import Experiment, Results, Scale, Verdict, holds_if
+from specht.papers.criteria import Finding, at_least, at_most
 from specht.papers.kernels_to_features import tasks
-from specht.report.figures import Plot
-from specht.report.html import Step, Table
+from specht.papers.measure import grid, measure, rows
+from specht.report.figures import Plot, add_line, finished
+from specht.report.html import Table
+from specht.report.tables import points_of, table
 
-_HERE = f"{tasks.PACKAGE}.phases"
 LENGTH = 16
 AVERAGED = ("copy", "and", "level 1", "counts")
 WIDTHS = (4, 16, 64, 256)
@@ -37,6 +37,14 @@ def task(target: str, length: int) -> Any:
     return specht.Task(specht.sources.uniform(2), specht.Target(target, function, reads=reads))
 
 
+_AVERAGES = grid(target=AVERAGED, datasets=200, seed=1)
+
+
+@measure(
+    smoke=grid(target=AVERAGED, datasets=2, seed=1) * grid(width=16, n=24),
+    quick=_AVERAGES * rows(("width", "n"), (16, 24), (64, 48)),
+    full=_AVERAGES * grid(width=[16, 64], n=[24, 48]),
+)
 def measure_average(target: str, width: int, n: int, datasets: int, seed: int) -> xarray.Dataset:
     """Test loss by theory without data, and at the saddle averaged over data sets."""
     import specht
@@ -51,10 +59,15 @@ def measure_average(target: str, width: int, n: int, datasets: int, seed: int) -
         found = specht.adapt(arch, data.x, y, width=Widths(width), ridge=tasks.RIDGE, scale=data.scale, method="saddle")
         losses.append(found.mean_square_error(data.new, new)[0])
     stderr = np.std(losses, ddof=1) / math.sqrt(datasets)
-    fields = {"theory": theory.test[0], "infinite": theory.infinite_test[0], "average": np.mean(losses), "stderr": stderr}
-    return common.record("average", fields)
+    numbers = {"theory": theory.test[0], "infinite": theory.infinite_test[0], "average": np.mean(losses), "stderr": stderr}
+    return xarray.Dataset({name: float(value) for name, value in numbers.items()})
 
 
+@measure(
+    smoke=grid(length=[8, 16]),
+    quick=grid(length=[8, 16, 32, 64, 128, 256, 1024, 4096]),
+    full=grid(length=[2**power for power in range(3, 15)]),
+)
 def measure_growth(length: int) -> xarray.Dataset:
     """Samples for a test loss of 0.2, where symmetry breaks and how, copying the first flip, at every width."""
     import specht
@@ -67,11 +80,11 @@ def measure_growth(length: int) -> xarray.Dataset:
     needed = [math.exp(infinite), *(curve.samples_for(LOSS, width=width) for width in WIDTHS)]
     breaks = [curve.transition(width) for width in WIDTHS]
     fields = {
-        "needed": ("curve", [_or_zero(each) for each in needed]),
+        "needed": ("curve", [_or_zero(samples) for samples in needed]),
         "breaks": ("width", [_or_zero(each.samples) for each in breaks]),
         "first_order": ("width", [float(each.kind == "first order") for each in breaks]),
     }
-    return common.record("growth", fields, {"curve": [str(each) for each in CURVES], "width": list(WIDTHS)})
+    return xarray.Dataset(fields, {"curve": [str(each) for each in CURVES], "width": list(WIDTHS)})
 
 
 def _or_zero(samples: float) -> float:
@@ -79,147 +92,86 @@ def _or_zero(samples: float) -> float:
     return samples if math.isfinite(samples) else 0.0
 
 
-def average_jobs(scale: Scale) -> list[Job]:
-    datasets, points = common.at_scale(
-        scale, smoke=(2, [(16, 24)]), quick=(200, [(16, 24), (64, 48)]), full=(200, [(16, 24), (16, 48), (64, 24), (64, 48)])
-    )
-    return [
-        Job.of(f"{_HERE}:measure_average", target=target, width=width, n=n, datasets=datasets, seed=1)
-        for target in AVERAGED
-        for width, n in points
-    ]
-
-
-def growth_jobs(scale: Scale) -> list[Job]:
-    lengths = common.at_scale(
-        scale, smoke=(8, 16), quick=(8, 16, 32, 64, 128, 256, 1024, 4096), full=tuple(2**power for power in range(3, 15))
-    )
-    return [Job.of(f"{_HERE}:measure_growth", length=length) for length in lengths]
-
-
-def judge_average(results: Results) -> Verdict:
+@measure_average.claim(
+    "average", at_most(0.12, "mean relative error of the test loss over four targets", percent=True, undecided=1), null=1.0
+)
+def error_of_the_theory(data: xarray.Dataset) -> Finding:
     """The mean relative difference from the averages."""
-    found = common.chosen(results, "average")
-    theory, average, stderr = (common.column(found, name) for name in ("theory", "average", "stderr"))
+    cells = list(points_of(data, "target", "width", "n"))
+    theory, average, stderr = (np.array([float(cell[name]) for cell in cells]) for name in ("theory", "average", "stderr"))
     errors = np.abs(theory / average - 1.0)
-    mean, error = float(errors.mean()), float(np.sqrt(np.square(stderr / average).sum()) / len(found))
-    worst = found[int(errors.argmax())].arguments
+    worst = cells[int(errors.argmax())]
     words = (
-        f"{len(found)} cells of {', '.join(AVERAGED)}, {worst['datasets']} data sets each, L = {LENGTH}; the worst, {errors.max():.0%}, is "
-        f"{worst['target']} at width {worst['width']}, N = {worst['n']}."
+        f"{len(cells)} cells of {', '.join(AVERAGED)}, {data.datasets} data sets each, L = {LENGTH}; the worst, {errors.max():.0%}, is "
+        f"{worst['target'].item()} at width {worst['width'].item()}, N = {worst['n'].item()}."
     )
-    return common.holds_if_at_most(0.12, mean, error, words)
+    return Finding(float(errors.mean()), float(np.sqrt(np.square(stderr / average).sum()) / len(cells)), words)
 
 
-def exponents(results: Results, most: int = 256) -> dict[str, float]:
+def exponents(data: xarray.Dataset, most: int = 256) -> dict[str, float]:
     """The exponent of the number of samples against the length, up to a length, for each width."""
-    found = [result for result in common.chosen(results, "growth") if result.arguments["length"] <= most]
-    lengths, needed = np.array(common.arguments(found, "length")), common.stacked(found, "needed")
-    return {str(name): float(np.polyfit(np.log(lengths), np.log(values), 1)[0]) for name, values in zip(CURVES, needed.T, strict=True)}
+    short = data.sel(length=data["length"] <= most)
+    logarithms = np.log(short["needed"].transpose("length", "curve").values).T
+    return {str(name): float(np.polyfit(np.log(short["length"]), row, 1)[0]) for name, row in zip(CURVES, logarithms, strict=True)}
 
 
-def judge_growth(results: Results) -> Verdict:
+@measure_growth.claim("growth", at_least(0.3, "exponent of infinite width less that at width 16, over L = 8 to 256,"), null=0.0)
+def difference_of_exponents(data: xarray.Dataset) -> Finding:
     """Narrow networks need samples that grow more slowly with the length than at infinite width."""
-    found = exponents(results)
-    gap = found["infinite"] - found["16"]
+    found = exponents(data)
     listed = ", ".join(f"{name}: {value:.2f}" for name, value in found.items())
     words = f"Exponents by theory without data: {listed}. That of infinite width less that of width 16 is shown."
-    return holds_if(gap >= 0.3, gap, regime=words)
+    return Finding(found["infinite"] - found["16"], regime=words)
 
 
-def judge_gradual(results: Results) -> Verdict:
+@measure_growth.claim(
+    "gradual", at_most(0, "number of lengths up to 1024 and widths at which another minimum becomes the lowest at the breaking"), null=1
+)
+def jumps(data: xarray.Dataset) -> Finding:
     """Breaking is gradual at short lengths."""
-    found = [result for result in common.chosen(results, "growth") if result.arguments["length"] <= 1024]
-    jumps = sum(int(result.data["first_order"].values.sum()) for result in found)
-    beyond = [
-        result.arguments["length"]
-        for result in common.chosen(results, "growth")
-        if result.arguments["length"] > 1024 and result.data["first_order"].values.any()
-    ]
-    later = f" The shortest length with a jump is {min(beyond)}." if beyond else ""
-    words = f"Widths {common.listed(WIDTHS)}, L = {common.span(common.arguments(found, 'length'))}; the number of jumps is shown.{later}"
-    return holds_if(jumps == 0, jumps, regime=words)
+    short = data.sel(length=data["length"] <= 1024)
+    beyond = data["length"][(data["length"] > 1024) & (data["first_order"] > 0.0).any("width")]
+    later = f" The shortest length with a jump is {int(beyond.min())}." if beyond.size else ""
+    words = f"Widths {common.listed(WIDTHS)}, L = {common.span(short['length'].values)}; the number of jumps is shown.{later}"
+    return Finding(float(short["first_order"].sum()), regime=words)
 
 
-def average_tables(results: Results) -> list[Table]:
-    rows = [
-        [
-            *(str(result.arguments[name]) for name in ("target", "width", "n")),
-            *(f"{float(result.data[name]):.3g}" for name in ("infinite", "theory")),
-            common.with_error(float(result.data["average"]), float(result.data["stderr"])),
-        ]
-        for result in common.chosen(results, "average")
-    ]
-    header = ("target", "width", "N", "infinite width", "theory without data", "average over data sets")
-    return [Table(header, rows, "Test loss at the saddle.", "With and without data")]
+@measure_average.table()
+def with_and_without_data(data: xarray.Dataset) -> Table:
+    columns = {
+        "target": "target",
+        "width": "width",
+        "N": "n",
+        "infinite width": "infinite:.3g",
+        "theory without data": "theory:.3g",
+        "average over data sets": lambda cell: common.with_error(float(cell["average"]), float(cell["stderr"])),
+    }
+    return table(data, columns, note="Test loss at the saddle.", title="With and without data")
 
 
-def growth_plots(results: Results) -> list[Plot]:
-    found = common.chosen(results, "growth")
-    lengths, needed, figure = common.arguments(found, "length"), common.stacked(found, "needed"), go.Figure()
-    for number, (name, values) in enumerate(zip(CURVES, needed.T, strict=True)):
-        common.add_line(figure, lengths, values, "infinite width" if name == "infinite" else f"width {name}", number)
-    common.finished(figure, x="length L of the context", y="samples N* for a test loss of 0.2")
-    breaks = common.stacked(found, "breaks")
-    second = go.Figure()
+def _name(curve: str | int) -> str:
+    return "infinite width" if curve == "infinite" else f"width {curve}"
+
+
+@measure_growth.figure()
+def samples_and_breaks(data: xarray.Dataset) -> list[Plot]:
+    lengths, needed, breaks = data["length"].values, go.Figure(), go.Figure()
+    for number, curve in enumerate(CURVES):
+        add_line(needed, lengths, data["needed"].sel(curve=str(curve)).values, _name(curve), number)
     for number, width in enumerate(WIDTHS):
-        common.add_line(second, lengths, breaks[:, number], f"width {width}", number + 1)
-    common.finished(second, x="length L of the context", y="samples N_c")
+        add_line(breaks, lengths, data["breaks"].sel(width=width).values, _name(width), number + 1)
+    finished(needed, x="length L of the context", y="samples N* for a test loss of 0.2")
+    finished(breaks, x="length L of the context", y="samples N_c")
     return [
-        Plot(figure, "Samples to copy the first flip", "By theory without data. Narrow embeddings leave the kernel early."),
-        Plot(second, "Where the symmetry breaks", "From N_c samples on, the position that is read has twice the variance of the others."),
+        Plot(needed, "Samples to copy the first flip", "By theory without data. Narrow embeddings leave the kernel early."),
+        Plot(breaks, "Where the symmetry breaks", "From N_c samples on, the position that is read has twice the variance of the others."),
     ]
 
 
-def growth_tables(results: Results) -> list[Table]:
-    rows = [
-        [str(result.arguments["length"]), *(f"{value:.3g}" if value else "more" for value in result.data["needed"].values)]
-        for result in common.chosen(results, "growth")
+@measure_growth.table()
+def samples_needed(data: xarray.Dataset) -> Table:
+    cells = [
+        [str(point["length"].item()), *(f"{value:.3g}" if value else "more" for value in point["needed"].values)]
+        for point in points_of(data, "length")
     ]
-    header = ("L", *("infinite width" if name == "infinite" else f"width {name}" for name in CURVES))
-    return [Table(header, rows, "Samples for a test loss of 0.2, copying the first flip.", "Samples needed")]
-
-
-AVERAGE = Experiment(
-    name="features.average",
-    title="The theory without data",
-    shown="The minimum of the expected free energy, beside the average of minima over data sets.",
-    claims=(
-        tasks.claim(
-            "average",
-            "The theory without data gives the average over data sets.",
-            "mean relative error of the test loss at most 12 % over four targets",
-            judge_average,
-        ),
-    ),
-    jobs=average_jobs,
-    tables=average_tables,
-    method=(
-        Step("Both are saddles: neither has the scatter of inner products of different vectors."),
-        Step("Changed after a result was seen: 20 data sets gave 10.7 ± 2.1 %, which decided nothing, and 200 were taken."),
-    ),
-)
-
-GROWTH = Experiment(
-    name="features.growth",
-    title="Longer contexts",
-    shown="How many samples it takes to copy one flip of many, at finite and infinite width.",
-    claims=(
-        tasks.claim(
-            "growth",
-            "With an embedding of finite width the number of samples grows more slowly with the context.",
-            "exponent at width 16 at least 0.3 below that of infinite width, over L = 8 to 256",
-            judge_growth,
-        ),
-        tasks.claim(
-            "gradual",
-            "For contexts of ordinary length the symmetry breaks gradually, without a jump.",
-            "no other minimum becomes the lowest at the breaking for L up to 1024",
-            judge_gradual,
-        ),
-    ),
-    jobs=growth_jobs,
-    plots=growth_plots,
-    tables=growth_tables,
-    method=(Step("The free energy is minimised over the few variances that the target can tell apart; the cost does not grow with L."),),
-)
+    return Table(("L", *map(_name, CURVES)), cells, "Samples for a test loss of 0.2, copying the first flip.", "Samples needed")

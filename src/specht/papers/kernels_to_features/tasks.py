@@ -7,10 +7,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from specht.papers.claims import Claim
-
-PACKAGE = "specht.papers.kernels_to_features"
-OURS = "a result of this project, not of a paper"
 RIDGE = 0.1
 """Variance of label noise, in units of the squared labels."""
 TARGETS = ("copy", "and", "level 2", "counts")
@@ -83,6 +79,7 @@ def sampled_networks(data: Flips, size: Any, chains: int, burn_in: int, samples:
     return loss / data.scale, stderr / data.scale
 
 
-def claim(name: str, sentence: str, criterion: str, judge: Any) -> Claim:
-    """A claim of this project."""
-    return Claim(f"features.{name}", sentence, OURS, criterion, judge)
+def over_networks(loss: Any, stderr: Any, networks: Any, networks_stderr: Any) -> tuple[Any, Any]:
+    """A loss over that of networks, number by number, and the standard error of the ratio from the sampling of both."""
+    ratio = loss / networks
+    return ratio, ratio * np.hypot(stderr / loss, networks_stderr / networks)
