@@ -187,22 +187,20 @@ class TestFinished:
         return tmp_path
 
     def test_gives_back_what_was_printed(self, tmp_path):
-        assert store.finished_result(self.folder(tmp_path), ["data.txt"]) == RESULT
+        assert store.finished_result(self.folder(tmp_path)) == RESULT
 
-    @pytest.mark.parametrize("damage", ["changed", "missing", "cut off", "other code", "one file more"])
+    @pytest.mark.parametrize("damage", ["changed", "missing", "cut off", "other code"])
     def test_anything_else_is_not_finished(self, tmp_path, damage, monkeypatch):
-        folder, files = self.folder(tmp_path), ["data.txt"]
+        folder = self.folder(tmp_path)
         if damage == "changed":
             (folder / "data.txt").write_text("number")
         elif damage == "missing":
             (folder / "data.txt").unlink()
         elif damage == "cut off":
             (folder / "result.json").write_text((folder / "result.json").read_text()[:40])
-        elif damage == "other code":
-            monkeypatch.setattr("specht.lab.store.code_version", lambda: "0.1.0+00000000")
         else:
-            files.append("more.txt")
-        assert store.finished_result(folder, files) is None
+            monkeypatch.setattr("specht.lab.store.code_version", lambda: "0.1.0+00000000")
+        assert store.finished_result(folder) is None
 
 
 def test_time_is_in_universal_time():

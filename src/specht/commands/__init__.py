@@ -1,1 +1,1 @@
-"""The command line: one file a command, which holds its configuration, its computation and its page."""
+"""The command line: one file or folder a command, which holds its configuration, its computation and its page."""

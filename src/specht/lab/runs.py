@@ -16,8 +16,9 @@ from pathlib import Path
 from typing import Any
 
 from specht.errors import InputError
+from specht.files import write_atomically
 from specht.lab.archive import COMPLETE, LOCKS, Archive
-from specht.lab.store import CONFIG_FILE, RESULT_FILE, finished_result, is_at_work, write_atomically
+from specht.lab.store import CONFIG_FILE, RESULT_FILE, finished_result, is_at_work
 from specht.lab.version import code_version
 
 WRITTEN = ("config.json", "result.json", "scorecard.json", "report.html", "*.nc", "*.csv", "*.npz", "tokenizer-*.json", "figure-*", ".*")
@@ -161,10 +162,10 @@ def _state(folder: Path) -> tuple[str, dict[str, Any]]:
         return "unfinished", {}
     try:
         record = json.loads(path.read_text(encoding="utf-8"))
-        names, code = list(record["files"]), record.get("code")  # files of earlier releases do not say it
-    except (OSError, ValueError, KeyError, TypeError):
+        code = record.get("code")  # files of earlier releases do not say it
+    except (OSError, ValueError, AttributeError):
         return "damaged", {}
     if code != code_version():
         return "other version", {}
-    result = finished_result(folder, names)
+    result = finished_result(folder)
     return ("damaged", {}) if result is None else (COMPLETE, result)

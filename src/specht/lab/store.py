@@ -158,11 +158,11 @@ def save_result(result: Mapping[str, Any], folder: Path, files: Iterable[str]) -
     save_text(json.dumps(record, indent=2, allow_nan=False) + "\n", folder / RESULT_FILE)
 
 
-def finished_result(folder: Path, files: Iterable[str]) -> dict[str, Any] | None:
+def finished_result(folder: Path) -> dict[str, Any] | None:
     """What a complete run of this very code printed, or None where files are missing or not those that it wrote."""
     try:
         record = _record(folder)
-        whole = set(files) <= _intact(record, folder)
+        whole = _intact(record, folder) == set(record["files"])
         return record["result"] if whole and record["code"] == code_version() else None
     except _DAMAGED:
         return None

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import specht
 
-PRESENTATION = ("cli", "explorer", "report")
+PRESENTATION = ("explorer", "report")
 """Rooms that show results and do not make them. All others count, new ones too: computing again costs minutes, a stale result is wrong."""
 
 
