@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from typing import Any, Literal, cast
 
 from specht.commands.predict import PredictCommand
@@ -67,5 +66,4 @@ def architecture_fields(page: Any) -> dict[str, Any]:
 def curve_report(page: CurvePage, checks: tuple[Check, ...] = (), progress: Progress | None = None) -> Report:
     """What `specht predict` reports."""
     config, command = curve_config(page, checks), PredictCommand()
-    answer = command.page(command.compute(config, progress))
-    return Report(**vars(answer), reproduce=shlex.join(["specht", "predict", *config.flags()]), made_with={})
+    return command.report(config, command.compute(config, progress))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 import tempfile
 from pathlib import Path
 
@@ -60,19 +59,14 @@ def _report(page: TextPage, source: str, shown: str, progress: Progress | None) 
     if len(census.counts) <= page.vocab:  # a slider says how many at most: then all of them
         config = config.model_copy(update={"vocab": None})
     survey = plan_survey(corpus, config.settings(), census)
-    measured = findings(count_all(survey, progress=_Meter(progress, survey.total)))
+    done = 0
+
+    def count(tokens: int) -> None:
+        nonlocal done
+        done += tokens
+        report(progress, done, survey.total)
+
+    measured = findings(count_all(survey, progress=count))
     entry = describe(survey, measured) | {"name": page.corpus, "nulls": {}}
-    flags = config.model_copy(update={"corpora": (shown,), "lengths": None}).flags()
-    said = SymmetryCommand().page(symmetry_tree(config, [entry]))
-    return Report(**vars(said), reproduce=shlex.join(["specht", "symmetry", *flags]), made_with={})
-
-
-class _Meter:
-    """Adds up the tokens that were counted."""
-
-    def __init__(self, progress: Progress | None, total: int) -> None:
-        self._progress, self._done, self._total = progress, 0, total
-
-    def __call__(self, tokens: int) -> None:
-        self._done += tokens
-        report(self._progress, self._done, self._total)
+    told = config.model_copy(update={"corpora": (shown,), "lengths": None})
+    return SymmetryCommand().report(told, symmetry_tree(config, [entry]))
