@@ -51,6 +51,8 @@ _LENGTHS, _FEWER, _THEORY = (25, 35, 50, 71, 100, 141, 200), (25, 50, 100, 200),
 _SMALL: Any = {"largest": 64, "width": 3.0, "budget": 24}
 _FINE: Any = {"largest": 512, "width": 1.2, "budget": 320}
 _WIDE: Any = {"largest": 4096, "width": 1.3, "budget": 320}
+_COSTLY: Any = {"largest": 4096, "width": 1.3, "budget": 40}
+"""For a regression that takes seconds: shown with its interval, and no verdict rests on it."""
 _PERCEPTRON = _searches(["perceptron"], _FEWER, **_WIDE, restarts=1, steps=250)
 
 thresholds = measure(
@@ -60,12 +62,12 @@ thresholds = measure(
     quick=_searches([TRANSFORMER], _LENGTHS, **_FINE, seed=0, restarts=3, steps=125)
     + _PERCEPTRON
     + _searches(KERNELS, _FEWER, **_WIDE)
-    + _searches(THEORIES, _THEORY, **_WIDE),
+    + _searches(THEORIES, _THEORY, **_COSTLY),
     # All of the quick scale and longer sequences, so that it goes on from there.
     full=_searches([TRANSFORMER], [*_LENGTHS, 283, 400, 566, 800, 1100], **_FINE, seed=0, restarts=3, steps=125)
     + _PERCEPTRON
     + _searches(KERNELS, [*_FEWER, 400], **_WIDE)
-    + _searches(THEORIES, [*_THEORY, 141, 200], **_WIDE),
+    + _searches(THEORIES, [*_THEORY, 141, 200], **_COSTLY),
 )(measure_threshold)
 
 
