@@ -210,9 +210,32 @@ def finished(figure: go.Figure, *, x: str, y: str, ticks: Sequence[Any] | np.nda
     if ticks is not None:
         places = sorted(set(ticks))
         figure.update_xaxes(tickvals=places, ticktext=[f"{place:g}" for place in places])
+    else:
+        figure.update_xaxes(_marks([trace.x for trace in traces]))
     if linear_y:
         figure.update_yaxes(type="linear", dtick=None, exponentformat="none")
+    else:
+        figure.update_yaxes(_marks([_with_bars(trace) for trace in traces]))
     return figure
+
+
+def _marks(values: Sequence[Any]) -> dict[str, Any]:
+    """Marks of a logarithmic axis that would show fewer than two powers of ten; otherwise the axis has its own."""
+    shown = np.concatenate([np.asarray(some, dtype=float).ravel() for some in values if some is not None] or [np.ones(0)])
+    shown = shown[np.isfinite(shown) & (shown > 0.0)]
+    if shown.size == 0 or math.floor(math.log10(shown.max())) > math.ceil(math.log10(shown.min())):
+        return {}
+    return plain_ticks(0.97 * shown.min(), 1.03 * shown.max(), least=2)
+
+
+def _with_bars(trace: Any) -> np.ndarray | None:
+    """The heights of a trace and the ends of its error bars."""
+    if trace.y is None:
+        return None
+    heights = np.array([math.nan if height is None else height for height in trace.y], dtype=float)
+    bars = getattr(trace, "error_y", None)
+    reach = np.zeros_like(heights) if bars is None or bars.array is None else np.array(bars.array, dtype=float)
+    return np.concatenate([heights, heights - reach, heights + reach])
 
 
 def finished_bars(figure: go.Figure, *, x: str, rows: int, row_height: int, stacked: bool = False) -> go.Figure:
