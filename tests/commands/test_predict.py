@@ -288,6 +288,16 @@ def test_a_complete_run_is_not_computed_again(run_json, monkeypatch):
     assert run_json(*SMALL) == first
 
 
+@pytest.mark.parametrize(("flags", "left"), [([], []), (["--phases"], ["config.json"])])
+def test_what_an_interrupt_leaves(flags, left, tmp_path, monkeypatch, capsys):
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("specht.commands.predict.PredictCommand.compute", interrupted)
+    assert main([*SMALL, *flags]) == 130
+    assert [path.name for path in tmp_path.rglob("*") if path.is_file()] == left  # cells of phases are found again
+
+
 def test_report_tells_how_to_get_it_again(run_json):
     report = Path(run_json(*SMALL)["report"]).read_text()
     assert "specht predict --vocab 3 --length 6 --n-train 16 64 256 --ridge 0.5" in report

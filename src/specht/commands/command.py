@@ -47,7 +47,7 @@ class Command:
     """What its files are called; the name of the command unless given."""
     csv: ClassVar[str] = ""
     """The table of the tree that becomes the CSV file, such as "lengths/rows"."""
-    resumes: ClassVar[bool] = False
+    resumes: bool = False
     """Whether it leaves finished parts in its folder, where a run that was killed finds them again."""
 
     def __init__(self, chosen: Any = None, folder: Path | None = None) -> None:

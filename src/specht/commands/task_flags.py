@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from specht.sequences.targets import Target
 
 MODES = "modes"
-TARGETS = (MODES, "counts", "next-token", "level", "and", "or", "majority", "parity")
+TARGET_NAMES = (MODES, "counts", "next-token", "level", "and", "or", "majority", "parity")
 SUPPORTED = {MODES: 1, "level": 1, "and": 2, "or": 2, "majority": 3, "parity": 2}
 """Targets that read a number of positions, and how many unless told."""
 TOKENED = ("counts", "level", "and", "or", "majority", "parity")
@@ -110,8 +110,8 @@ class TargetFlags(Config):
 
     @model_validator(mode="after")
     def _names_a_target(self) -> Self:
-        if not self.is_callable and self.target not in TARGETS:
-            raise unknown_choice("target", self.target, [*TARGETS, "module:function"])
+        if not self.is_callable and self.target not in TARGET_NAMES:
+            raise unknown_choice("target", self.target, [*TARGET_NAMES, "module:function"])
         owners = {"support": tuple(SUPPORTED), "token": TOKENED}
         for name, targets in owners.items():
             if name in self.model_fields_set and self.target not in targets and getattr(self, name) is not None:

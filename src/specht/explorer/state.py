@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
-from specht.commands.task_flags import TARGETS, TOKENED
+from specht.commands.task_flags import TARGET_NAMES, TOKENED
 from specht.errors import InputError, unknown_choice
 
 PAGE = "page"
@@ -42,7 +42,7 @@ class CurvePage:
     s_p: float = one_of("variance of positions", VARIANCES, 1.0)
     s_1: float = one_of("variance of dense layer", VARIANCES, 1.0)
     s_2: float = one_of("variance of readout", VARIANCES, 1.0)
-    target: str = one_of("target", TARGETS, "modes")
+    target: str = one_of("target", TARGET_NAMES, "modes")
     attention: str = one_of("attention", ("linear", "softmax"), "linear")
     activation: str = one_of("activation", ("linear", "erf", "relu", "gelu"), "linear")
     kind: str = one_of("kernel", ("nngp", "ntk"), "nngp")

@@ -54,13 +54,13 @@ class PredictCommand(Command):
     config = PredictConfig
     options = PredictOptions
     stem = "prediction"
-    resumes = True
 
     def run(self, config: PredictConfig, output: OutputFlags) -> None:
         if self.chosen.list_tasks:
             return _list_tasks(output.json)
         if self.chosen.work != WorkFlags() and not config.phases:
             raise InputError("--workers, --cluster, --slurm and --store say where phases are computed, and there are none: add --phases.")
+        self.resumes = config.phases
         return super().run(config, output)
 
     def compute(self, config: PredictConfig, progress: Callable[[int, int], None] | None = None) -> xarray.DataTree:

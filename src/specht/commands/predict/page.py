@@ -35,13 +35,6 @@ BREAKING_HEADER = ("ε", "gap", "theory off by")
 
 def predict_page(result: SimpleNamespace) -> Page:
     """What the numbers say."""
-    tables = [curve_table(result), need_table(result)]
-    if result.finite:
-        tables.insert(1, finite_table(result))
-    if result.net:
-        tables.append(net_table(result.net))
-    if result.breaking:
-        tables.append(breaking_table(result))
     source = f"{result.source.name} source"
     return Page(
         title="What a transformer will learn",
@@ -49,9 +42,19 @@ def predict_page(result: SimpleNamespace) -> Page:
         question="How much of the target is learnt from N samples, before any training?",
         answer=" ".join(answer(result)),
         plots=_plots(result),
-        tables=tables,
+        tables=_tables(result),
         method=method(result),
     )
+
+
+def _tables(result: SimpleNamespace) -> list[Table]:
+    return [
+        curve_table(result),
+        *([finite_table(result)] if result.finite else []),
+        need_table(result),
+        *([net_table(result.net)] if result.net else []),
+        *([breaking_table(result)] if result.breaking else []),
+    ]
 
 
 def _plots(result: SimpleNamespace) -> list[Plot]:
