@@ -18,7 +18,8 @@ from hypothesis import given
 from texts import saved, stream
 
 from specht.corpus.read import parts as parts_module
-from specht.corpus.read.text import Part, Reading, find_parts, fingerprint, spool
+from specht.corpus.read.parts import Part, find_parts, fingerprint, spool
+from specht.corpus.read.text import Reading
 from specht.errors import InputError
 
 

@@ -14,7 +14,8 @@ from hypothesis import example, given
 from texts import saved, stream
 
 from specht.corpus.read import text as text_module, tokenise
-from specht.corpus.read.text import Part, Reading
+from specht.corpus.read.parts import Part
+from specht.corpus.read.text import Reading
 
 NASTY = "aB'’.!= \t\n\n\r>éΣ汉𝔸İ\x0b\u2028\u3000_1"
 

@@ -11,7 +11,8 @@ import pytest
 from texts import saved, stream
 
 from specht.corpus.read import parts as parts_module
-from specht.corpus.read.text import Part, Reading, find_parts
+from specht.corpus.read.parts import Part, find_parts
+from specht.corpus.read.text import Reading
 from specht.errors import InputError
 
 

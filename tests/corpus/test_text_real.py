@@ -13,7 +13,8 @@ import pytest
 from texts import saved, stream
 
 from specht.corpus.read import text as text_module, tokenise
-from specht.corpus.read.text import Reading, default_parts, find_parts, read
+from specht.corpus.read.parts import default_parts, find_parts
+from specht.corpus.read.text import Reading, read
 
 DATA = Path(os.environ.get("SPECHT_DATA", Path(__file__).parents[2] / "../shared/data"))
 

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import numpy as np
 
-from specht.corpus.read.text import Part, Reading, read
+from specht.corpus.read.parts import Part
+from specht.corpus.read.text import Reading, read
 
 
 def stream(parts: Part | list[Part], reading: Reading, chunk_bytes: int = 1 << 20) -> tuple[list, list[int], list[int]]:

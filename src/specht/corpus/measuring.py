@@ -23,7 +23,7 @@ from specht.corpus.stats.third import ThirdMoments, ThirdScore, third_score
 from specht.corpus.summaries import measured_summary, measured_variables
 from specht.corpus.survey import How, Settings, Statistics, Survey, plan_survey, take_census
 from specht.errors import InputError, explains_calls
-from specht.progress import Progress
+from specht.progress import Progress, report
 from specht.results import Result, Variable
 
 KINDS: tuple[Kind, ...] = ("raw", "centred", "off-site")
@@ -61,7 +61,7 @@ class Measured(Result):
 
 def measure(corpus: Corpus, settings: Settings, progress: Progress | None = None) -> tuple[Survey, Measured]:
     """Survey a corpus here and now."""
-    meter = _Meter(progress)
+    meter = Meter(progress)
     survey = plan_survey(corpus, settings, take_census(corpus, range(len(corpus.parts)), meter.census))
     meter.total = 2 * survey.total
     statistics = count_all(survey, progress=meter.count)
@@ -177,7 +177,7 @@ def score(
         source: a path, a folder, a pattern, a name of `specht.corpus.read.named`, an array of token ids (n,) or (records, n), or None for
             the source of Python's standard library.
         length: tokens of a window.
-        vocab: types that are told apart; 500, or all there are, unless given.
+        vocab: types that are distinguished; 500, or all there are, unless given.
         metric: how types are weighed, see `specht.corpus.stats.metrics`.
         tokens, records, encoding, tokenizer: how files are read, see `specht.corpus.read.text`.
         how: "sketch", exact "tables" of all pairs at once, "exact" tables lag by lag, or what suits the vocabulary.
@@ -197,19 +197,18 @@ def score(
     return measure(corpus, settings, progress)[1].main
 
 
-class _Meter:
-    """Tokens seen so far; how many there will be is known after the census only."""
+class Meter:
+    """Tokens seen so far; how many there will be may be known after the census only."""
 
-    def __init__(self, progress: Progress | None) -> None:
-        self._progress, self._done, self.total = progress, 0, 0
+    def __init__(self, progress: Progress | None, total: int = 0) -> None:
+        self._progress, self._done, self.total = progress, 0, total
 
     def census(self, tokens: int) -> None:
         self._done += tokens
 
     def count(self, tokens: int) -> None:
         self._done += tokens
-        if self._progress is not None:
-            self._progress(self._done, self.total)
+        report(self._progress, self._done, self.total)
 
 
 def describe(survey: Survey, measured: Measured) -> dict[str, Any]:

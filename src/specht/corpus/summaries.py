@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from specht.corpus.stats.harmonics import Harmonics
+from specht.corpus.stats.harmonics import Harmonics, Likeness
 from specht.corpus.stats.isotypic import IsotypicEnergies
 from specht.corpus.stats.third import ThirdScore
 from specht.results import Variable
@@ -36,7 +36,7 @@ def measured_summary(measured: Measured) -> dict[str, Any]:
         "lags": [energy._asdict() for energy in measured.symmetry.lags],
         "isotypic": None if measured.isotypic is None else _shares(measured.isotypic),
         "third": None if measured.third is None else _third(measured.third),
-        "harmonics": {blocks.kind: _describe_harmonics(blocks) for blocks in measured.harmonics},
+        "harmonics": {blocks.kind: _blocks(blocks) for blocks in measured.harmonics},
     }
 
 
@@ -73,24 +73,20 @@ def _plain(estimate: Any) -> dict[str, float]:
     return {name: getattr(estimate, name) for name in ("value", "low", "high")}
 
 
-def _describe_harmonics(harmonics: Harmonics) -> dict[str, Any]:
+def _blocks(harmonics: Harmonics) -> dict[str, Any]:
     """Similarities of the blocks C(k), and their eigenvalues where they are known."""
-    described: dict[str, Any] = {
-        "cosines": harmonics.cosines.matrix.tolist(),
-        "within": dataclasses.asdict(harmonics.cosines.within),
-        "across": dataclasses.asdict(harmonics.cosines.across),
-        "imaginary": harmonics.imaginary,
-    }
+    values: dict[str, Any] = {"cosines": harmonics.cosines.matrix.tolist()} | _spreads(harmonics.cosines)
+    values["imaginary"] = harmonics.imaginary
     if harmonics.eigenvalues is not None:
-        distances = harmonics.kolmogorov()
-        described["spectra"] = {str(k): harmonics.spectra()[k].tolist() for k in _waves(len(harmonics.spectra()) - 1)}
-        described["kolmogorov"] = {"within": dataclasses.asdict(distances.within), "across": dataclasses.asdict(distances.across)}
-    if harmonics.overlaps is not None:
-        described["overlaps"] = {
-            "within": dataclasses.asdict(harmonics.overlaps.within),
-            "across": dataclasses.asdict(harmonics.overlaps.across),
-        }
-    return described
+        spectra = harmonics.spectra()
+        values["spectra"] = {str(k): spectra[k].tolist() for k in _waves(len(spectra) - 1)}
+        values["kolmogorov"] = _spreads(harmonics.kolmogorov())
+    return values | ({"overlaps": _spreads(harmonics.overlaps)} if harmonics.overlaps is not None else {})
+
+
+def _spreads(likeness: Likeness) -> dict[str, Any]:
+    """How alike blocks k ≠ 0 are, and how alike k = 0 is to them."""
+    return {"within": dataclasses.asdict(likeness.within), "across": dataclasses.asdict(likeness.across)}
 
 
 def _waves(largest: int) -> list[int]:

@@ -47,7 +47,7 @@ class Settings:
     length: int = 64
     """Tokens of a window."""
     lengths: tuple[int, ...] = (16, 32)
-    """Of other windows, shorter ones."""
+    """Tokens of further windows."""
     cuts: tuple[int, ...] = CUTS
     """Lags from which on the windows are scored again."""
     vocab: int | None = None
@@ -106,7 +106,7 @@ class Survey:
 
     @cached_property
     def plan(self) -> Plan:
-        """Of the pair statistics."""
+        """How pairs are counted."""
         settings, p = self.settings, self.vocabulary.probabilities
         method = "sketch" if self.how == "sketch" else "tables"
         return Plan(p, Blocks(self.total, settings.blocks), settings.longest, settings.metric, method, settings.cells, settings.seed)
@@ -248,12 +248,12 @@ class Extra(NamedTuple):
     """Something that is counted for a small vocabulary, with counters that add up."""
 
     types: int
-    """Of the vocabulary."""
+    """Size of the vocabulary."""
     shortest: int
     longest: int
-    """Of windows: as long as those of the survey, within these limits."""
+    """Windows are as long as those of the survey, within these limits."""
     counter: Callable[[int, int, Survey], Any]
-    """From window and symbols to a counter with `update`, `merge`, `arrays` and `restore`."""
+    """Makes, of the length of a window and the number of symbols, a counter with `update`, `merge`, `arrays` and `restore`."""
 
     def window(self, survey: Survey) -> int:
         return max(self.shortest, min(self.longest, survey.settings.length))

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from specht.errors import InputError
 from specht.explorer.state import TextPage
-from specht.progress import Progress, report
+from specht.progress import Progress
 from specht.report.html import Report
 
 PASTED = "pasted text"
@@ -49,7 +49,7 @@ def text_report(page: TextPage, text: str, progress: Progress | None = None) -> 
 def _report(page: TextPage, source: str, shown: str, progress: Progress | None) -> Report:
     from specht.commands.symmetry import SymmetryCommand, SymmetryConfig
     from specht.commands.symmetry.compute import symmetry_tree
-    from specht.corpus.measuring import count_all, describe, findings
+    from specht.corpus.measuring import Meter, count_all, describe, findings
     from specht.corpus.survey import plan_survey, take_census
 
     tokens = page.tokens if page.corpus == PASTED else "auto"  # a corpus with a name knows how it is read
@@ -59,14 +59,7 @@ def _report(page: TextPage, source: str, shown: str, progress: Progress | None) 
     if len(census.counts) <= page.vocab:  # a slider says how many at most: then all of them
         config = config.model_copy(update={"vocab": None})
     survey = plan_survey(corpus, config.settings(), census)
-    done = 0
-
-    def count(tokens: int) -> None:
-        nonlocal done
-        done += tokens
-        report(progress, done, survey.total)
-
-    measured = findings(count_all(survey, progress=count))
+    measured = findings(count_all(survey, progress=Meter(progress, survey.total).count))
     entry = describe(survey, measured) | {"name": page.corpus, "nulls": {}}
     told = config.model_copy(update={"corpora": (shown,), "lengths": None})
     return SymmetryCommand().report(told, symmetry_tree(config, [entry]))

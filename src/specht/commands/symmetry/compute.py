@@ -25,7 +25,7 @@ from specht.commands.symmetry.config import SymmetryConfig
 from specht.commands.workers import WorkFlags
 from specht.corpus.measuring import count_all, describe, findings, null_score, nulls_of, scores
 from specht.corpus.read.corpora import Corpus
-from specht.corpus.read.text import Part, fingerprint
+from specht.corpus.read.parts import Part, fingerprint
 from specht.corpus.read.tokenise import train_bpe
 from specht.corpus.read.vocabulary import TypeCounts
 from specht.corpus.stats.shuffles import Null
@@ -41,7 +41,7 @@ from specht.trees import tree
 
 _MODULE = "specht.commands.symmetry.compute"
 BPE_TYPES = 4096
-"""Of a byte pair encoding that is trained on the corpus."""
+"""Types of a byte pair encoding that is trained on a corpus."""
 _TOKENIZERS = "tokenizer-*.json"
 """Files of trained encodings beside the results, one a corpus."""
 _SMALL = 4_000_000
@@ -114,7 +114,7 @@ class Prepared:
         return sum(_size(part) for part in self.corpus.parts)
 
     def census_jobs(self) -> list[Job]:
-        """Of consecutive parts of some megabytes together."""
+        """Jobs that count types, each those of consecutive parts of some megabytes together."""
         groups: list[list[Any]] = [[]]
         held = 0
         for part in self.corpus.parts:
@@ -127,7 +127,7 @@ class Prepared:
         return [Job.of(f"{_MODULE}:census", corpus=corpus.as_json(), content=self.content) for corpus in corpora]
 
     def count_jobs(self, survey: Survey, null: Null | None) -> list[Job]:
-        """Of the whole corpus if it is one batch, otherwise of each."""
+        """Jobs that count pairs: one of the whole corpus if it is one batch, otherwise one of each batch."""
         fields = {"survey": survey.as_json(), "content": self.content, "null": null}
         if len(survey.batches) == 1 or survey.how == "exact":
             return [Job.of(f"{_MODULE}:whole", **fields)]

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 _READING = Group("Reading", sort_key=1)
 LENGTHS = (16, 32)
-"""Of windows, beside the main one."""
+"""Lengths of further windows unless others are given."""
 Length = Annotated[int, Field(ge=2, le=4096)]
 
 

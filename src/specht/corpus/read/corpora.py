@@ -15,7 +15,8 @@ import numpy as np
 from specht.arrays import as_numpy
 from specht.corpus.read.chunks import Chunk
 from specht.corpus.read.named import NAMED, named_parts
-from specht.corpus.read.text import Part, Reading, find_parts, fingerprint, read, spool
+from specht.corpus.read.parts import Part, find_parts, fingerprint, spool
+from specht.corpus.read.text import Reading, read
 from specht.corpus.read.tokenise import NAMES, is_fasta
 from specht.errors import InputError
 from specht.sequences.tokens import booleans, split_batch
@@ -33,7 +34,7 @@ class Corpus:
 
     name: str
     parts: tuple[Any, ...]
-    """Of files, or arrays of ids."""
+    """Parts of files, or arrays of ids."""
     reading: Reading
 
     def read(self, number: int) -> Iterator[Chunk]:
@@ -56,7 +57,7 @@ class Corpus:
         return cls(fields["name"], tuple(Part(*part) for part in fields["parts"]), Reading(**fields["reading"]))
 
     def fingerprint(self) -> str:
-        """Of the content of its files, wherever they lie."""
+        """A digest of the content of its files, wherever they lie."""
         return fingerprint(self.parts)
 
 

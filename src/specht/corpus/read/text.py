@@ -17,16 +17,9 @@ import numpy as np
 from specht.corpus.read.chunks import Chunk
 from specht.corpus.read.fasta import letter_chunks
 from specht.corpus.read.ids import id_chunks
-from specht.corpus.read.parts import PART_BYTES, Part, blocks, default_parts, find_parts, fingerprint, spool
+from specht.corpus.read.parts import Part, blocks
 from specht.corpus.read.tokenise import LINE_END, Tokenisation, Tokens, is_heading, is_title, tokenisation
 from specht.errors import InputError, unknown_choice
-
-__all__ = ["PART_BYTES", "RECORDS", "Part", "Reading", "default_parts", "find_parts", "fingerprint", "read", "spool"]
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
-
 
 RECORDS = ("auto", "none", "line", "paragraph", "sentence", "file")
 LONGEST_LINE = 2**16

@@ -31,7 +31,7 @@ FASTA_ENDINGS = (".fa", ".fasta", ".fna", ".faa", ".ffn")
 LONGEST_KMER = 7
 """Letters that fit into one 64-bit number."""
 _INDENT = 8
-"""Columns of indentation that are told apart."""
+"""Columns of indentation that are distinguished."""
 _WORD = re.compile(r"\w+(?:['’]\w+)*|[^\w\s]")
 _CODE = re.compile(r"[A-Za-z_]\w*|\d[\w.]*|\n[ \t]*|[^\w\s]")
 _BLANK_LINES = re.compile(r"\n\s*\n")
@@ -56,7 +56,7 @@ class Tokenisation:
     leads: bool = False
     """Whether such white space belongs to the record that follows it, not to the one before."""
     sentences: bool = False
-    """Whether full stops are tokens of their own, so that sentences can be told apart."""
+    """Whether full stops are tokens of their own, so that one knows where sentences end."""
     letters: int = 1
     """Letters that make a token, for sequences."""
 

@@ -35,7 +35,7 @@ from specht.progress import Progress
 from specht.results import Result, Variable
 
 DRAWS = 2000
-"""Of blocks, for an interval."""
+"""How often blocks are drawn for an interval."""
 FEWEST_BLOCKS = 3
 """Blocks that must hold windows, uneven ones counting less."""
 CUTS = (1, 2, 3, 5, 10, 20, 40)
@@ -114,9 +114,9 @@ class Symmetry:
 
     main: Score
     lengths: tuple[Score, ...]
-    """For windows of several lengths."""
+    """Scores in windows of several lengths."""
     cuts: tuple[Score, ...]
-    """For the main length without short lags."""
+    """Scores at the main length without short lags."""
     lags: tuple[LagEnergy, ...]
 
 
@@ -199,7 +199,7 @@ class _Kept:
     antisymmetric: list[np.ndarray] = dataclasses.field(default_factory=list)
     """By lag, from 1 on."""
     invariant: dict[tuple[int, int], np.ndarray] = dataclasses.field(default_factory=dict)
-    """Of B before it is divided by the sum of the weights, by length and smallest lag."""
+    """Products of B before it is divided by the sum of the weights, by length and smallest lag."""
 
 
 def _score(kept: _Kept, length: int, from_lag: int, site: float, seed: int) -> Score:

@@ -17,7 +17,7 @@ from specht.corpus.read.chunks import Segment
 from specht.corpus.read.stream import window_starts
 
 WINDOWS = 20_000
-"""That are looked at, evenly spread over the corpus."""
+"""How many windows are looked at, evenly spread over the corpus."""
 MOST_SYMBOLS = 1000
 """Types that are distinguished here; others count as the rest."""
 FEW = 0.01
@@ -67,7 +67,7 @@ class Influence:
     """How unevenly windows contribute to the invariant part."""
 
     windows: int
-    """That were looked at."""
+    """How many were looked at."""
     carrying_half: int
     """The fewest of them that carry half of it."""
     top_share: float

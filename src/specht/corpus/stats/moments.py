@@ -48,9 +48,9 @@ class Plan:
     metric: Metric = "chi2-floor"
     method: Method = "sketch"
     cells: int = CELLS
-    """Of a sketch."""
+    """How many cells a sketch has."""
     seed: int = 0
-    """Of the sketch."""
+    """Seed of the sketch."""
 
     def __post_init__(self) -> None:
         whole_number("length", self.length, 2)
@@ -65,7 +65,7 @@ class Plan:
 
     @cached_property
     def weights(self) -> np.ndarray:
-        """Of the metric."""
+        """The weights of the metric."""
         return weights(self.metric, self.probabilities)
 
     @cached_property

@@ -22,7 +22,7 @@ from specht.checks import finite_number, whole_number
 from specht.errors import InputError
 
 _STEP = 0.25
-"""From the blocks as they are to those that were drawn."""
+"""How far weights go from the blocks as they are to those that were drawn."""
 
 
 @dataclasses.dataclass(frozen=True)

@@ -20,7 +20,7 @@ from specht.checks import whole_number
 from specht.errors import InputError
 
 CELLS = 16384
-"""Of a sketch, unless told otherwise: scores of millions of words are within about one per cent."""
+"""Cells of a sketch unless others are given: scores of millions of words are within about one per cent."""
 
 
 @dataclasses.dataclass(frozen=True)
