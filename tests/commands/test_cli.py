@@ -148,7 +148,7 @@ def test_completion_is_written_where_it_is_asked_for(tmp_path, capsys, monkeypat
 
 
 def test_help_does_not_load_jax():
-    commands = [[name, "--help"] for name in ("predict", "profile", "select", "spectrum", "kernel")]
+    commands = [[name, "--help"] for name in ("predict", "forecast", "profile", "select", "spectrum", "kernel")]
     every = [["--help"], *commands, ["kernel", "--list-presets"], ["--version"]]
     code = (
         "import sys; from specht.commands.app import main\n"

@@ -74,17 +74,17 @@ def test_permissions_are_those_of_an_ordinary_file(tmp_path):
 
 
 def test_dataset_round_trips_with_names(tmp_path):
-    store.save_dataset(DATASET, tmp_path / "kernel.nc")
+    store.save_tree(xarray.DataTree(DATASET), tmp_path / "kernel.nc")
     with xarray.open_dataset(tmp_path / "kernel.nc", engine="h5netcdf") as found:
         xarray.testing.assert_identical(found.load(), DATASET)
 
 
 def test_a_dataset_that_cannot_be_written_leaves_the_old_file(tmp_path):
     path = tmp_path / "kernel.nc"
-    store.save_dataset(DATASET, path)
+    store.save_tree(xarray.DataTree(DATASET), path)
     before = path.read_bytes()
     with pytest.raises(TypeError):
-        store.save_dataset(DATASET.assign_attrs(bad={"no": "place for this"}), path)
+        store.save_tree(xarray.DataTree(DATASET.assign_attrs(bad={"no": "place for this"})), path)
     assert path.read_bytes() == before
     assert len(list(tmp_path.iterdir())) == 1
 

@@ -61,12 +61,6 @@ def save_bytes(content: bytes, path: str | os.PathLike[str], durable: bool = Tru
         temporary.write_bytes(content)
 
 
-def save_dataset(dataset: xarray.Dataset, path: str | os.PathLike[str]) -> None:
-    """Write a dataset as netCDF 4, whole or not at all."""
-    with write_atomically(path) as temporary:
-        dataset.to_netcdf(temporary, engine="h5netcdf")
-
-
 def save_tree(tree: xarray.DataTree, path: str | os.PathLike[str]) -> None:
     """Write a tree as netCDF 4, whole or not at all."""
     with write_atomically(path) as temporary:

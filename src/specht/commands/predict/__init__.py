@@ -47,7 +47,7 @@ class PredictCommand(Command):
         specht predict --target mytask:function --vocab 2 --source uniform
         specht predict --breaking 0 0.1 0.3 1
 
-    With a table of your own sequences and labels the flags are others: specht predict --data FILE --help.
+    With a table of your own sequences and labels: specht forecast FILE --target COLUMN.
     """
 
     name = "predict"
