@@ -118,3 +118,12 @@ def test_data_that_are_not_here_are_nobody_s_fault():
 
 def test_a_scale_without_points_is_not_tested():
     assert judge(measure(smoke=points([]))(loss), []) == Verdict("not tested", regime="Nothing of loss is measured at this scale.")
+
+
+def test_arguments_are_looked_up_when_jobs_are_made():
+    """The digest of a file is not known before, and is no axis of the dataset."""
+    digests = {"a": "1"}
+    one = measure(smoke=grid(length=[8, 16], file="a"), look_up=lambda point: {"digest": digests[point["file"]]})(loss)
+    digests["a"] = "2"
+    assert [job.arguments["digest"] for job in one.jobs("smoke")] == ["2", "2"]
+    assert one.data([one.result({"loss": 0.5}, length=8, file="a", digest="2")])["loss"].dims == ("length",)

@@ -6,6 +6,7 @@ import json
 
 import numpy as np
 import pytest
+import xarray
 from judging import assert_says_yes_and_no
 
 from specht.corpus.measuring import KINDS
@@ -14,14 +15,13 @@ from specht.corpus.stats.shuffles import NULLS
 from specht.errors import InputError
 from specht.lab.archive import Archive, encode
 from specht.lab.jobs import Job
-from specht.papers import common
 from specht.papers.claims import Result
 from specht.papers.registry import select
 from specht.papers.scorecard import judge as judge_part
 from specht.papers.view_from_infinity import PAPER, corpora, text, text_blocks, texts, third_order
 from specht.report.scorecard import answer
 
-EXPERIMENTS = (text.FIGURE, text.SYMMETRY, corpora.EXPERIMENT, third_order.EXPERIMENT)
+EXPERIMENTS = [each for each in PAPER.experiments if each.name in ("infinity.f3", "infinity.q8", "infinity.e5", "infinity.e7")]
 CLAIMS = {claim.id.removeprefix("infinity."): claim for experiment in EXPERIMENTS for claim in experiment.claims}
 NEEDS_TEXT = [name for name in CLAIMS if name not in ("e5-corpora", "f3-order")]
 WINDOW = 64
@@ -47,23 +47,24 @@ def blocks(corpus="wikitext-2", raw=(0.96, 0.7), centred=(0.96, 0.85), off=(0.3,
         "overlap": (("k", "other"), likeness(*pca)),
         "ratio": ratio,
     }
-    given = {"corpus": corpus, "content": "0", "vocab": 1000, "length": WINDOW, "size": None} | more
-    return Result(given, common.record("blocks", variables, {"kind": list(KINDS), "k": np.arange(K), "other": np.arange(K)}))
+    given = {"corpus": corpus, "content": "0", "vocab": 1000, "length": WINDOW, "size": None, "null": None, "unknown": True, "seed": 0}
+    given |= {"spectra": corpus == "wikitext-2"} | more
+    return text.measure_text.result(variables, {"kind": list(KINDS), "k": np.arange(K), "other": np.arange(K)}, **given)
 
 
 def score(corpus, value, low=None, high=None, defined=1.0):
     ends = {"low": value - 0.01 if low is None else low, "high": value + 0.01 if high is None else high}
     numbers = {"score": value, **ends, "distance": 0.4, "direction": 0.6 - value, "rms": 0.03, "tokens": 1e6, "types": 500.0}
     given = {"corpus": corpus, "content": "0", "length": WINDOW, "vocab": 500, "size": None, "seed": 0}
-    return Result(given, common.record("score", numbers | {"defined": defined}))
+    return corpora.measure_corpora.result(numbers | {"defined": defined}, **given)
 
 
 def figure(cosines=(0.84, 0.97), iid=(0.999, 0.75), **measured):
     """The results of the figure: the text, its shuffles, the text with `<unk>` in the rest, code and bases."""
-    shuffles = [blocks(null=null, seed=0, raw=iid, ratio=1.0) for null in NULLS]
+    shuffles = [blocks(null=null, raw=iid, ratio=1.0) for null in NULLS]
     others = [blocks(name, centred=(cosine, 0.7)) for name, cosine in zip(("stdlib", "ecoli-genome"), cosines, strict=True)]
     scores = [score("wikitext-2", 0.16), score("stdlib", 0.48), score("ecoli-genome", 0.08)]
-    return [blocks(**measured), *shuffles, blocks(unknown=False), *others, *scores]
+    return [blocks(**measured), *shuffles, blocks(unknown=False, spectra=False), *others, *scores]
 
 
 def symmetry(low=0.12, defined=1.0, **measured):
@@ -76,12 +77,32 @@ def third(values=(0.04, 0.03, 0.05), second=(0.1, 0.09, 0.11), shuffled=1.02, de
         names = ("third", "third_low", "third_high", "second", "second_low", "second_high")
         numbers = dict(zip(names, (*three, *two), strict=True)) | {"third_stderr": 0.03, "defined": defined, "tokens": 2e6}
         given = {"corpus": "wikitext-2-body", "content": "0", "size": None, "seed": 0, "length": 16, "vocab": 20, "null": null}
-        found.append(Result(given, common.record("third", numbers)))
+        found.append(third_order.measure_third.result(numbers, **given))
     return found
 
 
-def lost(corpus):
-    return Result({"corpus": corpus, "content": None}, common.record("missing", {}, {"reason": f"{corpus} is not here."}))
+def lost(corpus, like):
+    """What a job of that kind gives where its corpus is missing."""
+    return Result(
+        {**like.arguments, "corpus": corpus, "content": None}, xarray.Dataset(coords={"reason": f"{corpus} is not here."}), like.function
+    )
+
+
+def without_texts():
+    """Results on a machine that only has the corpus that every machine has."""
+    return [
+        lost("wikitext-2", blocks()),
+        blocks("stdlib"),
+        *(lost(name, score(name, 0.1)) for name in ("wikitext-2", "wikitext-2-body")),
+        score("stdlib", 0.5),
+        *(lost("wikitext-2-body", each) for each in third()),
+    ]
+
+
+def of(experiment, results):
+    """Those results that an experiment asks for."""
+    asked = {(job.function, job.arguments["corpus"]) for job in experiment.jobs("full")}
+    return [result for result in results if (result.function, result.arguments["corpus"]) in asked]
 
 
 CASES = {
@@ -136,7 +157,7 @@ def test_without_correlations_there_is_nothing_to_judge(name, results):
 
 
 def test_the_smallest_score_is_shown_with_its_error():
-    verdict = CLAIMS["e5-corpora"].judge([score("stdlib", 0.5), score("kalevala", 0.03, 0.02, 0.06), lost("alice")])
+    verdict = CLAIMS["e5-corpora"].judge([score("stdlib", 0.5), score("kalevala", 0.03, 0.02, 0.06), lost("alice", score("alice", 0.1))])
     assert (verdict.measured, verdict.stderr) == (0.03, pytest.approx(0.01))
     assert "kalevala" in verdict.regime
     assert "Not on this machine: alice." in verdict.regime
@@ -145,24 +166,26 @@ def test_the_smallest_score_is_shown_with_its_error():
 class TestMissingData:
     @pytest.mark.parametrize("name", NEEDS_TEXT)
     def test_claims_on_wikitext_are_not_tested(self, name):
-        verdict = CLAIMS[name].judge([lost("wikitext-2"), lost("wikitext-2-body"), score("stdlib", 0.5)])
+        (experiment,) = (each for each in EXPERIMENTS if CLAIMS[name] in each.claims)
+        verdict = CLAIMS[name].judge(of(experiment, without_texts()))
         assert verdict.outcome == "not tested"
         assert verdict.missing
         assert verdict.regime.startswith("wikitext-2")
 
     def test_order_needs_two_corpora(self):
         code, bases = blocks("stdlib", centred=(0.84, 0.7)), blocks("ecoli-genome", centred=(0.97, 0.7))
-        found = [lost("wikitext-2"), code, score("stdlib", 0.48)]
-        assert CLAIMS["f3-order"].judge([*found, lost("ecoli-genome")]).missing
+        found = [lost("wikitext-2", blocks()), lost("wikitext-2", score("wikitext-2", 0.1)), code, score("stdlib", 0.48)]
+        assert CLAIMS["f3-order"].judge([*found, *(lost("ecoli-genome", like) for like in (bases, score("ecoli-genome", 0.08)))]).missing
         verdict = CLAIMS["f3-order"].judge([*found, bases, score("ecoli-genome", 0.08)])
         assert (verdict.outcome, verdict.measured) == ("fails", -1.0)
         assert "Not on this machine: wikitext-2." in verdict.regime
 
     @pytest.mark.parametrize("experiment", EXPERIMENTS, ids=lambda each: each.name)
     def test_pages_say_what_to_do(self, experiment):
-        results = [lost("wikitext-2"), lost("wikitext-2-body"), score("stdlib", 0.5), blocks("stdlib")]
+        results = of(experiment, without_texts())
         assert all(plot.caption for plot in experiment.plots(results))
-        assert any("wikitext-2-body is not here." in row for table in experiment.tables(results) for row in table.rows)
+        needed = "wikitext-2" if experiment.name == "infinity.f3" else "wikitext-2-body"
+        assert any(f"{needed} is not here." in row for table in experiment.tables(results) for row in table.rows)
 
     def test_a_job_without_its_corpus_says_where_it_comes_from(self, monkeypatch):
         monkeypatch.delenv("SPECHT_DATA", raising=False)
@@ -171,8 +194,8 @@ class TestMissingData:
             for job in experiment.jobs("full"):
                 if job.arguments["corpus"] != "stdlib":
                     assert job.arguments["content"] is None
-        found = text.jobs("smoke")[0].run()
-        assert found["what"].item() == "missing"
+        found = text.measure_figure.jobs("smoke")[0].run()
+        assert not found.data_vars
         reason = found["reason"].item()
         assert "specht symmetry wikitext-2 --download" in reason
         assert "SPECHT_DATA" in reason
@@ -191,9 +214,11 @@ class TestMissingData:
 
     def test_verdicts_without_data_are_not_unexpected(self, tmp_path):
         part = next(part for part in select(["infinity.q8"], among=[PAPER]))
-        archive, job = Archive(tmp_path), Job.of("nowhere:nothing", corpus="wikitext-2", content=None)
-        archive.save(job, encode(lost("wikitext-2").data), 0.0)
-        judged = judge_part(part, [job], archive, [], {"infinity.q8-wikitext": "holds"})
+        archive, results = Archive(tmp_path), of(part.experiment, without_texts())
+        jobs = [Job.of(result.function, **result.arguments) for result in results]
+        for job, result in zip(jobs, results, strict=True):
+            archive.save(job, encode(result.data), 0.0)
+        judged = judge_part(part, jobs, archive, [], {"infinity.q8-wikitext": "holds"})
         [claim] = judged.claims
         assert (claim.paper, claim.verdict, claim.expected, claim.missing) == ("infinity", "not tested", None, True)
         assert not claim.is_unexpected
@@ -210,7 +235,7 @@ class TestJobs:
                 assert content in ({None, NAMED[name].sha256} if name != "stdlib" else {texts.content_of("stdlib")})
 
     def test_full_scale_scores_every_corpus(self):
-        assert common.arguments([Result(job.arguments, None) for job in corpora.jobs("full")], "corpus") == list(NAMED)
+        assert [job.arguments["corpus"] for job in corpora.measure_corpora.jobs("full")] == list(NAMED)
 
     def test_blocks_of_code_are_the_same_again(self):
         given = {"corpus": "stdlib", "content": texts.content_of("stdlib"), "vocab": 12, "length": 8, "size": 200_000}
@@ -247,7 +272,7 @@ class TestJobs:
     def test_the_score_is_that_of_the_corpus_room(self):
         import specht
 
-        job = texts.score_job("smoke", "stdlib")
+        (job,) = corpora.measure_corpora.jobs("smoke")
         found = job.run()
         assert found.identical(job.run())
         assert 0.2 < float(found["low"]) < float(found["score"]) < float(found["high"]) < 0.9

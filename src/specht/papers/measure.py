@@ -71,6 +71,10 @@ def points(places: Iterable[Mapping[str, Any]]) -> Grid:
     return Grid(places)
 
 
+LookUp = Callable[[Mapping[str, Any]], Mapping[str, Any]]
+"""From a point to arguments that are known when its job is made."""
+
+
 def rows(names: Sequence[str], *values: Sequence[Any]) -> Grid:
     """Points one by one as in a table: the names of the arguments, and a row of values for each point.
 
@@ -86,10 +90,10 @@ class Measurement:
     Calling it calls the function. Its jobs carry the name of the function, so that equal jobs of two experiments are computed once.
     """
 
-    def __init__(self, function: Callable[..., xarray.Dataset], grids: Mapping[Scale, Grid]) -> None:
+    def __init__(self, function: Callable[..., xarray.Dataset], grids: Mapping[Scale, Grid], look_up: LookUp | None = None) -> None:
         functools.update_wrapper(self, function)
         self.name = f"{function.__module__}:{function.__name__}"
-        self._function, self._grids = function, grids
+        self._function, self._grids, self._look_up = function, grids, look_up
         self._axes = axes_of([list(points) for points in grids.values()])
         self.claims: dict[str, Reader] = {}
         self.figures: list[Reader] = []
@@ -100,7 +104,8 @@ class Measurement:
 
     def jobs(self, scale: Scale) -> list[Job]:
         """One job a point."""
-        return [Job.of(self.name, **point) for point in self._grids[scale]]
+        look_up = self._look_up or (lambda point: {})
+        return [Job.of(self.name, **point, **look_up(point)) for point in self._grids[scale]]
 
     def data(self, results: Results) -> xarray.Dataset:
         """Its results as one dataset, whose dimensions are the arguments that vary."""
@@ -148,11 +153,17 @@ _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
 def measure(
-    at: Callable[[Scale], Grid] | None = None, *, smoke: Grid | None = None, quick: Grid | None = None, full: Grid | None = None
+    at: Callable[[Scale], Grid] | None = None,
+    *,
+    smoke: Grid | None = None,
+    quick: Grid | None = None,
+    full: Grid | None = None,
+    look_up: LookUp | None = None,
 ) -> Callable[..., Measurement]:
     """Make a function a measurement, with its points at each scale; a scale without a grid has that of the next smaller one.
 
-    Instead of grids, `at` is a function from the scale to its grid.
+    Instead of grids, `at` is a function from the scale to its grid. `look_up` gives each point arguments that are known only when its job
+    is made, such as the digest of a file.
 
     >>> from specht.lab.threshold_job import measure_threshold
     >>> measurement = measure(smoke=grid(length=8, seed=0), quick=grid(length=[8, 16], seed=range(2)))(measure_threshold)
@@ -163,7 +174,7 @@ def measure(
         smoke, quick, full = (at(scale) for scale in SCALES)
     smoke = grid() if smoke is None else smoke
     quick = smoke if quick is None else quick
-    return lambda function: Measurement(function, {"smoke": smoke, "quick": quick, "full": quick if full is None else full})
+    return lambda function: Measurement(function, {"smoke": smoke, "quick": quick, "full": quick if full is None else full}, look_up)
 
 
 class NothingToJudge(Exception):

@@ -6,41 +6,6 @@ Experiments stand in the order of the paper: figures, statements, then those tha
 
 from __future__ import annotations
 
-import dataclasses
-
 from specht.papers.load import load_paper
-from specht.papers.view_from_infinity import (
-    corpora,
-    text,
-    third_order,
-)
 
-_LOADED = load_paper(__name__)
-_BY_NAME = {experiment.name: experiment for experiment in _LOADED.experiments}
-PAPER = dataclasses.replace(
-    _LOADED,
-    experiments=(
-        _BY_NAME["infinity.f0"],
-        _BY_NAME["infinity.f1"],
-        _BY_NAME["infinity.f2"],
-        text.FIGURE,
-        _BY_NAME["infinity.q1"],
-        _BY_NAME["infinity.q2"],
-        _BY_NAME["infinity.q3"],
-        _BY_NAME["infinity.q3-nonlinear"],
-        _BY_NAME["infinity.q4"],
-        _BY_NAME["infinity.q5"],
-        _BY_NAME["infinity.q6"],
-        text.SYMMETRY,
-        _BY_NAME["infinity.e2"],
-        _BY_NAME["infinity.e3"],
-        _BY_NAME["infinity.e4-heads"],
-        _BY_NAME["infinity.e4"],
-        corpora.EXPERIMENT,
-        _BY_NAME["infinity.e6"],
-        third_order.EXPERIMENT,
-        _BY_NAME["infinity.e8"],
-        _BY_NAME["infinity.e9"],
-        _BY_NAME["infinity.e10"],
-    ),
-)
+PAPER = load_paper(__name__)

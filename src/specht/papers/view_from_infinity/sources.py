@@ -8,9 +8,3 @@ EXACT = 1e-10
 """What counts as zero, relative to the largest number of its kind: section 7 of the notes."""
 TOLERANCE = 0.3
 """Of an exponent: section 7 of the notes."""
-PACKAGE = "specht.papers.view_from_infinity"
-POSTER = "Poster of Lavie, Gur-Ari & Ringel 2024"
-SUMMARY = "Summary of Lavie, Gur-Ari & Ringel 2024"
-ABSTRACT = "Abstract of Lavie, Gur-Ari & Ringel 2024"
-SUGGESTED = "Experiment suggested in the summary of Lavie, Gur-Ari & Ringel 2024"
-OURS = "Not in the paper: a limit of it that was found here"

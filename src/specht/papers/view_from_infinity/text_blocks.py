@@ -15,7 +15,6 @@ from specht.corpus.stats.harmonics import block_moments, harmonics, kolmogorov_d
 from specht.corpus.stats.lag_counts import count_pairs
 from specht.corpus.stats.shuffles import Null
 from specht.corpus.survey import Settings, Survey, plan_survey, take_census
-from specht.papers import common
 from specht.papers.view_from_infinity.texts import known_types, missing, opened
 
 HALF_TYPES = 100
@@ -50,10 +49,10 @@ def measure_blocks(
     survey = _survey(opened(corpus, content, size), vocab, length, unknown, seed)
     tables, p = _counted(survey, null)
     pairs = tables.sum(axis=(1, 2))
-    found = {kind: harmonics(tables, pairs, p, kind=kind) for kind in KINDS}
+    likeness = {kind: harmonics(tables, pairs, p, kind=kind) for kind in KINDS}
     variables: dict[str, Any] = {
-        "cosine": (("kind", "k", "other"), np.stack([found[kind].cosines.matrix for kind in KINDS])),
-        "imaginary": ("kind", [found[kind].imaginary for kind in KINDS]),
+        "cosine": (("kind", "k", "other"), np.stack([likeness[kind].cosines.matrix for kind in KINDS])),
+        "imaginary": ("kind", [likeness[kind].imaginary for kind in KINDS]),
         "tokens": float(survey.total),
         "types": float(len(survey.vocabulary)),
     }
@@ -62,7 +61,7 @@ def measure_blocks(
     if spectra and null in (None, "window"):  # otherwise there is nothing but noise
         variables["ratio"] = _ratio(survey, null)
     frequencies = np.arange(length // 2 + 1)
-    return common.record("blocks", variables, {"kind": list(KINDS), "k": frequencies, "other": frequencies})
+    return xarray.Dataset(variables, {"kind": list(KINDS), "k": frequencies, "other": frequencies})
 
 
 def _survey(corpus: Corpus, vocab: int, length: int, unknown: bool, seed: int) -> Survey:
@@ -95,8 +94,8 @@ def _spectra(tables: np.ndarray, pairs: np.ndarray, p: np.ndarray) -> dict[str, 
     """Eigenvalues and principal subspaces, one block at a time: the eigenvectors of all would take 500 MB."""
     values, bases = [], []
     for k in range((len(tables) + 1) // 2 + 1):
-        found, vectors = np.linalg.eigh(block_moments(tables, pairs, p, k))
-        values.append(found[::-1] / found.sum())
+        eigenvalues, vectors = np.linalg.eigh(block_moments(tables, pairs, p, k))
+        values.append(eigenvalues[::-1] / eigenvalues.sum())
         bases.append(vectors[:, -COMPONENTS:].copy())
     return {
         "eigenvalue": (("k", "index"), np.stack(values)),

@@ -7,8 +7,10 @@ is used again for the same text only, and one that says that a text is missing o
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
+import numpy as np
 import plotly.graph_objects as go
 import xarray
 
@@ -19,13 +21,11 @@ from specht.corpus.read.parts import Part, fingerprint
 from specht.corpus.read.vocabulary import UNKNOWN, TypeCounts
 from specht.corpus.survey import Settings, plan_survey, take_census
 from specht.errors import InputError
-from specht.lab.jobs import Job
-from specht.papers import common
-from specht.papers.claims import Result, Results, Scale, Verdict, lacking
-from specht.papers.view_from_infinity import sources
+from specht.papers.claims import lacking
+from specht.papers.measure import Measurement, NothingToJudge, grid, measure
+from specht.report.figures import finished
 from specht.report.html import Table
 
-_HERE = f"{sources.PACKAGE}.texts"
 TEXT, BODY, CODE, GENOME = "wikitext-2", "wikitext-2-body", "stdlib", "ecoli-genome"
 """With headings and line ends, without them; what every machine has; and what is no text."""
 WINDOW, TYPES = 64, 500
@@ -66,12 +66,11 @@ def _first(parts: Iterable[Part], size: int) -> Iterator[Part]:
 
 
 def missing(name: str) -> xarray.Dataset:
-    """What a job returns that lacks its corpus: what to do about it."""
+    """What a job returns that lacks its corpus: what to do about it. The other corpora of an experiment are judged without it."""
     try:
         locate(name)
     except InputError as error:
-        reason = _what_to_do(name) if "is not on this machine" in str(error) else str(error)
-        return common.record("missing", {}, {"reason": reason})
+        return xarray.Dataset(coords={"reason": _what_to_do(name) if "is not on this machine" in str(error) else str(error)})
     raise InputError(f"The corpus {name} came to this machine after the run had begun: run it again.")
 
 
@@ -81,28 +80,28 @@ def _what_to_do(name: str) -> str:
     return f"The corpus {name} is not on this machine: {fetch}{place}."
 
 
-def with_data(*names: str) -> Callable[[Callable[[Results], Verdict]], Callable[[Results], Verdict]]:
-    """A judge that is asked only where these corpora are at hand."""
-
-    def decorate(judge: Callable[[Results], Verdict]) -> Callable[[Results], Verdict]:
-        def judged(results: Results) -> Verdict:
-            found = [result for name in names for result in common.chosen(results, "missing", corpus=name)]
-            return lacking(reason_of(found[0])) if found else judge(results)
-
-        return judged
-
-    return decorate
+def reasons(*datasets: xarray.Dataset) -> dict[str, str]:
+    """Why corpora are missing, by their names."""
+    absent = {}
+    for data in datasets:
+        if "reason" in data.coords:
+            parts = [data.sel(corpus=name) for name in data.corpus.values] if "corpus" in data.dims else [data]
+            for part in parts:
+                absent |= {str(np.asarray(part.corpus)): reason for reason in np.ravel(part["reason"].values).tolist() if reason}
+    return absent
 
 
-def reason_of(result: Result) -> str:
-    """Why a corpus is missing."""
-    return str(result.data["reason"].item())
+def require(name: str, *datasets: xarray.Dataset) -> None:
+    """Judge nothing where a corpus is missing."""
+    absent = reasons(*datasets)
+    if name in absent:
+        raise NothingToJudge(lacking(absent[name]))
 
 
-def missing_table(results: Results) -> list[Table]:
+def missing_table(*datasets: xarray.Dataset) -> list[Table]:
     """What this machine lacks."""
-    rows = {result.arguments["corpus"]: [result.arguments["corpus"], reason_of(result)] for result in common.chosen(results, "missing")}
-    return [Table(("corpus", "what to do"), list(rows.values()), title="Missing data")] if rows else []
+    rows = [[name, reason] for name, reason in reasons(*datasets).items()]
+    return [Table(("corpus", "what to do"), rows, title="Missing data")] if rows else []
 
 
 def known_types(counts: TypeCounts, vocab: int) -> int:
@@ -118,32 +117,47 @@ def measure_score(corpus: str, content: str | None, length: int, vocab: int, siz
     census = take_census(text, range(len(text.parts)))
     types = known_types(census.counts, vocab)
     survey = plan_survey(text, Settings(length=length, lengths=(), vocab=types, seed=seed), census)
-    found = scores(count_all(survey)).main
-    numbers = {name: float(getattr(found, name)) for name in ("score", "low", "high", "distance", "direction", "rms", "defined")}
-    return common.record("score", numbers | {"tokens": float(survey.total), "types": float(types)})
+    main = scores(count_all(survey)).main
+    numbers = {name: float(getattr(main, name)) for name in ("score", "low", "high", "distance", "direction", "rms", "defined")}
+    return xarray.Dataset(numbers | {"tokens": float(survey.total), "types": float(types)})
 
 
-def score_job(scale: Scale, name: str) -> Job:
-    """The job that scores a corpus, the same for all experiments."""
-    given = common.at_scale(
-        scale, smoke={"vocab": 100, "size": CUT}, quick={"vocab": TYPES, "size": None}, full={"vocab": TYPES, "size": None}
-    )
-    return Job.of(f"{_HERE}:measure_score", corpus=name, content=content_of(name), length=WINDOW, seed=0, **given)
+def content(point: Mapping[str, Any]) -> dict[str, str | None]:
+    """What a job has to know of its corpus."""
+    return {"content": content_of(point["corpus"])}
 
 
-def stderr_of(result: Result, low: str = "low", high: str = "high") -> float:
+def measure_scores(smoke: Sequence[str], quick: Sequence[str], full: Sequence[str]) -> Measurement:
+    """The scores of corpora, whose jobs are the same for all experiments."""
+    shared = grid(length=WINDOW, seed=0)
+    smallest = shared * grid(corpus=list(smoke), vocab=100, size=CUT)
+    small, large = (shared * grid(corpus=list(names), vocab=TYPES, size=None) for names in (quick, full))
+    return measure(smoke=smallest, quick=small, full=large, look_up=content)(measure_score)
+
+
+def stderr_of(low: xarray.DataArray, high: xarray.DataArray) -> float:
     """A quarter of a 95 % interval."""
-    return float(result.data[high] - result.data[low]) / 4.0
+    return float(high - low) / 4.0
 
 
-def where(result: Result) -> str:
-    """The setting of a score."""
-    cut = "" if result.arguments["size"] is None else f", the first {result.arguments['size'] / 1e6:g} MB"
-    return f"L = {result.arguments['length']}, V = {result.arguments['vocab']} or all there are{cut}, χ² metric with a floor"
+def cut(data: xarray.Dataset) -> str:
+    """Which part of a corpus was read, if not all of it."""
+    return "" if data.attrs["size"] is None else f", the first {data.attrs['size'] / 1e6:g} MB"
+
+
+def where(data: xarray.Dataset) -> str:
+    """The setting of scores."""
+    return f"L = {data.length}, V = {data.vocab} or all there are{cut(data)}, χ² metric with a floor"
+
+
+def null_of(text: xarray.Dataset) -> str | None:
+    """How a text was shuffled, None if it was not."""
+    null = text.null.item()  # a coordinate of text holds NaN in place of None
+    return null if isinstance(null, str) else None
 
 
 def finished_names(figure: go.Figure, *, y: str, x: str = "") -> go.Figure:
     """The figure with names along its horizontal axis."""
-    common.finished(figure, x=x, y=y, linear_y=True)
+    finished(figure, x=x, y=y, linear_y=True)
     figure.update_xaxes(type="category", dtick=None, tickangle=0, automargin=True)
     return figure

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
@@ -16,26 +14,26 @@ from specht.corpus.stats.moments import Plan, Tables
 from specht.corpus.stats.shuffles import Null
 from specht.corpus.stats.third import ThirdMoments, third_score
 from specht.corpus.survey import Settings, plan_survey, take_census
-from specht.lab.jobs import Job
 from specht.papers import common
-from specht.papers.claims import Claim, Experiment, Result, Results, Scale, Verdict, holds_if
-from specht.papers.view_from_infinity import sources
+from specht.papers.claims import Verdict
+from specht.papers.criteria import Finding, at_most, below, both, positive
+from specht.papers.measure import grid, measure
 from specht.papers.view_from_infinity.texts import (
     BODY,
     CUT,
-    content_of,
+    content,
     finished_names,
     missing,
     missing_table,
+    null_of,
     opened,
-    with_data,
+    reasons,
+    require,
 )
-from specht.report.figures import Plot
-from specht.report.html import Step, Table
+from specht.report.figures import Plot, colour
+from specht.report.html import Table
+from specht.report.tables import points_of, table
 
-_HERE = f"{sources.PACKAGE}.third_order"
-SETTING = {"length": 16, "vocab": 20}
-"""A window and a vocabulary whose triples fit into memory."""
 _BLOCKS = 12
 _SHOWN = {None: "WikiText-2", "window": "shuffled inside windows"}
 
@@ -53,6 +51,11 @@ def without_rest(probabilities: np.ndarray) -> np.ndarray:
     return np.append(weights("chi2", probabilities)[:-1], 0.0)
 
 
+_WINDOWS = grid(corpus=BODY, length=16, vocab=20, null=[None, "window"], seed=0)
+"""A window and a vocabulary whose triples fit into memory."""
+
+
+@measure(smoke=_WINDOWS * grid(size=CUT), quick=_WINDOWS * grid(size=None), look_up=content)
 def measure_third(
     corpus: str, content: str | None, length: int, vocab: int, size: int | None, seed: int, null: Null | None = None
 ) -> xarray.Dataset:
@@ -80,26 +83,23 @@ def measure_third(
         "second_high": second.high,
         "tokens": float(survey.total),
     }
-    return common.record("third", numbers)
+    return xarray.Dataset(numbers)
 
 
-def jobs(scale: Scale) -> list[Job]:
-    size = common.at_scale(scale, smoke=CUT, quick=None, full=None)
-    given: dict[str, Any] = {"corpus": BODY, "content": content_of(BODY), "size": size, "seed": 0, **SETTING}
-    return [Job.of(f"{_HERE}:measure_third", null=null, **given) for null in (None, "window")]
+def _parts(data: xarray.Dataset) -> tuple[xarray.Dataset, xarray.Dataset]:
+    """The text, and the text with tokens shuffled inside each window."""
+    require(BODY, data)
+    texts = {null_of(text): text for text in points_of(data, "null")}
+    return texts[None], texts["window"]
 
 
-def _third(results: Results, null: str | None = None) -> Result:
-    return common.chosen(results, "third", null=null)[0]
-
-
-def _words(results: Results) -> str:
-    found, shuffled = _third(results), _third(results, "window")
-    cut = "" if found.arguments["size"] is None else f" Of the first {found.arguments['size'] / 1e6:g} MB."
+def _words(data: xarray.Dataset) -> str:
+    text, shuffled = _parts(data)
+    cut = "" if data.attrs["size"] is None else f" Of the first {data.attrs['size'] / 1e6:g} MB."
     return (
-        f"WikiText-2 without headings, L = {found.arguments['length']}, V = {found.arguments['vocab']}, χ² metric without rare words: "
-        f"{_interval(found.data, 'third')} at third order and {_interval(found.data, 'second')} at second; with tokens shuffled inside "
-        f"each window {_interval(shuffled.data, 'third')} at third order.{cut}"
+        f"WikiText-2 without headings, L = {data.length}, V = {data.vocab}, χ² metric without rare words: "
+        f"{_interval(text, 'third')} at third order and {_interval(text, 'second')} at second; with tokens shuffled inside "
+        f"each window {_interval(shuffled, 'third')} at third order.{cut}"
     )
 
 
@@ -107,96 +107,66 @@ def _interval(data: xarray.Dataset, name: str) -> str:
     return f"{float(data[name]):.3f} [{float(data[f'{name}_low']):.3f}, {float(data[f'{name}_high']):.3f}]"
 
 
-@with_data(BODY)
-def judge_third(results: Results) -> Verdict:
-    found, shuffled = _third(results), _third(results, "window")
-    words = _words(results)
-    if not (float(found.data["defined"]) and float(shuffled.data["defined"])):
+@measure_third.claim(
+    "e7-third-order",
+    both(
+        positive("exchangeable share S₃ of third cumulants", whole_interval=True, where="of 95 %"),
+        at_most(0, "distance of S₃ from 1", allowing=3, where="for windows shuffled inside"),
+    ),
+    null=(0.0, 1.0),
+)
+def third_order(data: xarray.Dataset) -> tuple[Finding, Finding] | Verdict:
+    (text, shuffled), words = _parts(data), _words(data)
+    if not data["defined"].all():
         return common.unresolved(words)
-    control = abs(float(shuffled.data["third"]) - 1.0) <= 3.0 * float(shuffled.data["third_stderr"])
-    return holds_if(control and float(found.data["third_low"]) > 0.0, float(found.data["third"]), float(found.data["third_stderr"]), words)
+    interval = float(text["third_low"]), float(text["third_high"])
+    control = Finding(abs(float(shuffled["third"]) - 1.0), float(shuffled["third_stderr"]))
+    return Finding(float(text["third"]), float(text["third_stderr"]), words, interval), control
 
 
-@with_data(BODY)
-def judge_less(results: Results) -> Verdict:
-    found, words = _third(results), _words(results)
-    if not float(found.data["defined"]):
+@measure_third.claim(
+    "e7-less",
+    below(0, "upper end of the 95 % interval of S₃ less the lower end of that of S", where="with the same window, vocabulary and metric"),
+    null=0.1,
+)
+def third_below_second(data: xarray.Dataset) -> Finding | Verdict:
+    (text, _), words = _parts(data), _words(data)
+    if not float(text["defined"]):
         return common.unresolved(words)
-    ratio = float(found.data["third"] / found.data["second"])
-    return holds_if(float(found.data["third_high"]) < float(found.data["second_low"]), ratio, regime=f"{words} Their ratio is shown.")
+    shown = float(text["third"] / text["second"]), None
+    return Finding(float(text["third_high"]) - float(text["second_low"]), regime=f"{words} Their ratio is shown.", shown=shown)
 
 
-def _add_intervals(
-    figure: go.Figure, x: Sequence[str], data: Sequence[xarray.Dataset], fields: tuple[str, str, str], name: str, number: int
-) -> None:
-    """Values with their intervals, by name."""
-    value, low, high = (np.array([float(each[field]) for each in data]) for field in fields)
-    figure.add_scatter(
-        x=list(x),
-        y=value.tolist(),
-        name=name,
-        mode="markers",
-        marker={"color": common.colour(number), "size": 8},
-        error_y={"type": "data", "array": (high - value).tolist(), "arrayminus": (value - low).tolist(), "thickness": 1.2, "width": 3},
-        hovertemplate=f"{name}<br>%{{x}}: %{{y:.3f}}<extra></extra>",
-    )
-
-
-def plots(results: Results) -> list[Plot]:
-    found = common.chosen(results, "third")
-    if not found:
-        return []
-    figure = go.Figure()
-    names = [_SHOWN[null] for null in common.arguments(found, "null")]
+@measure_third.figure()
+def shares_by_order(data: xarray.Dataset) -> Plot:
+    require(BODY, data)
+    figure, names = go.Figure(), [_SHOWN[null_of(text)] for text in points_of(data, "null")]
     for number, (field, name) in enumerate((("second", "pairs S"), ("third", "triples S₃"))):
-        _add_intervals(figure, names, [each.data for each in found], (field, f"{field}_low", f"{field}_high"), name, number)
+        value, low, high = (data[each].values for each in (field, f"{field}_low", f"{field}_high"))
+        figure.add_scatter(
+            x=names,
+            y=value.tolist(),
+            name=name,
+            mode="markers",
+            marker={"color": colour(number), "size": 8},
+            error_y={"type": "data", "array": (high - value).tolist(), "arrayminus": (value - low).tolist(), "thickness": 1.2, "width": 3},
+            hovertemplate=f"{name}<br>%{{x}}: %{{y:.3f}}<extra></extra>",
+        )
     finished_names(figure, y="exchangeable share of the cumulants").update_yaxes(range=[0.0, 1.2])
     caption = (
         "The share of cumulants of two and of three tokens that permutations of the window leave as they are, with 95 % intervals. "
         "Shuffled windows have all of it, as they must. Of the text's own, triples keep less than pairs."
     )
-    return [Plot(figure, "Third order", caption, wide=True)]
+    return Plot(figure, "Third order", caption, wide=True)
 
 
-def tables(results: Results) -> list[Table]:
-    rows = [
-        [_SHOWN[each.arguments["null"]], f"{int(each.data['tokens']):,}", _interval(each.data, "second"), _interval(each.data, "third")]
-        for each in common.chosen(results, "third")
-    ]
-    header = ("text", "tokens", "second order S", "third order S₃")
-    return ([Table(header, rows, title="Exchangeable shares by order")] if rows else []) + missing_table(results)
-
-
-EXPERIMENT = Experiment(
-    name="infinity.e7",
-    title="Higher-order correlations",
-    shown="Summary: an open question, correlations of text beyond the first order.",
-    claims=(
-        Claim(
-            "infinity.e7-third-order",
-            "Third-order correlations of text are permutation symmetric to a degree.",
-            f"{sources.SUMMARY}, open question",
-            "95 % interval of the exchangeable share S₃ of third cumulants above 0, and S₃ = 1 within three standard errors for windows "
-            "shuffled inside",
-            judge_third,
-        ),
-        Claim(
-            "infinity.e7-less",
-            "Third-order correlations of text are less permutation symmetric than those of second order.",
-            sources.OURS,
-            "95 % interval of S₃ below that of S, with the same window, vocabulary and metric",
-            judge_less,
-        ),
-    ),
-    jobs=jobs,
-    plots=plots,
-    tables=tables,
-    method=(
-        Step(
-            "Third cumulants of distinct positions are averaged over all triples of positions and over the orders of the tokens; the score "
-            "is the share of that average.",
-            ("T_{abc} = E[(x_a − p)(x_b − p)(x_c − p)]", "S₃ = |mean Sym T_{abc}|^2 / mean |T_{abc}|^2"),
-        ),
-        Step("Squares are products of different ones among 12 blocks of the text. Rare words have weight 0, others 1 over the root of p."),
-    ),
-)
+@measure_third.table()
+def exchangeable_shares(data: xarray.Dataset) -> list[Table]:
+    columns = {
+        "text": lambda at: _SHOWN[null_of(at)],
+        "tokens": "tokens:,.0f",
+        "second order S": lambda at: _interval(at, "second"),
+        "third order S₃": lambda at: _interval(at, "third"),
+    }
+    shares = [] if reasons(data) else [table(data, columns, title="Exchangeable shares by order")]
+    return shares + missing_table(data)
