@@ -196,13 +196,13 @@ def profile_of(f: Callable[[np.ndarray], np.ndarray], digits: int, tests: int, s
 
 
 def models(data: xarray.Dataset) -> dict[Stack, xarray.Dataset]:
-    """The runs of each model, along `seed`."""
+    """The runs of each model, along `seed`, in the order of their lists and those with a norm last."""
     found = {}
-    dimensions = [name for name in Stack._fields if name in data.dims]
-    for runs in points_of(data.sortby("residual", ascending=False), *dimensions):
+    for runs in points_of(data, *(name for name in Stack._fields if name in data.dims)):
         model = Stack(*(runs[name].item() if name in runs.coords else runs.attrs[name] for name in Stack._fields))
         found[model] = present(runs)
-    return found
+    order = (model._replace(norm=norm) for norm in ("none", "pre") for model in (*MODELS, *DEEP))
+    return {model: found[model] for model in order if model in found}
 
 
 def mean_of(values: np.ndarray, at_least: float = 0.0) -> Finding:

@@ -37,7 +37,7 @@ def measure_positions(target: str, n: int, seed: int) -> xarray.Dataset:
 def _right(data: xarray.Dataset, target: str) -> tuple[float, int]:
     """The share of data sets in which just the right positions are singled out, and how many data sets there are."""
     wanted = np.isin(np.arange(LENGTH), tasks.READS.get(target, ()))
-    right = (data["singled_out"].sel(target=target).transpose("seed", "position").values == wanted).all(axis=1)
+    right = ((data["singled_out"].sel(target=target).transpose("seed", "position").values > 0.0) == wanted).all(axis=1)
     return float(right.mean()), len(right)
 
 
