@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 from scipy import special
 
-from specht.studies.sparse.learners import NetworkLearner, Task, network_learner
+from specht.studies.sparse.learners import NetworkLearner, SparseTask, network_learner
 from specht.studies.sparse.model import BitTransformer
 from specht.studies.sparse.task import sparse_function
 from specht.studies.sparse.threshold import Batch, Belief, Search, find_threshold
@@ -61,7 +61,7 @@ def report(quick: bool) -> None:
 
 def report_trials(length: int) -> np.ndarray:
     """Seconds a run, ours and PyTorch's, of one search."""
-    who = network_learner("transformer", Task(sparse_function("and", 3), length, accuracy=0.99))
+    who = network_learner("transformer", SparseTask(sparse_function("and", 3), length, accuracy=0.99))
     begin = time.process_time()
     for m in (60, 90, 120):  # every size that is filled up to
         who.try_once(m, 10**6)

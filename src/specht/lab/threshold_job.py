@@ -16,7 +16,7 @@ def measure_threshold(
     table: str, length: int, learner: str, search: dict[str, Any], training: dict[str, Any], accuracy: float, validation: int, seed: int
 ) -> xarray.Dataset:
     """One threshold: where it lies, and every batch of trials that says so."""
-    task = sparse.Task(sparse.sparse_function(table), length, accuracy, validation, seed)
+    task = sparse.SparseTask(sparse.sparse_function(table), length, accuracy, validation, seed)
     student = sparse.learner(learner, task, **_training(learner, **training))
     trials_by_batch: list[list[Any]] = []
 

@@ -180,7 +180,7 @@ def test_training_tests_other_lengths_and_supports():
     assert list(found.losses) == ["validation", "T=12", "T=20", "q=1", "q=3", "train"]
     assert all(values.shape == found.steps.shape for values in found.losses.values())
     assert found.losses["T=20"][-1] < 0.3 * found.losses["T=20"][0]
-    assert found.measures["keys cosine"][-1] > 0.9
+    assert found.measures["keys_cosine"][-1] > 0.9
     tokens, chosen = Selection(20, 3, 2).draw(np.random.default_rng(5), 10)
     assert found.function()(tokens, chosen).shape == (10, 2)
     with pytest.raises(AssertionError):

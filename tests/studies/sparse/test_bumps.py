@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from specht.errors import InputError
-from specht.studies.sparse.bounds.bumps import bump_bounds, bump_network, symmetric_bumps, table_bumps
+from specht.studies.sparse.bounds import bump_bounds, bump_network, symmetric_bumps, table_bumps
 from specht.studies.sparse.bounds.representation import fixed_positions_head, trained_positions_head
 
 T, CHOSEN, GAMMA = 9, (1, 4, 7), 1 / 3

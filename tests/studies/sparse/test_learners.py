@@ -11,11 +11,11 @@ from specht.errors import InputError
 from specht.kernel.kernel import Kernel
 from specht.kernel.perceptron import perceptron_gram
 from specht.presets import preset
-from specht.studies.sparse.learners import LIMIT, Task, WidthLearner, learner, network_learner
+from specht.studies.sparse.learners import LIMIT, SparseTask, WidthLearner, learner, network_learner
 from specht.studies.sparse.names import KERNELS, finite_width
 from specht.studies.sparse.task import sparse_function
 
-TASK = Task(sparse_function("and", 2), 6, accuracy=0.97, validation=200)
+TASK = SparseTask(sparse_function("and", 2), 6, accuracy=0.97, validation=200)
 
 
 def test_draws_repeat_and_differ():
@@ -24,7 +24,7 @@ def test_draws_repeat_and_differ():
     np.testing.assert_array_equal(first.x, again.x)
     assert identified
     assert validation.x.shape == (200, 6)
-    others = [TASK.draw(30, 5)[0], TASK.draw(31, 4)[0], Task(TASK.function, 6, seed=1).draw(30, 4)[0]]
+    others = [TASK.draw(30, 5)[0], TASK.draw(31, 4)[0], SparseTask(TASK.function, 6, seed=1).draw(30, 4)[0]]
     assert all(not np.array_equal(first.x[:30], other.x[:30]) for other in others)
 
 
@@ -73,7 +73,7 @@ def test_infinite_width_is_the_kernel():
 
 def test_finite_width_learns_from_fewer_samples_than_the_kernel():
     """On the same samples; the difference is counted in trials, each of which draws its own."""
-    task = Task(sparse_function("and", 2), 20, accuracy=0.97, validation=200)
+    task = SparseTask(sparse_function("and", 2), 20, accuracy=0.97, validation=200)
     narrow, kernel = learner("transformer-width-4", task), learner("transformer-nngp", task)
     gains = np.array([narrow.try_once(60, trial).accuracy - kernel.try_once(60, trial).accuracy for trial in range(12)])
     assert gains.mean() > 3.0 * gains.std(ddof=1) / np.sqrt(len(gains))
@@ -116,12 +116,12 @@ def test_all_right_is_a_success_for_any_number_of_samples():
     from specht.studies.sparse.model import Perceptron
     from specht.studies.sparse.trials import Schooling
 
-    task = Task(sparse_function("and", 1), 3, accuracy=1.0, validation=107)
+    task = SparseTask(sparse_function("and", 1), 3, accuracy=1.0, validation=107)
     who = network_learner("perceptron", task, model=Perceptron(3, 16), schooling=Schooling(steps=200, every=50, learning_rate=0.02))
     found = who.try_once(40, 0)
     assert (found.success, found.accuracy, found.runs) == (True, 1.0, 1)
     assert learner("perceptron-ntk", task).try_once(60, 0)[:2] == (True, 1.0)
-    assert Task(task.function, 3, accuracy=0.99, validation=10_000).needed == 9900
+    assert SparseTask(task.function, 3, accuracy=0.99, validation=10_000).needed == 9900
 
 
 def test_no_start_is_that_of_another_seed_trial_or_start(monkeypatch):
@@ -133,7 +133,7 @@ def test_no_start_is_that_of_another_seed_trial_or_start(monkeypatch):
 
     monkeypatch.setattr("specht.studies.sparse.trials.run_trial", record)
     for seed in (0, 1, 16):
-        who = network_learner("perceptron", Task(TASK.function, 6, seed=seed), restarts=3)
+        who = network_learner("perceptron", SparseTask(TASK.function, 6, seed=seed), restarts=3)
         for trial in range(3):
             who.try_once(10, trial)
     states = {tuple(np.random.SeedSequence(seed).generate_state(2)) for seed in seeds}
@@ -146,4 +146,4 @@ def test_bad_input_is_a_sentence():
     with pytest.raises(InputError, match="restarts must be a whole number from 1 to 16, got 0"):
         network_learner("perceptron", TASK, restarts=0)
     with pytest.raises(InputError, match="reads s = 3 bits, and there are T = 2"):
-        Task(sparse_function("and", 3), 2)
+        SparseTask(sparse_function("and", 3), 2)

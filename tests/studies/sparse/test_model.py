@@ -13,7 +13,8 @@ from scipy import special
 
 from specht.errors import InputError
 from specht.studies.sparse.model import BitTransformer, Perceptron
-from specht.studies.sparse.trials import Samples, Schooling, run_stream, run_trial
+from specht.studies.sparse.task import Samples
+from specht.studies.sparse.trials import Schooling, run_stream, run_trial
 
 LENGTH, SMALL = 6, {"width": 8, "heads": 2}
 RNG = np.random.default_rng(0)

@@ -10,7 +10,7 @@ import pytest
 
 from specht.errors import InputError
 from specht.sequences import targets
-from specht.studies.sparse.task import FUNCTIONS, Sample, SparseFunction, sparse_function
+from specht.studies.sparse.task import FUNCTIONS, Samples, SparseFunction, sparse_function
 
 NAMED = {
     "and": targets.conjunction,
@@ -69,7 +69,7 @@ def test_more_samples_than_a_word_of_the_machine():
     function = sparse_function("parity", 2)
     sample = function.draw(np.random.default_rng(0), 150, 9)
     assert function.is_ambiguous(sample) is False
-    twice = Sample(np.concatenate([sample.x, sample.x[:, :1]], axis=1), sample.y)
+    twice = Samples(np.concatenate([sample.x, sample.x[:, :1]], axis=1), sample.y)
     assert function.is_ambiguous(twice) is True
 
 

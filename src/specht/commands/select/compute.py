@@ -23,7 +23,6 @@ SHARE = 0.02
 """Of the trivial loss: what the width of fully connected networks is given for."""
 _DRAWS, _GROUPS, _SEED = 600, 6, 11
 """Of the pool of codes that the exact dynamics go through."""
-MEASURES = {"keys_cosine": "keys cosine", "values_cosine": "values cosine", "off_block": "off-block share"}
 MATRICES = ("keys_start", "keys_end", "values_start", "values_end")
 Trainings = Mapping[str, list[xarray.Dataset]]
 """By kind of codes, seed by seed."""
@@ -36,13 +35,7 @@ def train_one(setting: dict[str, Any], seed: int) -> xarray.Dataset:
     options |= {name: tuple(options[name]) for name in ("lengths", "supports")}
     scale = 0.0 if options["optimiser"] == "sgd" else 0.02
     run = selection.train_selection(selection.SelectionTraining(task=task, **options, scale=scale, records=RECORDS), seed)
-    names = [name for name in run.losses if name != "train"]
-    variables: dict[str, Any] = {"loss": (("set", "step"), [run.losses[name] for name in names])}
-    variables |= {name: ("step", run.measures[measure]) for name, measure in MEASURES.items()}
-    for when, model in (("start", run.first_model), ("end", run.model)):
-        variables |= {f"keys_{when}": (("row", "column"), np.asarray(model.keys, np.float64))}
-        variables |= {f"values_{when}": (("output", "column"), np.asarray(model.values, np.float64))}
-    return xarray.Dataset(variables, coords={"set": names, "step": run.steps})
+    return xarray.Dataset(run.variables(), run.coordinates())
 
 
 def trainings_of(config: SelectConfig, archive: Archive, places: Places, progress: Progress | None = None) -> Trainings:
@@ -91,7 +84,7 @@ def values_of(config: SelectConfig, trainings: Trainings, theory: Mapping[str, A
             for name in training["set"].values.tolist()
         ],
         "matrices": {
-            kind: {name: float(np.mean([training[name].values[-1] for training in seeds])) for name in MEASURES}
+            kind: {name: float(np.mean([training[name].values[-1] for training in seeds])) for name in selection.MEASURES}
             for kind, seeds in trainings.items()
         },
         "theory": None if theory is None else along("steps", theory),
@@ -124,7 +117,7 @@ def _entry(values: Mapping[str, np.ndarray]) -> dict[str, Any]:
 
 def _curves(config: SelectConfig, trainings: Trainings) -> dict[str, Any]:
     """Losses along codes, seed, set and step; sets that a kind of codes is not tested on are NaN. Matrices are of the first seed."""
-    kinds = [xarray.concat([training[["loss", *MEASURES]] for training in seeds], "seed") for seeds in trainings.values()]
+    kinds = [xarray.concat([training[["loss", *selection.MEASURES]] for training in seeds], "seed") for seeds in trainings.values()]
     joined = xarray.concat(kinds, "codes", join="outer", fill_value=np.nan)
     labels = {"codes": list(trainings), "seed": [config.seed + place for place in range(config.seeds)]}
     labels |= {name: joined[name].values.tolist() for name in ("set", "step")}

@@ -32,12 +32,12 @@ def _sides(few: int, many: int) -> Grid:
 )
 def measure_curves(length: int, m: int, runs: int, steps: int, side: str, seed: int) -> xarray.Dataset:
     """Training runs to the end, each on samples of its own: accuracy and losses at every look."""
-    from specht.studies.sparse.learners import Task, network_learner
+    from specht.studies.sparse.learners import SparseTask, network_learner
     from specht.studies.sparse.task import sparse_function
     from specht.studies.sparse.trials import Schooling
 
     who = network_learner(
-        "transformer", Task(sparse_function("and", SUPPORT), length, seed=seed), schooling=Schooling(steps=steps, every=steps // 5)
+        "transformer", SparseTask(sparse_function("and", SUPPORT), length, seed=seed), schooling=Schooling(steps=steps, every=steps // 5)
     )
     trained = []
     for trial in range(runs):
@@ -54,13 +54,13 @@ def measure_curves(length: int, m: int, runs: int, steps: int, side: str, seed: 
 )
 def measure_attention(length: int, m: int, runs: int, steps: int, seed: int) -> xarray.Dataset:
     """One head of full width: how much it takes from every position, on the mean over validation samples, run by run."""
-    from specht.studies.sparse.learners import Task, network_learner
+    from specht.studies.sparse.learners import SparseTask, network_learner
     from specht.studies.sparse.model import BitTransformer
     from specht.studies.sparse.task import sparse_function
     from specht.studies.sparse.trials import Schooling
 
     model = BitTransformer(length, heads=1)
-    task = Task(sparse_function("and", SUPPORT), length, seed=seed)
+    task = SparseTask(sparse_function("and", SUPPORT), length, seed=seed)
     who = network_learner("transformer", task, schooling=Schooling(steps=steps, every=steps // 5), model=model)
     weights, single, accuracy = [], [], []
     for trial in range(runs):

@@ -37,7 +37,7 @@ def measure_gap(learner: str, length: int, m: int, runs: int, steps: int, seed: 
     from specht.studies.sparse.task import sparse_function
     from specht.studies.sparse.trials import Schooling
 
-    task = learners.Task(sparse_function("and", SUPPORT), length, seed=seed)
+    task = learners.SparseTask(sparse_function("and", SUPPORT), length, seed=seed)
     who = learners.network_learner(learner, task, schooling=Schooling(steps=steps, every=steps // 5))
     rows = []
     for trial in range(runs):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import xarray
@@ -16,7 +16,6 @@ from specht.papers.token_selection import sources
 CODES = ("stochastic", "fixed")
 N_TEST = 1024
 """Samples of every test set: four draws of codes."""
-MEASURES = {"keys_cosine": "keys cosine", "values_cosine": "values cosine", "off_block": "off-block share"}
 
 
 def measure_training(
@@ -46,21 +45,11 @@ def measure_training(
         records=100,
     )
     outcome = train_selection(setting, seed)
-    d, first, last = task.dimension, outcome.first_model, outcome.model
-    matrices = {
-        "keys_start": (("row", "column"), first.keys),
-        "keys_end": (("row", "column"), last.keys),
-        "values_start": (("out", "column"), first.values),
-        "values_end": (("out", "column"), last.values),
-    }
-    W, V = np.asarray(last.keys, np.float64)[d:, d:], np.asarray(last.values, np.float64)[:, :d]
+    variables = outcome.variables()
+    W, V = variables["keys_end"][1][task.dimension :, task.dimension :], variables["values_end"][1][:, : task.dimension]
     w = np.diag(W).mean()
     numbers = {"score": w, "value": np.diag(V).mean(), "unlike": np.linalg.norm(W - w * np.eye(len(W))) / np.linalg.norm(W)}
-    names = [name for name in outcome.losses if name != "train"]
-    curves: dict[str, Any] = {"loss": (("set", "step"), [outcome.losses[name] for name in names])}
-    curves |= {name: ("step", outcome.measures[measure]) for name, measure in MEASURES.items()}
-    arrays = {name: (dims, np.asarray(values, np.float64)) for name, (dims, values) in (curves | matrices).items()}
-    return xarray.Dataset(arrays | numbers, {"set": names, "step": outcome.steps})
+    return xarray.Dataset(variables | {name: np.float64(value) for name, value in numbers.items()}, outcome.coordinates())
 
 
 class TrainingSetting(NamedTuple):
@@ -111,7 +100,7 @@ class TrainingCurve(NamedTuple):
 
 def curve(runs: xarray.Dataset, name: str) -> TrainingCurve:
     """The loss on a set, or one of the measures, over the seeds of one kind of codes."""
-    values = (runs[name] if name in MEASURES else runs["loss"].sel(set=name)).values
+    values = (runs[name] if name in runs else runs["loss"].sel(set=name)).values
     return TrainingCurve(runs["step"].values, values.mean(axis=0), values.std(axis=0, ddof=1) / np.sqrt(len(values)))
 
 

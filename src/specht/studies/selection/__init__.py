@@ -21,6 +21,10 @@ if TYPE_CHECKING:
         width_bound as width_bound,
         width_needed as width_needed,
     )
-    from specht.studies.selection.training import SelectionTraining as SelectionTraining, train_selection as train_selection
+    from specht.studies.selection.training import (
+        MEASURES as MEASURES,
+        SelectionTraining as SelectionTraining,
+        train_selection as train_selection,
+    )
 
 __all__, __getattr__, __dir__ = lazy_names(__name__)

@@ -36,7 +36,7 @@ from specht.studies.selection.task import Selection
 
 _TOGETHER = 512
 """Sequences that a model is called with."""
-MEASURES = {"keys cosine": keys_cosine, "values cosine": values_cosine, "off-block share": off_block_share}
+MEASURES = {"keys_cosine": keys_cosine, "values_cosine": values_cosine, "off_block": off_block_share}
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -111,6 +111,21 @@ class SelectionRun:
     measures: dict[str, np.ndarray]
     """Cosines of both matrices with the ground truth, and their share off its blocks."""
     trained: Trained
+
+    def variables(self) -> dict[str, Any]:
+        """Losses along set and step, measures along step, and both matrices at the start and at the end: what a dataset is made of."""
+        losses = {"loss": (("set", "step"), np.stack([values for name, values in self.losses.items() if name != "train"]))}
+        measures = {name: ("step", np.asarray(values, np.float64)) for name, values in self.measures.items()}
+        matrices = {
+            f"{name}_{when}": ((rows, "column"), np.asarray(getattr(model, name), np.float64))
+            for when, model in (("start", self.first_model), ("end", self.model))
+            for name, rows in (("keys", "row"), ("values", "output"))
+        }
+        return losses | measures | matrices
+
+    def coordinates(self) -> dict[str, Any]:
+        """The sets and steps that losses stand along."""
+        return {"set": [name for name in self.losses if name != "train"], "step": self.steps}
 
     @property
     def model(self) -> SelectionModel:

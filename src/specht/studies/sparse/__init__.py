@@ -8,7 +8,7 @@ from specht.lazy import lazy_names
 
 if TYPE_CHECKING:
     from specht.studies.sparse.growth import SEPARATED as SEPARATED, Growth as Growth, fit_growth as fit_growth
-    from specht.studies.sparse.learners import Task as Task, learner as learner
+    from specht.studies.sparse.learners import SparseTask as SparseTask, learner as learner
     from specht.studies.sparse.names import (
         LEARNERS as LEARNERS,
         NETWORKS as NETWORKS,

@@ -13,12 +13,12 @@ from scipy import linalg
 
 from specht.checks import whole_number
 from specht.studies.sparse.names import NETWORKS, check_learner, finite_width
-from specht.studies.sparse.task import Sample, SparseFunction, needed
+from specht.studies.sparse.task import Samples, SparseFunction, needed
 
 if TYPE_CHECKING:
     from specht.architecture import Architecture
     from specht.learning.adaptive.problem import AdaptiveProblem
-    from specht.studies.sparse.model import Model
+    from specht.studies.sparse.model import BitModel
     from specht.studies.sparse.trials import Schooling, TrialRun
 
 LIMIT = "linear-relu"
@@ -41,7 +41,7 @@ class Trial(NamedTuple):
 
 
 @dataclasses.dataclass(frozen=True)
-class Task:
+class SparseTask:
     """A sparse function of T bits, and when it counts as learnt."""
 
     function: SparseFunction
@@ -61,7 +61,7 @@ class Task:
         """Samples of the validation set that must be right."""
         return needed(self.accuracy, self.validation)
 
-    def draw(self, m: int, trial: int) -> tuple[Sample, Sample, bool]:
+    def draw(self, m: int, trial: int) -> tuple[Samples, Samples, bool]:
         """Training samples, validation samples, and whether the former have one explanation; the same numbers give the same."""
         rng = np.random.default_rng([self.seed, self.length, whole_number("m", m, at_least=1), trial])
         train, identified = self.function.draw_identified(rng, m, self.length)
@@ -72,8 +72,8 @@ class Task:
 class NetworkLearner:
     """Networks trained by gradient descent; where one fails the next start is tried."""
 
-    task: Task
-    model: Model
+    task: SparseTask
+    model: BitModel
     schooling: Schooling
     restarts: int = 3
     """Starts that are tried before a trial counts as failed."""
@@ -87,53 +87,55 @@ class NetworkLearner:
                 return Trial(True, right / self.task.validation, start + 1, identified)
         return Trial(False, right / self.task.validation, self.restarts, identified)
 
-    def run(self, train: Sample, validation: Sample, trial: int, start: int = 0, enough: float | None = None) -> TrialRun:
+    def run(self, train: Samples, validation: Samples, trial: int, start: int = 0, enough: float | None = None) -> TrialRun:
         """One training, whose seed is made of those of task, trial and start; `enough` of the validation set ends it."""
-        from specht.studies.sparse.trials import Samples, run_trial  # loads JAX
+        from specht.studies.sparse.trials import run_trial  # loads JAX
 
         enough = self.task.accuracy if enough is None else enough
         seed = (self.task.seed, trial, start)
-        return run_trial(self.model, Samples(*train), Samples(*validation), self.schooling, seed=seed, enough=enough)
+        return run_trial(self.model, train, validation, self.schooling, seed=seed, enough=enough)
 
 
 @dataclasses.dataclass(frozen=True)
-class KernelLearner:
-    """Regression on labels -1 and 1 with the kernel of infinitely wide networks; its sign is the prediction."""
+class _Regression:
+    """Regression on labels -1 and 1 with some kernel; its sign is the prediction."""
 
-    task: Task
-    gram: Callable[[np.ndarray, np.ndarray | None], np.ndarray]
-    """From bits (n, T) and (m, T) to the kernel between them."""
+    task: SparseTask
 
     def try_once(self, m: int, trial: int) -> Trial:
         train, validation, identified = self.task.draw(m, trial)
         right = int((self.predict(train, validation.x) == validation.y).sum())
         return Trial(right >= self.task.needed, right / self.task.validation, 1, identified)
 
-    def predict(self, train: Sample, x: np.ndarray) -> np.ndarray:
+    def predict(self, train: Samples, x: np.ndarray) -> np.ndarray:
         """Labels 0 and 1; the mean label is learnt apart from the kernel."""
+        raise NotImplementedError
+
+
+@dataclasses.dataclass(frozen=True)
+class KernelLearner(_Regression):
+    """Regression with the kernel of infinitely wide networks."""
+
+    gram: Callable[[np.ndarray, np.ndarray | None], np.ndarray]
+    """From bits (n, T) and (m, T) to the kernel between them."""
+
+    def predict(self, train: Samples, x: np.ndarray) -> np.ndarray:
         gram = self.gram(train.x, None)
         return _signs(gram, self.gram(x, train.x), train.y, _RIDGE * np.trace(gram) / len(gram))
 
 
 @dataclasses.dataclass(frozen=True)
-class WidthLearner:
-    """The same regression, with the kernel that a block of finite width moves to.
+class WidthLearner(_Regression):
+    """Regression with the kernel that a block of finite width moves to.
 
     The variances of tokens and positions are those at the minimum of the free energy of the samples that the prior leads to
     (`specht.learning.adaptive.saddle`). At infinite width they stay, and this is the kernel of infinitely wide networks.
     """
 
-    task: Task
     width: int
     """Of the embedding."""
 
-    def try_once(self, m: int, trial: int) -> Trial:
-        train, validation, identified = self.task.draw(m, trial)
-        right = int((self.predict(train, validation.x) == validation.y).sum())
-        return Trial(right >= self.task.needed, right / self.task.validation, 1, identified)
-
-    def predict(self, train: Sample, x: np.ndarray) -> np.ndarray:
-        """Labels 0 and 1; the mean label is learnt apart from the kernel."""
+    def predict(self, train: Samples, x: np.ndarray) -> np.ndarray:
         if (train.y == train.y[0]).all():
             return np.full(len(x), train.y[0], np.int8)
         from specht.learning.adaptive.saddle import nearest_minimum, variances_at  # loads JAX
@@ -145,7 +147,7 @@ class WidthLearner:
         gram = _block_gram(problem.arch, "nngp", variances_at(problem, minimum))
         return _signs(gram(train.x, None), gram(x, train.x), train.y, _RIDGE * problem.scale)
 
-    def problem(self, train: Sample) -> AdaptiveProblem:
+    def problem(self, train: Samples) -> AdaptiveProblem:
         """The samples as the theory of finite width takes them: labels -1 and 1 without their mean, the kernel in units of its own mean."""
         from specht.kernel.kernel import Kernel
         from specht.learning.adaptive.problem import AdaptiveProblem
@@ -167,7 +169,7 @@ def _signs(gram: np.ndarray, cross: np.ndarray, y: np.ndarray, ridge: float) -> 
     return (cross @ weights + labels.mean() > 0.0).astype(np.int8)
 
 
-def learner(name: str, task: Task, **training: Any) -> Learner:
+def learner(name: str, task: SparseTask, **training: Any) -> Learner:
     """A learner by its name; `training` is what `network_learner` takes."""
     width = finite_width(check_learner(name))
     if width is not None:
@@ -179,7 +181,7 @@ def learner(name: str, task: Task, **training: Any) -> Learner:
 
 
 def network_learner(
-    name: str, task: Task, *, schooling: Schooling | None = None, restarts: int = 3, model: Model | None = None
+    name: str, task: SparseTask, *, schooling: Schooling | None = None, restarts: int = 3, model: BitModel | None = None
 ) -> NetworkLearner:
     """The transformer of the paper, or a perceptron with as many weights, unless a model is given."""
     from specht.studies.sparse.model import BitTransformer, Perceptron  # loads JAX

@@ -37,7 +37,7 @@ _CLASSES = 2
 
 
 @runtime_checkable
-class Model(Protocol):
+class BitModel(Protocol):
     """What can be trained on bits."""
 
     @property

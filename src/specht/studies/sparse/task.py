@@ -31,7 +31,7 @@ _TRIES = 200
 """How often a training set is drawn again before it is given up."""
 
 
-class Sample(NamedTuple):
+class Samples(NamedTuple):
     """Bits (n, T) and labels (n,), both 0 or 1."""
 
     x: np.ndarray
@@ -113,12 +113,12 @@ class SparseFunction:
         weights = 2 ** np.arange(self.support - 1, -1, -1)
         return np.array(self.table, dtype=np.int8)[x[:, : self.support].astype(np.int64) @ weights]
 
-    def draw(self, rng: np.random.Generator, n: int, length: int) -> Sample:
+    def draw(self, rng: np.random.Generator, n: int, length: int) -> Samples:
         """Independent samples."""
         x = (rng.random((n, length), dtype=np.float32) < self.probability).astype(np.int8)
-        return Sample(x, self.values(x))
+        return Samples(x, self.values(x))
 
-    def draw_identified(self, rng: np.random.Generator, n: int, length: int) -> tuple[Sample, bool]:
+    def draw_identified(self, rng: np.random.Generator, n: int, length: int) -> tuple[Samples, bool]:
         """Samples that one choice of bits alone explains, and whether that could be checked and reached.
 
         Very few samples never are; then the last draw is returned.
@@ -132,10 +132,10 @@ class SparseFunction:
             sample = self.draw(rng, n, length)
         return sample, False
 
-    def is_ambiguous(self, sample: Sample) -> bool | None:
+    def is_ambiguous(self, sample: Samples) -> bool | None:
         """Whether another choice of s bits gives the same labels; None where there are too many choices to go through.
 
-        Bits are told apart by their order in the table: a function that is not symmetric may also read the same bits in another order.
+        Bits are distinguished by their order in the table: a function that is not symmetric may also read the same bits in another order.
         """
         columns, (label, samples) = _packed(sample.x.T), _packed(np.stack([sample.y, np.ones_like(sample.y)]))
         candidates = np.arange(len(columns))

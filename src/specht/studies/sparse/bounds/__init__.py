@@ -14,6 +14,12 @@ from typing import TYPE_CHECKING
 from specht.lazy import lazy_names
 
 if TYPE_CHECKING:
+    from specht.studies.sparse.bounds.bumps import (
+        bump_bounds as bump_bounds,
+        bump_network as bump_network,
+        symmetric_bumps as symmetric_bumps,
+        table_bumps as table_bumps,
+    )
     from specht.studies.sparse.bounds.covering import (
         dense_capacity as dense_capacity,
         head_capacity as head_capacity,
