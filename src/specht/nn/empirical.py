@@ -10,6 +10,7 @@ diagonal is that of one draw with itself.
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -68,10 +69,7 @@ def empirical_nngp(
         mask: True for the real tokens of `x`, and `mask_y` likewise.
         progress: called as `progress(done, networks)`.
     """
-
-    def kernel(network: Network, key: PRNGKeyArray) -> Float64[np.ndarray, "n m"]:
-        return feature_kernel(network, x, y, mask=mask, mask_y=mask_y, key=key)
-
+    kernel = functools.partial(feature_kernel, x=x, y=y, mask=mask, mask_y=mask_y)
     return _average_over_networks(kernel, arch, size, networks, seed, progress)
 
 
@@ -92,10 +90,7 @@ def empirical_ntk(
 
     The arguments are those of `empirical_nngp`.
     """
-
-    def kernel(network: Network, key: PRNGKeyArray) -> Float64[np.ndarray, "n m"]:
-        return tangent_kernel(network, x, y, mask=mask, mask_y=mask_y, key=key)
-
+    kernel = functools.partial(tangent_kernel, x=x, y=y, mask=mask, mask_y=mask_y)
     return _average_over_networks(kernel, arch, size, networks, seed, progress)
 
 
@@ -197,7 +192,7 @@ def _blocks(inputs: KeyedSequences, chunk: int) -> list[KeyedSequences]:
 
 
 def _average_over_networks(
-    kernel: Callable[[Network, PRNGKeyArray], Float64[np.ndarray, "n m"]],
+    kernel: Callable[..., Float64[np.ndarray, "n m"]],
     arch: Architecture,
     size: Size,
     networks: int,
@@ -212,7 +207,7 @@ def _average_over_networks(
     for number in range(networks):
         weights, signs = jax.random.split(jax.random.fold_in(root, number))
         # Sampled outside the compiled programs: random numbers compile slowly, and out here architectures share them.
-        sample = kernel(Network.init(arch, size, key=weights), signs)
+        sample = kernel(Network.init(arch, size, key=weights), key=signs)
         step = sample - mean
         mean = mean + step / (number + 1)
         squares = squares + step * (sample - mean)

@@ -12,7 +12,7 @@ import functools
 import hashlib
 import itertools
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
 import equinox as eqx
@@ -22,7 +22,7 @@ import numpy as np
 
 from specht.checks import finite_number, whole_number
 from specht.errors import InputError, explains_calls
-from specht.nn.checks import check_memory, listed
+from specht.memory import available_memory
 from specht.nn.data import Fixed, Fresh, SampleBlocks, check_model_inputs, in_blocks
 from specht.nn.ledger import Keeper, Ledger
 from specht.nn.loop import NOT_YET, Forward, Measure, Spans, TrainingPlan, TrainingRun, TrainingState, advance, call_model, initial_state
@@ -100,9 +100,9 @@ def _prepare(
         what, wrong = ("recipe must be a Recipe", recipe) if callable(start) else ("start must be a function of a random key", start)
         raise InputError(f"{what}, got {type(wrong).__name__}.")
     rates = tuple(
-        finite_number("learning_rate", rate, above=0.0) for rate in listed("learning_rates", learning_rates, recipe.learning_rate)
+        finite_number("learning_rate", rate, above=0.0) for rate in _listed("learning_rates", learning_rates, recipe.learning_rate)
     )
-    seeds = tuple(whole_number("seed", seed, at_least=0, at_most=2**31 - 1) for seed in listed("seeds", seeds, 0))
+    seeds = tuple(whole_number("seed", seed, at_least=0, at_most=2**31 - 1) for seed in _listed("seeds", seeds, 0))
     measures = tuple((name, measure) for name, measure in evaluate.items() if callable(measure))
     evaluate = {name: samples for name, samples in evaluate.items() if not callable(samples)}
     if any(name == "train" for name, _ in measures) or "train" in evaluate:
@@ -138,7 +138,7 @@ def _prepare(
     if chunk is None:
         chunk = 1 if jax.default_backend() == "cpu" else runs
     chunk = min(runs, whole_number("chunk", chunk, at_least=1))
-    check_memory(runs, chunk, numbers, datasets * len(rates))
+    _check_memory(runs, chunk, numbers, datasets * len(rates))
     plan = TrainingPlan(_compiled(recipe), forward, fixed is None, "validation" if "validation" in sets else "train", measures)
     work = getattr(model, "multiplications", None) or numbers * first.x.shape[-1]
     return _Training(start, data if fixed is None else fixed, recipe, seeds, rates, sets, plan, chunk, work, datasets)
@@ -328,3 +328,26 @@ def _stacked(trees: Sequence[Any]) -> Any:
 
 def _unflattened(like: Any, leaves: Sequence[np.ndarray]) -> Any:
     return jax.tree.unflatten(jax.tree.structure(like), [jnp.asarray(leaf) for leaf in leaves])
+
+
+def _listed(name: str, values: Any, default: Any) -> list[Any]:
+    """Several numbers, or what they are unless given."""
+    if values is None:
+        return [default]
+    if isinstance(values, str) or not isinstance(values, Iterable):
+        raise InputError(f"{name} must be a list of numbers, got {values!r}.")
+    values = list(values)
+    if not values:
+        raise InputError(f"{name} is empty: give at least one.")
+    return values
+
+
+def _check_memory(runs: int, chunk: int, numbers: int, seeds_share: int) -> None:
+    """Finished models of all runs, and for those at work parameters, gradients, moments and copies of them."""
+    needed, free = 4 * numbers * (runs + 8 * chunk), available_memory()
+    if free is not None and needed > 0.8 * free:
+        fit = max(1, int(0.5 * free / (4 * numbers * seeds_share)))
+        raise InputError(
+            f"{runs} trained networks of {numbers} numbers each need {needed / 2**30:.1f} GiB and {free / 2**30:.1f} GiB are free: "
+            f"train about {fit} seeds at a time, or smaller networks."
+        )

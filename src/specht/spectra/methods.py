@@ -5,8 +5,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import math
-from collections.abc import Callable
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -203,21 +202,8 @@ def young(law: CountLaw, kind: Kind, max_level: int, sampling: SpectrumSampling,
     return Spectrum(arch, kind, "young", spectrum_blocks, _mean(law, counts, diagonals.mean(axis=0)), _error_over_heads(traces))
 
 
-def rayleigh(
-    arch: Architecture, source: Source, kind: Kind, max_level: int, sampling: SpectrumSampling, progress: Progress | None
-) -> Spectrum:
-    """Lower bounds on the top eigenvalue of each irrep of low level, sampled."""
-    return _sampled("rayleigh", rayleigh_block, arch, source, kind, max_level, sampling, progress)
-
-
-def ritz(arch: Architecture, source: Source, kind: Kind, max_level: int, sampling: SpectrumSampling, progress: Progress | None) -> Spectrum:
-    """Lower bounds on the leading eigenvalues of each irrep of low level, sampled."""
-    return _sampled("ritz", ritz_block, arch, source, kind, max_level, sampling, progress)
-
-
-def _sampled(
-    method: str,
-    block: Callable[..., IrrepBlock],
+def sampled_bounds(
+    method: Literal["rayleigh", "ritz"],
     arch: Architecture,
     source: Source,
     kind: Kind,
@@ -225,6 +211,8 @@ def _sampled(
     sampling: SpectrumSampling,
     progress: Progress | None,
 ) -> Spectrum:
+    """Sample lower bounds on the top eigenvalue of each irrep of low level ("rayleigh"), or on several leading ones ("ritz")."""
+    block = rayleigh_block if method == "rayleigh" else ritz_block
     if choose_form(arch, kind) == "joint":
         sampling = sampling._replace(sequences=max(2, min(sampling.sequences, JOINT_POSITIONS // arch.columns)))
     shapes = _shapes(arch, max_level)

@@ -80,10 +80,10 @@ def spectrum(
         whole_number("heads", heads, 1), whole_number("sequences", sequences, 2), whole_number("seed", seed, 0, methods.MAX_SEED)
     )
     if method == "rayleigh":
-        return methods.rayleigh(arch, source, kind, level, sampling, progress)
+        return methods.sampled_bounds("rayleigh", arch, source, kind, level, sampling, progress)
     if method == "ritz":
         mixture = require_exchangeable(source, arch.length, readout=arch.readout)
-        return methods.ritz(arch, mixture, kind, min(level, RITZ_LEVEL), sampling, progress)
+        return methods.sampled_bounds("ritz", arch, mixture, kind, min(level, RITZ_LEVEL), sampling, progress)
     law = CountLaw(arch, require_exchangeable(source, arch.length, readout=arch.readout))
     if method == "linear":
         solved = methods.linear(law, kind, level)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from specht.errors import InputError
-from specht.learning.gp.fitting import maximise
+from specht.learning.gp.optimum import maximise
 from specht.learning.gp.variance_fit import ParametricGram, fit_model
 
 ORDER = ("readout", "positions", "tokens", "dense")

@@ -12,7 +12,7 @@ import hashlib
 import os
 import zipfile
 from functools import partial
-from typing import Any, Literal, get_args, overload
+from typing import Any, Literal, TypedDict, Unpack, get_args, overload
 
 import jax
 import numpy as np
@@ -37,34 +37,19 @@ SHORT: dict[str, Any] = {"chains": 4, "burn_in": 40, "samples": 60, "kept": 60}
 """Chains that begin at a minimum: what they have to find are the inner products of different vectors, which the minimum leaves out."""
 
 
+class _Settings(TypedDict, total=False):
+    width: Any
+    ridge: Any
+    mask: Any
+    scale: Any
+    chains: Chains | Any
+    progress: Progress | None
+
+
 @overload
-def adapt(
-    arch: Any,
-    x: Any,
-    y: Any,
-    *,
-    width: Any = 64,
-    ridge: Any = 0.1,
-    method: Literal["sample", "fast"] = "sample",
-    mask: Any = None,
-    scale: Any = None,
-    chains: Chains | Any = None,
-    progress: Progress | None = None,
-) -> Adapted: ...
+def adapt(arch: Any, x: Any, y: Any, *, method: Literal["sample", "fast"] = "sample", **settings: Unpack[_Settings]) -> Adapted: ...
 @overload
-def adapt(
-    arch: Any,
-    x: Any,
-    y: Any,
-    *,
-    width: Any = 64,
-    ridge: Any = 0.1,
-    method: Literal["saddle"],
-    mask: Any = None,
-    scale: Any = None,
-    chains: Chains | Any = None,
-    progress: Progress | None = None,
-) -> Saddle: ...
+def adapt(arch: Any, x: Any, y: Any, *, method: Literal["saddle"], **settings: Unpack[_Settings]) -> Saddle: ...
 @explains_calls
 def adapt(
     arch: Any,

@@ -140,14 +140,19 @@ def assemble_losses(labels: Labels, kappa: float, count: Count, total: float, fi
     return PredictedLosses(missed - labels.noise, (labels.ridge / (n * kappa)) ** 2 * missed, total - kappa * fit, kappa)
 
 
+def fit_and_square(targets: Sequence[np.ndarray], solved: Sequence[np.ndarray]) -> tuple[float, float]:
+    """t^T R t and t^T R^2 t of all sectors, from t and R t of each."""
+    fit = sum(float(np.vdot(target, solution)) for target, solution in zip(targets, solved, strict=True))
+    return fit, sum(float(np.vdot(solution, solution)) for solution in solved)
+
+
 def energy(sectors: Sequence[Sector], labels: Labels) -> tuple[float, list[np.ndarray]]:
     """Free energy without the cost of moving variances, and its derivative in the matrix of every sector."""
     values, numbers = _spectrum(sectors)
     kappa = find_kappa(values, numbers, labels.n_train, labels.ridge)
     inverses = [resolvent(sector.matrix, kappa) for sector in sectors]
     solved = [inverse @ sector.target for inverse, sector in zip(inverses, sectors, strict=True)]
-    fit = sum(float(np.vdot(sector.target, solution)) for sector, solution in zip(sectors, solved, strict=True))
-    square = sum(float(np.vdot(solution, solution)) for solution in solved)
+    fit, square = fit_and_square([sector.target for sector in sectors], solved)
     change = kappa * float(numbers @ (values / (values + kappa) ** 2))
     value, second = assemble(labels, kappa, float(numbers @ np.log1p(values / kappa)), change, fit, square)
     derivatives = []
@@ -162,13 +167,10 @@ def losses(sectors: Sequence[Sector], labels: Labels) -> PredictedLosses:
     values, numbers = _spectrum(sectors)
     kappa = find_kappa(values, numbers, labels.n_train, labels.ridge)
     share = values / (values + kappa)
-    total = fit = square = 0.0
-    for sector in sectors:
-        if sector.target.shape[1]:
-            solved = resolvent(sector.matrix, kappa) @ sector.target
-            total += float(np.vdot(sector.target, sector.target))
-            fit += float(np.vdot(sector.target, solved))
-            square += float(np.vdot(solved, solved))
+    targets = [sector.target for sector in sectors if sector.target.shape[1]]
+    solved = [resolvent(sector.matrix, kappa) @ sector.target for sector in sectors if sector.target.shape[1]]
+    total, _ = fit_and_square(targets, targets)
+    fit, square = fit_and_square(targets, solved)
     return assemble_losses(labels, kappa, Count(float(numbers @ share), float(numbers @ (share * (1.0 - share)))), total, fit, square)
 
 

@@ -23,7 +23,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from specht.learning.adaptive.equivalent import Count, Labels, PredictedLosses, assemble, assemble_losses, solve_kappa
+from specht.learning.adaptive.equivalent import Count, Labels, PredictedLosses, assemble, assemble_losses, fit_and_square, solve_kappa
 from specht.learning.adaptive.operators import Matrix
 
 
@@ -101,7 +101,7 @@ def energy(operators: Sequence[LowRank], labels: Labels, start: float = math.inf
     kappa, count = _resolve(operators, labels, start)
     log_determinant = sum(operator.degeneracy * operator.log_determinant() for operator in operators)
     solved = [operator.solve() for operator in operators]
-    fit, square = (sum(float(np.vdot(one, solution)) for one, solution in pairs) for pairs in _pairs(operators, solved))
+    fit, square = fit_and_square([operator.target for operator in operators], solved)
     value, second = assemble(labels, kappa, log_determinant, count.change, fit, square)
     gradient = np.zeros(operators[0].matrix.weights.powers.shape[1])
     for operator, solution in zip(operators, solved, strict=True):
@@ -113,16 +113,10 @@ def losses(operators: Sequence[LowRank], labels: Labels) -> PredictedLosses:
     """Test and train loss by theory."""
     kappa, count = _resolve(operators, labels, math.inf)
     solved = [operator.solve() for operator in operators]
-    fit, square = (sum(float(np.vdot(one, solution)) for one, solution in pairs) for pairs in _pairs(operators, solved))
-    total = sum(float(np.vdot(operator.target, operator.target)) for operator in operators)
+    targets = [operator.target for operator in operators]
+    total, _ = fit_and_square(targets, targets)
+    fit, square = fit_and_square(targets, solved)
     return assemble_losses(labels, kappa, count, total, fit, square)
-
-
-def _pairs(operators: Sequence[LowRank], solved: list[np.ndarray]) -> tuple[list[tuple[np.ndarray, np.ndarray]], ...]:
-    """Target and R t of every sector, and R t twice."""
-    return [(operator.target, solution) for operator, solution in zip(operators, solved, strict=True)], [
-        (solution, solution) for solution in solved
-    ]
 
 
 def _resolve(operators: Sequence[LowRank], labels: Labels, start: float) -> tuple[float, Count]:

@@ -18,7 +18,7 @@ import numpy as np
 from specht.checks import finite_number, whole_number
 from specht.errors import InputError, unknown_choice
 from specht.learning.checks import labels
-from specht.learning.gp.fitting import Optimum, maximise
+from specht.learning.gp.optimum import Optimum, maximise
 from specht.progress import Progress
 
 RIDGE = "ridge"
