@@ -12,7 +12,7 @@ from linear_model import Linear, first_weight, linear, problem
 
 from specht.architecture import Architecture
 from specht.errors import InputError
-from specht.nn import checks, training as train_module
+from specht.nn import training as train_module
 from specht.nn.data import Fixed, Fresh
 from specht.nn.network import Network, Size
 from specht.nn.recipe import Recipe
@@ -307,6 +307,6 @@ def test_bad_input_gets_a_sentence(number):
 
 
 def test_more_seeds_than_memory(monkeypatch):
-    monkeypatch.setattr(checks, "available_memory", lambda: 2**20)
+    monkeypatch.setattr(train_module, "available_memory", lambda: 2**20)
     with pytest.raises(InputError, match=r"train about \d+ seeds at a time"):
         train(linear(3), Fixed(*GOOD), Recipe(steps=1, learning_rate=1.0), seeds=range(100_000))

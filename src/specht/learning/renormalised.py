@@ -54,8 +54,8 @@ class Learnability:
 def renormalised(eigenvalues: np.ndarray, degeneracies: np.ndarray, n_train: np.ndarray, ridge: np.ndarray | float) -> Learnability:
     """Solve for kappa at every number of samples; `n_train` and `ridge` broadcast against each other.
 
-    >>> found = renormalised(np.array([1.0]), np.array([4.0]), np.array([4.0]), 1.0)
-    >>> round(float(found.kappa[0]), 6)  # 4 = 4 / (1 + kappa) + 1 / kappa
+    >>> solved = renormalised(np.array([1.0]), np.array([4.0]), np.array([4.0]), 1.0)
+    >>> round(float(solved.kappa[0]), 6)  # 4 = 4 / (1 + kappa) + 1 / kappa
     0.640388
     """
     values, numbers = _modes(eigenvalues, degeneracies)

@@ -61,13 +61,13 @@ def train(
     >>> from specht.nn.network import Network, Size
     >>> arch = Architecture(vocab=2, length=3)
     >>> x = np.random.default_rng(0).integers(2, size=(32, 4))
-    >>> found = train(
+    >>> trained = train(
     ...     lambda key: Network.init(arch, Size(8, 2, 4), key=key),
     ...     Fixed(x, x[:, 0] - x[:, 1]),
     ...     Recipe(steps=200, learning_rate=0.01, optimiser="adam"),
     ...     seeds=[0, 1],
     ... )
-    >>> found.losses["train"].shape, bool((found.losses["train"][..., -1] < found.losses["train"][..., 0]).all())
+    >>> trained.losses["train"].shape, bool((trained.losses["train"][..., -1] < trained.losses["train"][..., 0]).all())
     ((1, 1, 2, 23), True)
 
     Args:

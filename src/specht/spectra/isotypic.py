@@ -68,8 +68,8 @@ def isotypic_shares(gram: Any, x: Any, length: int) -> IsotypicShares:
     """The shares of a kernel whose Gram on `x` is known; `x` holds every order of the contexts it holds, each once, with equal weight.
 
     >>> x = [[0, 0, 1], [0, 1, 0], [1, 0, 0]]
-    >>> found = isotypic_shares(np.ones((3, 3)), x, length=3)
-    >>> {str(irrep): round(share, 12) for irrep, share in found.shares.items()}, round(found.off_block, 12)
+    >>> split = isotypic_shares(np.ones((3, 3)), x, length=3)
+    >>> {str(irrep): round(share, 12) for irrep, share in split.shares.items()}, round(split.off_block, 12)
     ({'[3]': 1.0, '[2,1]': 0.0}, 0.0)
     """
     gram = np.asarray(gram, dtype=np.float64)
@@ -107,8 +107,8 @@ def sampled_shares(
 
     >>> from specht.sequences.sources import uniform
     >>> first = lambda x, y: np.equal.outer(x[:, 0], y[:, 0]).astype(float)  # functions of the first token
-    >>> found = sampled_shares(first, lambda rng, n: uniform(2).draw(rng, n, 5), length=5, vocab=2, sequences=200)
-    >>> found.levels.round(1).tolist()  # a fifth of their variance ignores which position it is
+    >>> sampled = sampled_shares(first, lambda rng, n: uniform(2).draw(rng, n, 5), length=5, vocab=2, sequences=200)
+    >>> sampled.levels.round(1).tolist()  # a fifth of their variance ignores which position it is
     [0.2, 0.8, 0.0]
     """
     length = whole_number("length", length, 2, _LONGEST)

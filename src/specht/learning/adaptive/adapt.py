@@ -69,8 +69,8 @@ def adapt(
     >>> import specht
     >>> import numpy as np
     >>> x = np.random.default_rng(101).integers(0, 2, (48, 17))
-    >>> found = adapt(specht.Architecture(vocab=2, length=16), x, 2.0 * x[:, 0] - 1.0, width=16, method="saddle")
-    >>> found.singled_out.nonzero()[0].tolist(), found.symmetry
+    >>> adapted = adapt(specht.Architecture(vocab=2, length=16), x, 2.0 * x[:, 0] - 1.0, width=16, method="saddle")
+    >>> adapted.singled_out.nonzero()[0].tolist(), adapted.symmetry
     ([0], 'S_15, of S_16')
 
     Arguments:

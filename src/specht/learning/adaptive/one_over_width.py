@@ -111,8 +111,8 @@ def first_order(
     >>> import specht
     >>> arch = specht.Architecture(vocab=2, length=4, activation="relu", residual=True)
     >>> x = np.random.default_rng(0).integers(2, size=(8, 5))
-    >>> found = first_order(arch, x, 2.0 * x[:, 0] - 1.0, x, size=specht.nn.Size(512, 128, 8), networks=10)
-    >>> found.mean.shape
+    >>> corrected = first_order(arch, x, 2.0 * x[:, 0] - 1.0, x, size=specht.nn.Size(512, 128, 8), networks=10)
+    >>> corrected.mean.shape
     (8, 1)
 
     Arguments:

@@ -78,7 +78,7 @@ class AdaptiveProblem:
         return jax.tree.map(jnp.asarray, sequences(self.arch, x, mask, name))
 
     def describe(self) -> str:
-        """In a line."""
+        """Describe the problem in a line."""
         outputs = "1 output" if self.outputs == 1 else f"{self.outputs} outputs"
         return f"{self.rows} samples, {outputs}, ridge {self.ridge:.3g}, kernel in units of {self.scale:.4g}"
 
