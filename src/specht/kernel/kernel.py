@@ -60,7 +60,7 @@ class Kernel(Composable):
         variances: `Variances` in place of the architecture's own; tokens and positions may have one each.
         relative_error: requested standard error of a sampled Gram, relative to its norm.
         heads: number of sampled heads, instead of `relative_error`; rounded up to a multiple of 256.
-        seed: of the sampled heads.
+        seed: seed of the sampled heads.
         memory: bytes of working space for a tile, beyond the Gram itself.
         progress: called as progress(done, total) after every tile.
     """

@@ -7,7 +7,7 @@ $$ N^*_i = \frac{\delta}{\lambda_i} + \sum_j d_j \frac{\lambda_j}{\lambda_j + \l
 samples: at any ridge, at least half the degeneracy. A target spread over several rows with mean squares $w_i$ is half learnt where
 $\sum_i w_i \mathcal L_i = \tfrac12 \sum_i w_i$.
 
-Of a target known only through its symmetry profile, the mean square at each level is known but not on which copies of the irreps it lies.
+A symmetry profile tells the mean square of a target at each level, but not on which copies of the irreps it lies.
 The answer is then an interval: from all of it on the leading row of the level, to even shares on all rows that are resolved.
 """
 
@@ -124,9 +124,9 @@ def sample_complexity(
     sequences: int | None = None,
     seed: int | None = None,
 ) -> SampleComplexity | ComplexityByWidth:
-    """Samples that learning takes: of every irrep of a spectrum, or of a task at finite width.
+    """How many samples learning takes, for every irrep of a spectrum or for a task at finite width.
 
-    Of a spectrum, it is what the leading function of every irrep needs, level by level:
+    With a spectrum, the answer is what the leading function of every irrep needs, level by level:
 
     >>> import specht
     >>> arch = specht.Architecture(vocab=2, length=8)
@@ -134,7 +134,7 @@ def sample_complexity(
     >>> [(str(need.irrep), round(need.samples, 1)) for need in needs]
     [('[8]', 2.4), ('[7,1]', 77.9)]
 
-    Of an architecture with a task and a width, it is what the task needs where the embedding adapts to it, and last at infinite width:
+    With an architecture, a task and a width, it is what the task needs when the embedding adapts to it, and last at infinite width:
 
     >>> copy = specht.Target("copy", lambda x: 2.0 * x[:, 0] - 1.0, reads=(0,))
     >>> needs = sample_complexity(arch, task=specht.Task(specht.sources.uniform(2), copy), width=16, ridge=0.1)
@@ -145,12 +145,12 @@ def sample_complexity(
         model: a `Spectrum`; or an `Architecture`, with task and width.
         ridge: in units of E[k(x, x)].
         task: what is learnt, from which sequences.
-        width: of the embedding, one or several.
+        width: one or several widths of the embedding.
         error: test loss that is asked for, as a share of the target's variance; 0.1 unless given.
-        share: of the target that is asked for in the mean prediction; 0.5 unless given.
+        share: how much of the target is asked for in the mean prediction; 0.5 unless given.
         noise: variance of noise on each label, besides what the task has itself; 0 unless given.
         sequences: drawn where the kernel has to be sampled, which allows for half as many samples; 512 unless given.
-        seed: of everything random.
+        seed: seed of everything random.
     """
     settings = {"error": error, "share": share, "noise": noise, "sequences": sequences, "seed": seed}
     chosen = {name: value for name, value in settings.items() if value is not None}
@@ -274,7 +274,7 @@ def place(spectrum: Spectrum, weights: Mapping[int, float], total: float, where:
     Arguments:
         where: "leading", all on the leading row of its level; "kernel", in proportion to what the kernel holds in each row; "even", in
             equal shares on all rows of the level.
-        mean_square: of which this is the square of the mean.
+        mean_square: square of the target's mean, which is part of the total.
     """
     known = resolve(spectrum)
     eigenvalues, degeneracies = known.eigenvalues, known.degeneracies

@@ -99,7 +99,7 @@ def learning_curve(
         kind: "nngp", the posterior of the network; "ntk", what gradient descent with weight decay converges to.
         n_test: fresh sequences for each dataset.
         scale: E[k(x, x)] over the task's source; estimated from sequences of their own unless given.
-        heads: of a sampled kernel, which is one and the same for all datasets. Standard errors do not contain its own.
+        heads: heads of a sampled kernel, the same for all datasets. Standard errors do not contain the error of this sampling.
         columns: tokens of a sequence, where a Gram function is given.
         progress: called as progress(done, total) after every dataset.
 

@@ -80,11 +80,11 @@ def learning_curve(model: Model, task: Any = None, n_train: Any = None, *, by: B
             (`specht.learning.exact`); "networks", networks of finite width, sampled or trained (`specht.learning.networks`).
         ridge: label variance that is assumed, in units of E[k(x, x)]; 1 unless given.
         noise: variance of noise on each label, besides what the task has itself; 0 unless given.
-        seed: of everything random.
+        seed: seed of everything random.
         progress: called as progress(done, total).
         kind: "nngp" or "ntk", of an architecture.
         samples: by theory: sequences drawn where the target has to be decomposed by sampling.
-        width: by theory, of an architecture: of its embedding, which then adapts to the target (`specht.learning.adaptive.population`); one
+        width: by theory, of an architecture: width of the embedding, which then adapts to the target (`learning.adaptive.population`); one
             or several. Infinite unless given. With it go ridge, noise, seed, and `sequences` where the kernel has to be sampled.
         method, max_level, heads, sequences: by theory, of an architecture: how its spectrum is computed, as in `specht.spectrum`.
         datasets, n_test: by "gp" and "networks": datasets that are averaged over, and fresh sequences for each.

@@ -212,10 +212,10 @@ class _Comparison:
 
     def sampled(self, seed: int, diagnose: bool, progress: Progress | None) -> NetworkCurve:
         """The mean of networks sampled from the posterior."""
-        said: list[str] = []
+        sentences: list[str] = []
         r_hat, effective = np.full((2, len(self.fresh), len(self.sizes)), np.nan)
         costs = np.array(self.sizes, dtype=float) ** 1.5  # a step costs as the samples, and their number grows as the root of them
-        told = stages(progress, np.tile(costs, len(self.fresh)).tolist())
+        stage_progress = stages(progress, np.tile(costs, len(self.fresh)).tolist())
         for i, fresh in enumerate(self.fresh):
             x, y = self.problem.data.training(i, max(self.sizes))
             for place, n in enumerate(self.sizes):
@@ -233,9 +233,9 @@ class _Comparison:
                         noise=self.ridge,
                         sampling=self.networks.sampling,
                         seed=(seed + 7919 * number) % 2**31,
-                        progress=told[number],
+                        progress=stage_progress[number],
                     )
-                said += [f"N = {n}: {warning.message}" for warning in caught if issubclass(warning.category, StepSizeWarning)]
+                sentences += [f"N = {n}: {warning.message}" for warning in caught if issubclass(warning.category, StepSizeWarning)]
                 self.measured.test[i, place] = self._error(posterior.at(parts[0]), fresh[0].y)
                 self.measured.train[i, place] = self._error(posterior.at(parts[-1]), y[:n])
                 if self.measured.ood is not None:
@@ -246,20 +246,20 @@ class _Comparison:
                     few = posterior.at(slice(0, DIAGNOSED))
                     r_hat[i, place], effective[i, place] = np.median(few.r_hat()), np.median(few.effective_samples())
         known = not np.isnan(r_hat).any()
-        return self._curve("langevin", said, r_hat.max(axis=0) if known else None, effective.min(axis=0) if known else None)
+        return self._curve("langevin", sentences, r_hat.max(axis=0) if known else None, effective.min(axis=0) if known else None)
 
     def _error(self, posterior: SampledPosterior, y: np.ndarray) -> float:
         return self.unit**2 * posterior.mean_square_error(y / self.unit)[0]
 
     def trained(self, seed: int, progress: Progress | None) -> NetworkCurve:
         """The mean loss of networks trained to the end."""
-        said: list[str] = []
+        sentences: list[str] = []
         datasets = [self.problem.data.training(i, max(self.sizes)) for i in range(len(self.fresh))]
         sets = {
             name: Fixed(*self._stacked(list(samples)))
             for name, samples in zip(("test", "ood"), zip(*self.fresh, strict=True), strict=False)
         }
-        told = stages(progress, [n**1.5 for n in self.sizes])
+        stage_progress = stages(progress, [n**1.5 for n in self.sizes])
         for place, n in enumerate(self.sizes):
             x, y = self._stacked([LabelledSequences(data.x[:n], data.y[:n]) for data in datasets])
             trained = train_to_the_end(
@@ -268,9 +268,9 @@ class _Comparison:
                 self.ridge,
                 seeds=range(seed, seed + self.networks.seeds),
                 evaluate=sets,
-                progress=told[place],
+                progress=stage_progress[place],
             )
-            said += [f"N = {n}: {trained.warning}"] if trained.warning else []
+            sentences += [f"N = {n}: {trained.warning}"] if trained.warning else []
             self.measured.test[:, place] = self.unit**2 * _last(trained, "test")
             self.measured.train[:, place] = self.unit**2 * _last(trained, "train")
             if self.measured.ood is not None:
@@ -282,13 +282,13 @@ class _Comparison:
                     (values * fresh[0].y).sum() / len(values),
                     mean_square(fresh[0].y),
                 )
-        return self._curve("gradient descent", said, None, None)
+        return self._curve("gradient descent", sentences, None, None)
 
     def _stacked(self, samples: list[LabelledSequences]) -> tuple[np.ndarray, np.ndarray]:
         """Inputs and labels of all datasets, the latter in units of networks."""
         return np.stack([sample.x for sample in samples]), np.stack([sample.y for sample in samples]) / self.unit
 
-    def _curve(self, method: Method, said: list[str], r_hat: np.ndarray | None, effective: np.ndarray | None) -> NetworkCurve:
+    def _curve(self, method: Method, sentences: list[str], r_hat: np.ndarray | None, effective: np.ndarray | None) -> NetworkCurve:
         quotient, stderr = ratio(self.measured.test, self.exact.test)
         return NetworkCurve(
             curve=self.measured.curve(self.sizes, self.problem.scale),
@@ -299,7 +299,7 @@ class _Comparison:
             networks=self.networks,
             r_hat=r_hat,
             effective_samples=effective,
-            warnings=tuple(said),
+            warnings=tuple(sentences),
         )
 
 

@@ -32,7 +32,7 @@ class FullyConnected(eqx.Module):
         """Normal weights of variance 2 over the number of inputs, which keeps the size of activations, and no biases.
 
         Args:
-            widths: of the input, of every hidden layer, and of the output.
+            widths: sizes of the input, of every hidden layer, and of the output.
         """
         if len(widths) < 2:
             raise InputError(f"widths must name the input and the output at least, got {list(widths)}.")

@@ -78,7 +78,7 @@ def exchangeability_gap(
         length: number L of context positions that are permuted.
         readout: "last": sequences have one more column, which stays in place; "cls" and "mean": all columns drawn are permuted.
         method: "exact" lists all sequences; "sampled" draws them; "auto" is exact where it can be.
-        samples, permutations, seed: of the sampled method.
+        samples, permutations, seed: settings of the sampled method.
         progress: called as progress(done, samples) while sampling.
 
     >>> from specht.sequences.hmm import HiddenMarkov

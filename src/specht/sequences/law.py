@@ -111,7 +111,7 @@ class Source(abc.ABC):
     def log_probability_of_counts(self, counts: Any) -> np.ndarray:
         """Log-probability (...) of one sequence with the given token counts (..., V), for an exchangeable source.
 
-        Counts are those of all columns: of the context, and one more for the readout token.
+        Counts are those of all columns: the context, and one more for the readout token.
         """
         array = np.asarray(counts)
         if array.dtype.kind not in "iu" or array.ndim == 0 or array.shape[-1] != self.vocab:

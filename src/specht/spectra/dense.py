@@ -115,7 +115,7 @@ def dense_operator(
     Arguments:
         kernel: an object with methods `nngp` and `ntk`, or a function of two batches of sequences.
         kind: which kernel of an object that has two.
-        length, readout: of the sequences. Left out, they are those of `kernel.arch`; a kernel without one needs the length, and
+        length, readout: what the sequences have; those of `kernel.arch` unless given; a kernel without one needs the length, and
             its readout is "last" unless given. The class token of readout "cls" is the network's own, and stands as 0 in `states`.
 
     >>> from specht.sequences.sources import uniform

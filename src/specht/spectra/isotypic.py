@@ -102,8 +102,8 @@ def sampled_shares(
         kernel: from two batches of sequences to their Gram.
         draw: from a generator and a number n to n sequences, of which the first `length` positions are permuted.
         vocab: tokens that these positions hold; irreps of more rows do not occur.
-        sequences: of a batch; each is permuted once for every cycle type.
-        batches: of which standard errors are taken.
+        sequences: number of sequences in a batch; each is permuted once for every cycle type.
+        batches: number of batches, whose scatter gives standard errors.
 
     >>> from specht.sequences.sources import uniform
     >>> first = lambda x, y: np.equal.outer(x[:, 0], y[:, 0]).astype(float)  # functions of the first token

@@ -77,7 +77,7 @@ def adapt(
         arch: the network.
         x: tokens (N, columns).
         y: labels (N,) or (N, K). The prior has mean zero and variance one in units of `scale`, so give labels of that size.
-        width: of embedding and layers behind attention, with half as many heads of size 4; or `Widths`, to give each part its own.
+        width: width of embedding and layers behind attention, with half as many heads of size 4; or `Widths`, for each part its own.
         ridge: variance of label noise, in units of the squared labels.
         method: "sample" is exact up to the error it states; "fast" is the same by short chains from the saddle; "saddle" is quicker still,
             for thousands of samples too, and too sure of itself where tokens and positions are not few beside the width.

@@ -79,7 +79,7 @@ class Collapsed:
         return (2 if plain else 0) + arch.extra_linear if self.level in ("layers", "heads") and self.widths.hidden is not None else 0
 
     def draw(self, key: Array) -> Weights:
-        """Weights for a chain to start from: of the prior, but for gains of layers and heads, which are of a normal law near theirs."""
+        """Draw weights for a chain to start from: those of the prior, with gains of layers and heads from a normal law near it."""
         shapes = self._shapes()
         keys = jax.random.split(key, len(shapes))
         drawn = {name: jax.random.normal(part_key, shape) for part_key, (name, shape) in zip(keys, shapes.items(), strict=True)}

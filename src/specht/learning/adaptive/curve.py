@@ -234,7 +234,7 @@ def _crossing(n: np.ndarray, energies: np.ndarray, logs: np.ndarray) -> float | 
     """Where another minimum becomes the lowest between two numbers of samples, if one does.
 
     Arguments:
-        energies: of the minima (2, B), the lowest first.
+        energies: free energies of the minima (2, B), the lowest first.
         logs: their variances (2, B, P), by which the same minimum is found again.
     """
     if not np.abs(logs[1, 0] - logs[0, 0]).max() > _JUMP:

@@ -118,7 +118,7 @@ def first_order(
     Arguments:
         x, y: samples (N, columns) and labels (N,) or (N, K), as large as the outputs of random networks are in units of the kernel.
         x_new: new inputs (M, columns).
-        size: of the networks.
+        size: size of the networks.
         ridge: variance of label noise, in units of the mean of k(x, x) over the samples, as labels are in units of its root.
         networks: how many are drawn.
         mask, mask_new: True for the real tokens of x and of x_new.

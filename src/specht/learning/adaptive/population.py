@@ -66,7 +66,7 @@ def adaptive_curve(
         method: "exact", for one linear block and tokens that are independent given a component of a mixture, at any length; "sampled", for
             any other block with a closed kernel, from the Gram of sequences; "auto", the first that applies.
         sequences: how many the sampled method draws; they allow for half as many samples (`most_samples`).
-        seed: of everything random.
+        seed: seed of everything random.
         progress: called as progress(done, total).
     """
     numbers, widths = positive_numbers("n_train", n_train), positive_numbers("width", width, infinite=True)

@@ -94,7 +94,7 @@ def evidence_and_slope(
     """Log marginal likelihood and the mean of k(x, x), and then the gradient of the former in the logarithms of parameters.
 
     Arguments:
-        logarithms: of the parameters (P,).
+        logarithms: logarithms of the parameters (P,).
         data: arrays that the Gram needs.
         gram: maps parameters by name and `data` to the Gram.
         unpack: maps values (P,) to parameters by name, and the ridge.

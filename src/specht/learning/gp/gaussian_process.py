@@ -57,9 +57,9 @@ class GP:
             k(x, x) over the samples. The kernel stays as it is in both.
         method: "cholesky" is exact. "iterative" uses conjugate gradients, with memory for half a Gram or less. "auto" takes Cholesky
             where it fits into memory.
-        tolerance: of the iterative method: the relative residual of the mean, and the error of a variance as a share of k(x, x).
+        tolerance: what the iterative method stops at: relative residual of the mean, and error of a variance as a share of k(x, x).
         memory: bytes that may be used; half of what is free unless given.
-        seed: of the random vectors of the iterative method.
+        seed: seed of the random vectors of the iterative method.
 
     >>> import specht
     >>> x = specht.sources.uniform(2).sample(0, 40, 4)
@@ -148,7 +148,7 @@ class GP:
             x, y, mask: samples, as for `condition`. Labels have mean zero in the model, so subtract theirs if they do not.
             per: "token" or "position" or both: a variance for each of them instead of one for all.
             starts: how many searches to start; the first from the variances of the architecture, the others at random.
-            seed: of the random starts.
+            seed: seed of the random starts.
             bounds: smallest and largest value by name ("tokens", "positions", "dense", "readout", "ridge"), instead of the usual
                 ones: a factor of 10^4 around the architecture's, and for the ridge 10^-6 to 100 mean squared labels.
             progress: called as progress(done, total) after every start.
@@ -159,9 +159,7 @@ class GP:
 
     def replace(self, **changes: Any) -> GP:
         """A copy with some arguments changed."""
-        settings = {"kernel": self.source.kernel, "ridge": self.ridge, "unit": self.unit, "method": self.method}
-        settings |= {"tolerance": self.tolerance, "memory": self.memory, "seed": self.seed}
-        return GP(**(settings | changes))
+        return dataclasses.replace(self, **({"kernel": self.source.kernel} | changes))
 
     def refuse_to_save_functions(self, instead: str) -> None:
         """Raise where the kernel is not that of an architecture, and say what to do instead."""

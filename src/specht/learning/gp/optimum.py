@@ -84,7 +84,7 @@ def maximise(
 
     Arguments:
         objective: log likelihood and gradient; a value that is not finite means parameters that are not allowed.
-        names: of the parameters.
+        names: names of the parameters.
         starts: logarithms to start from (S, P).
         low, high: bounds of the logarithms (P,).
         labels: how many there are; the search stops when the likelihood of one changes by less than rounding.

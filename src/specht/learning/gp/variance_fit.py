@@ -97,7 +97,7 @@ def fit_model(
     Arguments:
         model: the Gram and its parameters.
         starts: how often to climb; the first start is from the model's own values.
-        seed: of the other starts.
+        seed: seed of the other starts.
         bounds: smallest and largest value by name, where they should differ from the usual ones.
         progress: called as progress(done, total) after every start.
     """
