@@ -37,7 +37,7 @@ SHORT: dict[str, Any] = {"chains": 4, "burn_in": 40, "samples": 60, "kept": 60}
 """Chains that begin at a minimum: what they have to find are the inner products of different vectors, which the minimum leaves out."""
 
 
-class _Settings(TypedDict, total=False):
+class _AdaptSettings(TypedDict, total=False):
     width: Any
     ridge: Any
     mask: Any
@@ -47,9 +47,9 @@ class _Settings(TypedDict, total=False):
 
 
 @overload
-def adapt(arch: Any, x: Any, y: Any, *, method: Literal["sample", "fast"] = "sample", **settings: Unpack[_Settings]) -> Adapted: ...
+def adapt(arch: Any, x: Any, y: Any, *, method: Literal["sample", "fast"] = "sample", **settings: Unpack[_AdaptSettings]) -> Adapted: ...
 @overload
-def adapt(arch: Any, x: Any, y: Any, *, method: Literal["saddle"], **settings: Unpack[_Settings]) -> Saddle: ...
+def adapt(arch: Any, x: Any, y: Any, *, method: Literal["saddle"], **settings: Unpack[_AdaptSettings]) -> Saddle: ...
 @explains_calls
 def adapt(
     arch: Any,
