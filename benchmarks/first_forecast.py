@@ -35,6 +35,7 @@ from pathlib import Path
 import jax
 import xarray
 try:
+    import specht.forecasts.forecast, specht.forecasts.table
     from specht.commands.forecast import ForecastCommand, ForecastConfig
     from specht.trees import rows as rows_of
     run = ForecastCommand().compute
