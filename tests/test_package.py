@@ -38,7 +38,7 @@ def test_files_hold_what_they_should(built):
     (wheel,), (sdist,) = built.glob("*.whl"), built.glob("*.tar.gz")
     with zipfile.ZipFile(wheel) as file:
         names = set(file.namelist())
-    assert {"specht/papers/expected.json", "specht/report/templates/page.html.jinja", "specht/py.typed"} <= names
+    assert {"specht/papers/sparse_variables/claims.toml", "specht/report/templates/page.html.jinja", "specht/py.typed"} <= names
     assert not [name for name in names if name.startswith("tests")]
     with tarfile.open(sdist) as file:
         inside = {name.split("/", 1)[1] for name in file.getnames() if "/" in name}

@@ -73,11 +73,11 @@ class Claim:
     untested: str = ""
     """Why it cannot be tested yet, if so."""
     kind: str = ""
-    """`paper`, `question` or `ours`: who says it. Empty for papers that keep their claims in code."""
+    """`paper`, `question` or `ours`: who says it."""
     since: datetime.date | None = None
     """When the criterion was written or last changed."""
     verdicts: Mapping[str, Outcome] = dataclasses.field(default_factory=dict)
-    """The outcomes on record by scale, for claims that keep them here and not in expected.json."""
+    """The outcomes on record, by scale."""
     refuses_null: bool | None = None
     """Whether the criterion says no to what would be measured if the claim were false; None if no such number is given."""
 

@@ -1,27 +1,15 @@
-"""What the experiments of all papers share: how measurements are kept, told apart, fitted and put in words."""
+"""What the experiments of all papers share: how measurements are fitted and put in words."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 import xarray
 
-from specht.papers.claims import Result, Results, Scale, Verdict, holds_if, undecided
+from specht.papers.claims import Scale, Verdict
 from specht.papers.criteria import Finding
-
-# Papers that have not moved to `measure` take these from here.
-from specht.report.figures import (
-    HEIGHT as HEIGHT,
-    add_guide as add_guide,
-    add_line as add_line,
-    add_points as add_points,
-    add_scatter as add_scatter,
-    colour as colour,
-    finished as finished,
-    finished_bars as finished_bars,
-)
 
 
 class Power(NamedTuple):
@@ -29,38 +17,6 @@ class Power(NamedTuple):
 
     exponent: float
     stderr: float
-
-
-def record(what: str, variables: Mapping[str, Any], coords: Mapping[str, Any] | None = None) -> xarray.Dataset:
-    """A dataset that says in its coordinate `what` which measurement it holds. Variables are scalars or pairs (dimension, values)."""
-    arrays = {name: value if isinstance(value, tuple) else ((), value) for name, value in variables.items()}
-    return xarray.Dataset(
-        {name: (dims, np.asarray(values)) for name, (dims, values) in arrays.items()}, coords={"what": what, **(coords or {})}
-    )
-
-
-def chosen(results: Results, what: str, **arguments: Any) -> list[Result]:
-    """The results of one measurement with the given arguments, in their order."""
-    return [
-        result
-        for result in results
-        if result.data["what"].item() == what and all(result.arguments.get(name) == value for name, value in arguments.items())
-    ]
-
-
-def column(results: Results, name: str) -> np.ndarray:
-    """One scalar variable of every result."""
-    return np.array([float(result.data[name]) for result in results])
-
-
-def stacked(results: Results, name: str) -> np.ndarray:
-    """One variable of every result, along a new first axis."""
-    return np.array([result.data[name].values for result in results])
-
-
-def arguments(results: Results, name: str) -> list[Any]:
-    """One argument of every result."""
-    return [result.arguments[name] for result in results]
 
 
 def span(values: Sequence[Any] | np.ndarray) -> str:
@@ -120,13 +76,6 @@ def exponent_of(x: Any, values: Any, errors: Any = None, regime: str = "") -> Fi
 def unresolved(regime: str) -> Verdict:
     """The verdict where noise or rounding leaves nothing to judge."""
     return Verdict("not tested", regime=f"Too few values stand out of their noise: {regime}")
-
-
-def holds_if_at_most(most: float, measured: float, stderr: float, regime: str) -> Verdict:
-    """The verdict on a number that must not be above a bound; undecided where the bound is within one standard error of it."""
-    if abs(measured - most) <= stderr:
-        return undecided(measured, stderr, f"{most:g} is within the standard error. {regime}")
-    return holds_if(measured <= most, measured, stderr, regime)
 
 
 def at_scale(scale: Scale, *, smoke: Any, quick: Any, full: Any) -> Any:

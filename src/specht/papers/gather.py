@@ -12,9 +12,6 @@ import xarray
 
 from specht.papers.claims import Result
 
-_OLD_TAG = "what"
-"""A coordinate of results that older versions stored."""
-
 
 class Axes(NamedTuple):
     """How arguments become axes of a dataset."""
@@ -65,7 +62,7 @@ def gather(results: Sequence[Result], axes: Axes) -> xarray.Dataset:
     places = [tuple(labels[name].index(key(result.arguments[name])) for name in axes.dimensions) for result in results]
     if len(set(places)) < len(places):
         raise ValueError(f"Two results have the same {', '.join(axes.dimensions) or 'arguments'}: name what tells them apart in the grid.")
-    datasets = [result.data.drop_vars(_OLD_TAG, errors="ignore") for result in results]
+    datasets = [result.data for result in results]
     inner = _inner_labels(datasets)
     clash = set(inner) & set(axes.dimensions)
     if clash:

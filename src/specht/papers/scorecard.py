@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 import math
 from collections.abc import Mapping, Sequence
-from importlib import resources
 
 from specht.lab.archive import Archive
 from specht.lab.executors import describe
@@ -16,8 +14,6 @@ from specht.papers.claims import Claim, Result, Results, Scale, Verdict
 from specht.papers.registry import Part, papers
 from specht.report.scorecard import JudgedClaim
 
-EXPECTED = "expected.json"
-"""The outcomes that this repository records, by scale and claim."""
 _SEEDS_APART = 100_000
 """Between the seeds of one run and those of the next."""
 
@@ -96,7 +92,5 @@ def _verdict(claim: Claim, results: Results, reason: str) -> Verdict:
 
 
 def expected_outcomes(scale: Scale) -> dict[str, str]:
-    """What this repository records for a scale: in one file for all papers, and in claims.toml for claims that keep it there."""
-    recorded = json.loads(resources.files("specht.papers").joinpath(EXPECTED).read_text(encoding="utf-8")).get(scale, {})
-    own = {claim.id: claim.verdicts[scale] for paper in papers() for claim in paper.claims if scale in claim.verdicts}
-    return recorded | own
+    """What this repository records for a scale, by claim."""
+    return {claim.id: claim.verdicts[scale] for paper in papers() for claim in paper.claims if scale in claim.verdicts}
