@@ -18,12 +18,12 @@ import pytest
 import sample_jobs
 from sample_jobs import some
 
-from specht.errors import InputError, StorageError
+from specht.errors import InputError, StorageError, WorkError
 from specht.lab.archive import Archive
 from specht.lab.executors import dask_cluster, local_processes, slurm, this_process
 from specht.lab.jobs import Job
 from specht.lab.locks import Locks
-from specht.lab.sweep import sweep
+from specht.lab.sweep import datasets_of, sweep
 from specht.lab.version import code_version
 
 
@@ -58,6 +58,17 @@ def test_one_failing_job_does_not_lose_the_others(tmp_path):
     done = sweep([*some(2), bad, *some(4)], Archive(tmp_path), this_process)
     assert done.computed == 4
     assert [(failure.job, failure.error) for failure in done.failures] == [(bad, "ValueError: seed 7 is a bad seed")]
+
+
+def test_datasets_come_in_the_order_of_their_jobs_or_not_at_all(tmp_path, monkeypatch):
+    archive, jobs = Archive(tmp_path), some(3)
+    datasets = datasets_of(jobs[::-1], archive, this_process)
+    assert [data.identical(job.run()) for data, job in zip(datasets, jobs[::-1], strict=True)] == [True] * 3
+    with pytest.raises(WorkError, match="seed 7 is a bad seed"):
+        datasets_of([Job.of("sample_jobs:fails", seed=7)], archive, this_process)
+    monkeypatch.setattr(Archive, "load", lambda *_: None)
+    with pytest.raises(StorageError, match="was damaged after it was computed: give the same command again"):
+        datasets_of(jobs, archive, this_process)
 
 
 def test_a_job_is_tried_again_up_to_a_limit(tmp_path):

@@ -75,11 +75,11 @@ def draw_pool(rng: np.random.Generator, length: int, support: int, code: int, dr
     inside = _signs(rng, (draws, m, q), m)
     if query == "dual":
         inside = _redrawn(rng, inside)
-        asked = np.stack([dual_code(each, np.arange(q)) for each in inside])
+        asked = np.stack([dual_code(codes, np.arange(q)) for codes in inside])
     else:
         asked = inside.sum(axis=-1)
     parts = max(1, math.ceil(draws * m * (T - q) / _AT_ONCE))
-    outside = [np.einsum("sm,smt->st", each, _signs(rng, (len(each), m, T - q), m)) for each in np.array_split(asked, parts)]
+    outside = [np.einsum("sm,smt->st", part, _signs(rng, (len(part), m, T - q), m)) for part in np.array_split(asked, parts)]
     return Pool(np.concatenate([np.einsum("sm,smq->sq", asked, inside), np.concatenate(outside)], axis=1), q, m)
 
 
@@ -110,14 +110,14 @@ def stochastic_dynamics(pool: Pool, dimension: int, *, learning_rate: float, ste
     """
     d, steps = whole_number("dimension", dimension, 1), whole_number("steps", steps, 1)
     rate, groups = checked_rate(learning_rate, pool.support), whole_number("groups", groups, 1, len(pool.products))
-    each = len(pool.products) // groups
+    size = len(pool.products) // groups
     at = recorded_steps(steps, records)
     import jax
 
     with jax.enable_x64(True):
-        products = pool.products[: each * groups].reshape(groups, each, -1)
-        found = _descend()(products, np.float64(rate), np.float64(d), np.float64(pool.code), at, pool.support)
-        score, value, loss = (np.asarray(part) for part in found)  # (groups, records)
+        products = pool.products[: size * groups].reshape(groups, size, -1)
+        curves = _descend()(products, np.float64(rate), np.float64(d), np.float64(pool.code), at, pool.support)
+        score, value, loss = (np.asarray(part) for part in curves)  # (groups, records)
     errors = [standard_error(part) if groups > 1 else None for part in (score, value, loss)]
     return Dynamics(at, score.mean(axis=0), value.mean(axis=0), loss.mean(axis=0), *errors)
 
@@ -162,8 +162,8 @@ def best_share(pool: Pool) -> Reach:
         p = _attention(pool, math.exp(log_score))
         return 1.0 - float(p[:, :q].sum(axis=1).mean()) ** 2 / (q * float(np.square(p).sum(axis=1).mean()))
 
-    found: Any = minimize_scalar(share, bounds=(math.log(0.1), math.log(200.0)), method="bounded", options={"xatol": 1e-3})
-    return Reach(max(float(found.fun), 0.0), math.exp(float(found.x)))
+    minimum: Any = minimize_scalar(share, bounds=(math.log(0.1), math.log(200.0)), method="bounded", options={"xatol": 1e-3})
+    return Reach(max(float(minimum.fun), 0.0), math.exp(float(minimum.x)))
 
 
 def smallest_code(length: int, support: int, share: float, *, draws: int = 500, seed: int = 0) -> int:
@@ -197,9 +197,9 @@ def code_needed(length: int, support: int, *, share: float = USUAL, seed: int = 
 
 def check_code(length: int, support: int, code: int, *, share: float = 0.95, seed: int = 0) -> None:
     """Refuse codes whose products off the set reach one half in almost all draws."""
-    if code >= support and (found := coherence(length, support, code, seed=seed)) <= share:
+    if code >= support and (reached := coherence(length, support, code, seed=seed)) <= share:
         return
-    often = "always" if code < support else f"in {found:.0%} of draws"
+    often = "always" if code < support else f"in {reached:.0%} of draws"
     raise InputError(
         f"Codes of dimension {code} are too small for {support} of {length} positions: the largest product off the set reaches 1/2 "
         f"{often}, beside 1 on the set. A dimension of {code_needed(length, support, seed=seed)} brings that down to {USUAL:.0%}."

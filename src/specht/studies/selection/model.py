@@ -99,8 +99,8 @@ class SelectionModel(eqx.Module):
     def __call__(self, rows: _Rows, key: Any = None) -> Float[Array, "n dimension"]:
         tokens, codes, attention = self.attend(rows, key)
         d = len(self.values)
-        found = jnp.einsum("ntd,nt->nd", tokens, attention)
-        return found @ self.values[:, :d].T + (attention @ codes.T) @ self.values[:, d:].T
+        contents = jnp.einsum("ntd,nt->nd", tokens, attention)
+        return contents @ self.values[:, :d].T + (attention @ codes.T) @ self.values[:, d:].T
 
     def attend(
         self, rows: _Rows, key: Any = None
@@ -146,15 +146,15 @@ class SelectionModel(eqx.Module):
 def query_codes(codes: Float[Array, "code length"], chosen: Int[Array, "n room"], query: str = "dual") -> Float[Array, "n code"]:
     """The codes of sets: dual ones, with product one with every member, or the sum of those of the members."""
     member = chosen != NOBODY
-    found = jnp.where(member[..., None], codes.T[jnp.maximum(chosen, 0)], 0)  # (n, room, code)
+    codes_of_members = jnp.where(member[..., None], codes.T[jnp.maximum(chosen, 0)], 0)  # (n, room, code)
     if query == "sum":
-        return found.sum(axis=1)
+        return codes_of_members.sum(axis=1)
     room = chosen.shape[1]
-    gram = jnp.einsum("nim,njm->nij", found, found)
+    gram = jnp.einsum("nim,njm->nij", codes_of_members, codes_of_members)
     # Where nobody is, the diagonal is one and the right side zero, so that nothing comes of it; elsewhere it is a little more than it was,
     # for codes of small dimensions that happen to be the same.
     gram = gram + jnp.where(member[:, :, None], _RIDGE, 1) * jnp.eye(room)[None]
-    return jnp.einsum("nim,ni->nm", found, _solve(gram, member.astype(jnp.float32)))
+    return jnp.einsum("nim,ni->nm", codes_of_members, _solve(gram, member.astype(jnp.float32)))
 
 
 def _solve(gram: Float[Array, "n room room"], right: Float[Array, "n room"]) -> Float[Array, "n room"]:
@@ -219,7 +219,7 @@ def off_block_share(model: SelectionModel) -> Float[Array, ""]:
     d = len(model.values)
     inside = (jnp.square(model.keys[d:, d:]).sum(), jnp.square(model.values[:, :d]).sum())
     whole = (jnp.square(matrix).sum() + np.float32(1e-30) for matrix in (model.keys, model.values))
-    return jnp.maximum(*(1 - each / total for each, total in zip(inside, whole, strict=True)))
+    return jnp.maximum(*(1 - within / total for within, total in zip(inside, whole, strict=True)))
 
 
 def _norm(matrix: Any) -> Any:

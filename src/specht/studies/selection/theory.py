@@ -76,8 +76,8 @@ def population_loss(score: Any, value: Any, length: Any, support: Any, dimension
 def one_hot_dynamics(length: Any, support: int, dimension: int, *, learning_rate: float, steps: int, records: int = 100) -> Dynamics:
     """Gradient descent on the population loss with one-hot codes, from zero: two numbers, whatever the length.
 
-    >>> found = one_hot_dynamics([10, 1000], 2, 3, learning_rate=0.3, steps=3000, records=4)
-    >>> found.steps.tolist(), found.loss.round(4).tolist()
+    >>> dynamics = one_hot_dynamics([10, 1000], 2, 3, learning_rate=0.3, steps=3000, records=4)
+    >>> dynamics.steps.tolist(), dynamics.loss.round(4).tolist()
     ([0, 1, 14, 208, 3000], [[0.75, 0.7411, 0.6619, 0.0966, 0.0027], [0.75, 0.75, 0.75, 0.7498, 0.7487]])
     """
     length, q, d = _sizes(length, support, dimension)
@@ -137,15 +137,16 @@ def phases(length: Any, support: int, dimension: int, learning_rate: float) -> P
     [1000000.0, 200000000000.0, 1100000000000.0]
     """
     T, q, d = _sizes(length, support, dimension)
-    given = (T, q, d, finite_number("learning_rate", learning_rate, above=0.0))
+    rate = finite_number("learning_rate", learning_rate, above=0.0)
+    setting = (T, q, d, rate)
     # The tail is reached where t L = (T - 1) / 4 eta to a tenth; t L falls towards it, so one bisection in log(1 - A) finds it.
     low, high = np.full(T.shape, -40.0), np.log(np.minimum(0.5, 1 - q / T))
     for _ in range(80):
         middle = (low + high) / 2
         mass = -np.expm1(middle)
-        far = time_of_mass(mass, *given) * best_loss(mass, T, q, d) > 1.1 * asymptote(1.0, T, given[3])
+        far = time_of_mass(mass, *setting) * best_loss(mass, T, q, d) > 1.1 * asymptote(1.0, T, rate)
         low, high = np.where(far, low, middle), np.where(far, middle, high)
-    return Phases(T / given[3], time_of_mass(np.maximum(0.5, q / T), *given), time_of_mass(-np.expm1(low), *given))
+    return Phases(T / rate, time_of_mass(np.maximum(0.5, q / T), *setting), time_of_mass(-np.expm1(low), *setting))
 
 
 def asymptote(step: Any, length: Any, learning_rate: float) -> np.ndarray:
@@ -202,7 +203,7 @@ def _sizes(length: Any, support: Any, dimension: Any) -> tuple[np.ndarray, int, 
 
 
 def _shown(values: Any) -> str:
-    return ", ".join(f"{each:g}" for each in np.ravel(values)[:5])
+    return ", ".join(f"{value:g}" for value in np.ravel(values)[:5])
 
 
 @functools.cache
@@ -228,5 +229,5 @@ def _recursion(T: Any, rate: Any, q: Any, d: Any, at: Any) -> Any:
         return state, state
 
     start = (jnp.zeros_like(T), jnp.zeros_like(T))
-    _, found = jax.lax.scan(span, start, jnp.stack([jnp.concatenate([at[:1], at[:-1]]), at], axis=1))
-    return found
+    _, recorded = jax.lax.scan(span, start, jnp.stack([jnp.concatenate([at[:1], at[:-1]]), at], axis=1))
+    return recorded

@@ -80,8 +80,8 @@ def head_cover(
         alpha = 1.0 / (1.0 + math.exp(-logit))
         return score_cover(alpha * epsilon / max(change, 1e-300)) + inner_cover((1.0 - alpha) * epsilon / max(out, 1e-300))
 
-    found: Any = optimize.minimize_scalar(total, bounds=(-12.0, 12.0), method="bounded")
-    return float(found.fun)
+    minimum: Any = optimize.minimize_scalar(total, bounds=(-12.0, 12.0), method="bounded")
+    return float(minimum.fun)
 
 
 def explicit_head_cover(
@@ -125,12 +125,12 @@ def head_capacity(
     """
     if version not in ("exact", "appendix", "main text"):
         raise unknown_choice("version", version, ("exact", "appendix", "main text"))
-    each = [heads] if isinstance(heads, HeadNorms) else list(heads)
-    if not each:
+    norms = [heads] if isinstance(heads, HeadNorms) else list(heads)
+    if not norms:
         raise InputError("There are no heads, so there is no bound: give the norms of at least one.")
     b_x = b_x + finite_number("positions", positions, at_least=0.0)
     factor = {"exact": 2.0 * b_x, "appendix": b_x, "main text": 1.0}[version] * finite_number("query_norm", query_norm, at_least=0.0)
-    total = sum(head.value_21 ** (2 / 3) + (factor * head.query_key_21 * head.value) ** (2 / 3) for head in each)
+    total = sum(head.value_21 ** (2 / 3) + (factor * head.query_key_21 * head.value) ** (2 / 3) for head in norms)
     return (lipschitz * b_x) ** 2 * total**3 * log_factor(samples, length, 1 if version == "main text" else width)
 
 
