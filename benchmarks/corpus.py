@@ -24,7 +24,7 @@ import numpy as np
 from specht.corpus.measuring import score
 from specht.corpus.read.corpora import open_corpus
 from specht.corpus.stats.lag_counts import LagCounts
-from specht.corpus.survey import Settings, plan_survey, take_census
+from specht.corpus.survey import SurveySettings, plan_survey, take_census
 
 DATA = Path(os.environ.get("SPECHT_DATA", Path(__file__).parents[2] / "shared" / "data"))
 TRAIN = DATA / "wikitext2" / "train.txt"
@@ -76,7 +76,7 @@ def report_counts(sketch_seconds: float) -> None:
 
 def wikitext_ids() -> np.ndarray:
     corpus = open_corpus(TRAIN, tokens="wikitext")
-    survey = plan_survey(corpus, Settings(length=LENGTH, lengths=(), vocab=VOCAB), take_census(corpus, range(len(corpus.parts))))
+    survey = plan_survey(corpus, SurveySettings(length=LENGTH, lengths=(), vocab=VOCAB), take_census(corpus, range(len(corpus.parts))))
     return np.concatenate([piece.ids for piece in survey.pieces(range(len(corpus.parts)))])
 
 
@@ -114,7 +114,7 @@ def report_cluster(large: Path, folder: Path) -> None:
 
     os.sched_setaffinity(0, range(os.cpu_count() or 1))
     corpus = open_corpus(large, tokens="wikitext")
-    prepared, settings = [Prepared(corpus, corpus.fingerprint())], Settings()
+    prepared, settings = [Prepared(corpus, corpus.fingerprint())], SurveySettings()
     seconds, found = {}, {}
     for processes in (1, 2, 1, 2):
         taken, found[processes] = on_cluster(prepared, settings, processes, folder / f"jobs-{processes}-{time.monotonic_ns()}")
@@ -126,7 +126,7 @@ def report_cluster(large: Path, folder: Path) -> None:
     )
 
 
-def on_cluster(prepared: list, settings: Settings, processes: int, folder: Path) -> tuple[float, list]:
+def on_cluster(prepared: list, settings: SurveySettings, processes: int, folder: Path) -> tuple[float, list]:
     from distributed import LocalCluster
 
     from specht.commands.symmetry.compute import run_symmetry
@@ -149,7 +149,7 @@ def run_case(what: str, path: str) -> None:
     begin, value = time.process_time(), 0.0
     if what == "tables":
         corpus = open_corpus(path, tokens="wikitext")
-        survey = plan_survey(corpus, Settings(length=LENGTH, lengths=(), vocab=VOCAB), take_census(corpus, range(len(corpus.parts))))
+        survey = plan_survey(corpus, SurveySettings(length=LENGTH, lengths=(), vocab=VOCAB), take_census(corpus, range(len(corpus.parts))))
         counts = LagCounts(LENGTH, VOCAB + 1)
         for segment in survey.segments(range(len(corpus.parts))):
             counts.update(segment)

@@ -25,7 +25,7 @@ import numpy as np
 from scipy import stats
 
 from specht.forecasts.contenders import contenders
-from specht.forecasts.forecast import Settings, draw_splits, forecast_gram, measured_sizes, standardised
+from specht.forecasts.forecast import ForecastSettings, draw_splits, forecast_gram, measured_sizes, standardised
 from specht.forecasts.power_law import interval_score
 from specht.kernel.kernel import Kernel
 from specht.learning.gp.fit import fit_architecture
@@ -131,7 +131,7 @@ def try_once(draw: Draw, name: str, vocab: int, seed: int, rows: int = ROWS, rep
     """Forecast the error at HORIZON times the rows, and compute it."""
     rng = np.random.default_rng([seed, 1])
     x, mask, y = draw(rng, rows + HORIZON * rows + TEST_ROWS)
-    settings = Settings(rows=rows, horizons=(float(HORIZON),), confidence=CONFIDENCE, repeats=repeats, seed=seed)
+    settings = ForecastSettings(rows=rows, horizons=(float(HORIZON),), confidence=CONFIDENCE, repeats=repeats, seed=seed)
     own = slice(0, rows)
     labels, variance = standardised(y[own])
     arch = contenders([name], vocab, x.shape[1])[name]

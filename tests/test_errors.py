@@ -61,7 +61,7 @@ CALLS = {
     "inference": (lambda: specht.gp.learning_curve(None, None, n_tran=3), "^Unknown argument 'n_tran': did you mean 'n_train'"),
     "outputs": (lambda: specht.gp.mean_outputs(None, None), "^mean_outputs needs x and n_train: write mean_outputs"),
     "score": (lambda: specht.corpus.score(lenght=4), "^Unknown argument 'lenght': did you mean 'length'"),
-    "settings": (lambda: specht.corpus.Settings(lenght=4), "^Unknown field 'lenght': did you mean 'length'"),
+    "settings": (lambda: specht.corpus.SurveySettings(lenght=4), "^Unknown field 'lenght': did you mean 'length'"),
 }
 
 ARCH = specht.Architecture(vocab=2, length=2)

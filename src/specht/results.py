@@ -50,7 +50,7 @@ FIGURES: dict[str, dict[str, str]] = {
         "adjacency": f"{_DRAWN}:adjacency",
     },
     "Score": {"parts": f"{_DRAWN}:score_parts"},
-    "Measured": {
+    "MeasuredCorpus": {
         "lags": f"{_DRAWN}:lags",
         "parts": f"{_DRAWN}:score_parts",
         "lengths": f"{_DRAWN}:lengths",

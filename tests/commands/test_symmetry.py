@@ -24,7 +24,7 @@ from specht.commands.app import main
 from specht.commands.symmetry.compute import Prepared, run_symmetry
 from specht.corpus.measuring import count_all, describe, findings
 from specht.corpus.read.parts import default_parts
-from specht.corpus.survey import Settings, plan_survey, take_census
+from specht.corpus.survey import SurveySettings, plan_survey, take_census
 from specht.lab.archive import Archive
 from specht.lab.executors import Places, dask_cluster, local_processes, this_process
 
@@ -273,7 +273,7 @@ def large(folder: Path, times: int = 200) -> None:
         np.save(folder / f"part-{number}.npy", np.array([int(word[1:]) for word in chain(3000, number).split()] * times))
 
 
-SEVERAL = Settings(length=8, lengths=(4,), extras=("influence", "isotypic", "third", "harmonics"), batch=2**14)
+SEVERAL = SurveySettings(length=8, lengths=(4,), extras=("influence", "isotypic", "third", "harmonics"), batch=2**14)
 
 
 def test_batches_are_added_up(tmp_path):

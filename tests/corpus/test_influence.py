@@ -12,7 +12,7 @@ from specht.corpus.measuring import explain, measure
 from specht.corpus.read.chunks import Segment
 from specht.corpus.read.corpora import open_corpus
 from specht.corpus.stats.influence import WINDOWS, WindowSample, _contributions as contributions, _invariant as invariant, influence
-from specht.corpus.survey import Settings
+from specht.corpus.survey import SurveySettings
 
 
 def random_windows(number: int, length: int, symbols: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -88,7 +88,7 @@ def test_windows_are_taken_at_regular_distances():
 
 
 def measured(source: str, **settings):
-    survey, found = measure(open_corpus(source), Settings(lengths=(), how="sketch", extras=("influence",), **settings))
+    survey, found = measure(open_corpus(source), SurveySettings(lengths=(), how="sketch", extras=("influence",), **settings))
     assert found.influence is not None
     return explain(survey, found.influence.tokens), found
 

@@ -15,7 +15,7 @@ import pytest
 
 from specht.corpus.read import named
 from specht.corpus.read.named import NAMED, locate, named_parts
-from specht.corpus.read.text import Reading, read
+from specht.corpus.read.text import ReadingOptions, read
 from specht.errors import InputError, StorageError
 
 DATA = Path(os.environ.get("SPECHT_DATA", Path(__file__).parents[2] / "../shared/data"))
@@ -99,7 +99,7 @@ def test_files_below_the_folder_are_the_ones_meant(monkeypatch, name):
 
 def test_the_standard_library_is_always_there(nowhere):
     parts, reading = named_parts("stdlib")
-    assert reading == Reading("code")
+    assert reading == ReadingOptions("code")
     assert Path(parts[0].path).parent == locate("stdlib")
 
 

@@ -18,8 +18,8 @@ from hypothesis import given
 from texts import saved, stream
 
 from specht.corpus.read import parts as parts_module
-from specht.corpus.read.parts import Part, find_parts, fingerprint, spool
-from specht.corpus.read.text import Reading
+from specht.corpus.read.parts import FilePart, find_parts, fingerprint, spool
+from specht.corpus.read.text import ReadingOptions
 from specht.errors import InputError
 
 
@@ -37,7 +37,7 @@ def test_parts_together_have_the_tokens_of_the_file(folder, data, size, chunk):
     assert all(content[part.start - 1] == ord("\n") for part in parts[1:])
     assert all(part.stop is None or part.stop - part.start >= size for part in parts)
     for tokens in ("word", "white", "wikitext", "char", "cjk", "code", "byte"):
-        assert stream(parts, Reading(tokens), chunk)[0] == stream(whole, Reading(tokens))[0]
+        assert stream(parts, ReadingOptions(tokens), chunk)[0] == stream(whole, ReadingOptions(tokens))[0]
 
 
 @given(lengths=st.lists(st.integers(0, 20), min_size=1, max_size=6), size=st.integers(1, 30))
@@ -47,7 +47,7 @@ def test_fasta_files_are_cut_between_entries(folder, lengths, size):
     with small_parts(size):
         parts = find_parts(whole.path)
     assert all(data[part.start] == ">" for part in parts)
-    assert stream(parts, Reading("kmer3")) == stream(whole, Reading("kmer3"))
+    assert stream(parts, ReadingOptions("kmer3")) == stream(whole, ReadingOptions("kmer3"))
 
 
 def test_articles_stay_whole_where_there_are_empty_lines(folder):
@@ -56,7 +56,7 @@ def test_articles_stay_whole_where_there_are_empty_lines(folder):
     with small_parts(100):
         parts = find_parts(whole.path)
     assert len(parts) > 5
-    assert stream(parts, Reading("wikitext"))[2] == stream(whole, Reading("wikitext"))[2]
+    assert stream(parts, ReadingOptions("wikitext"))[2] == stream(whole, ReadingOptions("wikitext"))[2]
 
 
 def test_files_that_cannot_be_cut_stay_whole(tmp_path):
@@ -80,24 +80,24 @@ def test_folders_and_patterns(tmp_path):
     assert names == ["a.txt", "b.txt", "sub/c.txt"]
     assert [Path(part.path).name for part in find_parts(f"{tmp_path}/*.txt")] == ["a.txt", "b.txt"]
     assert [Path(part.path).name for part in find_parts(f"{tmp_path}/**/c.*")] == ["c.txt"]
-    assert find_parts(tmp_path / "a.txt") == [Part(str(tmp_path / "a.txt"))]
+    assert find_parts(tmp_path / "a.txt") == [FilePart(str(tmp_path / "a.txt"))]
     # A name with brackets is a file before it is a pattern.
     (tmp_path / "[x].txt").write_text("x")
     assert len(find_parts(tmp_path / "[x].txt")) == 1
 
 
 def test_parts_and_readings_are_plain_values():
-    part, reading = Part("a", 3, 7), Reading("word", "line")
-    assert Part(**json.loads(json.dumps(dataclasses.asdict(part)))) == part
-    assert Reading(**json.loads(json.dumps(dataclasses.asdict(reading)))) == reading
+    part, reading = FilePart("a", 3, 7), ReadingOptions("word", "line")
+    assert FilePart(**json.loads(json.dumps(dataclasses.asdict(part)))) == part
+    assert ReadingOptions(**json.loads(json.dumps(dataclasses.asdict(reading)))) == reading
 
 
 def test_the_fingerprint_is_that_of_the_content(tmp_path):
     (tmp_path / "a").write_bytes(b"one" * 1000)
     (tmp_path / "b").write_bytes(b"two")
-    one, two = Part(str(tmp_path / "a")), Part(str(tmp_path / "b"))
+    one, two = FilePart(str(tmp_path / "a")), FilePart(str(tmp_path / "b"))
     assert fingerprint([one]) == hashlib.sha256(b"one" * 1000).hexdigest()
-    assert fingerprint([Part(one.path, 0, 10), Part(one.path, 10)]) == fingerprint([one])
+    assert fingerprint([FilePart(one.path, 0, 10), FilePart(one.path, 10)]) == fingerprint([one])
     assert len({fingerprint(each) for each in ([one], [two], [one, two], [two, one])}) == 4
 
 
@@ -111,7 +111,7 @@ def test_standard_input_is_kept_under_its_checksum(tmp_path):
     assert spool(io.BytesIO(gzip.compress(b"a b")), tmp_path).name.endswith(".gz")
     buffer = io.BytesIO()
     np.save(buffer, np.arange(3))
-    assert stream(find_parts(spool(io.BytesIO(buffer.getvalue()), tmp_path)), Reading())[0] == [0, 1, 2]
+    assert stream(find_parts(spool(io.BytesIO(buffer.getvalue()), tmp_path)), ReadingOptions())[0] == [0, 1, 2]
     before = set(tmp_path.iterdir())
     with pytest.raises(InputError, match="standard input is empty"):
         spool(io.BytesIO(), tmp_path)

@@ -12,7 +12,7 @@ import pytest
 from specht.corpus.measuring import measure
 from specht.corpus.read.corpora import open_corpus
 from specht.corpus.read.named import NAMED
-from specht.corpus.survey import Settings
+from specht.corpus.survey import SurveySettings
 
 
 class Reference(NamedTuple):
@@ -101,7 +101,7 @@ def opened(source: str, data: Path, folder: Path):
 
 def check(source: str, data: Path, folder: Path) -> None:
     known = REFERENCES[source]
-    survey, found = measure(opened(source, data, folder), Settings())
+    survey, found = measure(opened(source, data, folder), SurveySettings())
     main, (short, middle, _) = found.main, found.symmetry.lengths
     far = next(each for each in found.symmetry.cuts if each.from_lag == 10)
     print(
@@ -136,8 +136,8 @@ def test_scores_of_corpora(source, data, tmp_path):
 def test_scores_in_other_metrics(source, data, tmp_path):
     known = REFERENCES[source]
     corpus = opened(source, data, tmp_path)
-    plain = measure(corpus, Settings(lengths=(), cuts=(), metric="plain"))[1].main
-    chi2 = measure(corpus, Settings(lengths=(), cuts=(), metric="chi2"))[1].main
+    plain = measure(corpus, SurveySettings(lengths=(), cuts=(), metric="plain"))[1].main
+    chi2 = measure(corpus, SurveySettings(lengths=(), cuts=(), metric="chi2"))[1].main
     value, low, high = known.plain
     print(f"{source}: plain {plain} ({value} [{low}, {high}]), chi2 {chi2} ({known.chi2})")
     assert low - 5e-4 <= plain.score <= high + 5e-4
@@ -150,8 +150,8 @@ def errors_of_sketches(source: str, seeds: int, data: Path, folder: Path) -> np.
     """Relative errors of the score for several sketches of the same corpus, against exact tables."""
     corpus = opened(source, data, folder)
     settings = {"lengths": (), "cuts": (), "vocab": 500}
-    exact = measure(corpus, Settings(how="exact", **settings))[1].main
-    found = [measure(corpus, Settings(how="sketch", seed=seed, **settings))[1].main for seed in range(seeds)]
+    exact = measure(corpus, SurveySettings(how="exact", **settings))[1].main
+    found = [measure(corpus, SurveySettings(how="sketch", seed=seed, **settings))[1].main for seed in range(seeds)]
     errors = np.array([each.score / exact.score - 1 for each in found])
     print(f"{source}: exact {exact}, errors of sketches in per cent {np.round(100 * errors, 2).tolist()}")
     for each in found:

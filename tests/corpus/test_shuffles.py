@@ -16,7 +16,7 @@ from specht.corpus.read.corpora import has_articles, open_corpus
 from specht.corpus.read.named import NAMED
 from specht.corpus.stats import shuffles
 from specht.corpus.stats.shuffles import drawn, shuffled, split_counts
-from specht.corpus.survey import Settings, plan_survey, take_census
+from specht.corpus.survey import SurveySettings, plan_survey, take_census
 from specht.errors import InputError
 
 NONE = np.empty(0)
@@ -124,7 +124,7 @@ def surveys(name: str, seeds: int, **settings):
     corpus = open_corpus(name)
     census = take_census(corpus, range(len(corpus.parts)))
     for seed in range(seeds):
-        yield plan_survey(corpus, Settings(lengths=(), seed=seed, **settings), census)
+        yield plan_survey(corpus, SurveySettings(lengths=(), seed=seed, **settings), census)
 
 
 def judged(found: list[tuple[bool, bool]]) -> None:

@@ -20,7 +20,7 @@ from specht.corpus.stats import exact
 from specht.corpus.stats.exact import LagByLag
 from specht.corpus.stats.exchangeability import symmetry
 from specht.corpus.stats.moments import Tables
-from specht.corpus.survey import EXTRAS, Settings, Statistics, Survey, merge_censuses, merge_statistics, plan_survey, take_census
+from specht.corpus.survey import EXTRAS, Statistics, Survey, SurveySettings, merge_censuses, merge_statistics, plan_survey, take_census
 from specht.errors import InputError
 
 
@@ -38,7 +38,7 @@ def write_texts(folder: Path, files: int = 6, words: int = 900, types: int = 40)
 
 def survey_of(corpus: Corpus, **settings) -> Survey:
     given = {"length": 8, "lengths": (4,), "blocks": 4} | settings
-    return plan_survey(corpus, Settings(**given), take_census(corpus, range(len(corpus.parts))))
+    return plan_survey(corpus, SurveySettings(**given), take_census(corpus, range(len(corpus.parts))))
 
 
 def words(folder: Path) -> list[list[str]]:
@@ -180,7 +180,7 @@ def test_tables_lag_by_lag_are_tables_at_once(tmp_path, memory, monkeypatch):
 def test_tables_lag_by_lag_of_a_book(data):
     for source, vocab in (("alice", 150), ("char:alice", 47)):
         corpus = open_corpus(source)
-        found = [measure(corpus, Settings(length=12, lengths=(), vocab=vocab, how=how))[1].main for how in ("tables", "exact")]
+        found = [measure(corpus, SurveySettings(length=12, lengths=(), vocab=vocab, how=how))[1].main for how in ("tables", "exact")]
         assert close(*found)
 
 
@@ -197,7 +197,7 @@ def test_estimates_are_in_double_precision(tmp_path):
 
 def test_heavy_types_only_make_sketches_exact(tmp_path):
     corpus = open_corpus(write_texts(tmp_path))
-    tables, sketches = (measure(corpus, Settings(length=8, lengths=(), how=how, blocks=4))[1].main for how in ("tables", "sketch"))
+    tables, sketches = (measure(corpus, SurveySettings(length=8, lengths=(), how=how, blocks=4))[1].main for how in ("tables", "sketch"))
     assert sketches.score == pytest.approx(tables.score, rel=1e-5)
     assert sketches.energy.value == pytest.approx(tables.energy.value, rel=1e-5)
 
@@ -207,7 +207,7 @@ def test_heavy_types_only_make_sketches_exact(tmp_path):
 
 def test_extras_are_measured_when_asked_for(tmp_path):
     corpus = open_corpus(write_texts(tmp_path))
-    settings = Settings(length=16, lengths=(8,), blocks=4)
+    settings = SurveySettings(length=16, lengths=(8,), blocks=4)
     _, bare = measure(corpus, settings)
     assert (bare.influence, bare.isotypic, bare.third, bare.harmonics) == (None, None, None, ())
     _, full = measure(corpus, dataclasses.replace(settings, extras=tuple(EXTRAS)))
@@ -221,7 +221,7 @@ def test_extras_are_measured_when_asked_for(tmp_path):
 def test_records_too_short_for_an_extra():
     rng = np.random.default_rng(2)
     rows = rng.integers(0, 3, size=(3000, 3)) * rng.integers(0, 2, size=(3000, 1))
-    _, found = measure(open_corpus(rows), Settings(length=3, lengths=(), extras=("influence", "isotypic", "third")))
+    _, found = measure(open_corpus(rows), SurveySettings(length=3, lengths=(), extras=("influence", "isotypic", "third")))
     assert found.isotypic is None  # which takes four positions
     assert found.third is not None
     assert found.main.defined
@@ -230,7 +230,7 @@ def test_records_too_short_for_an_extra():
 def test_progress_counts_both_passes(tmp_path):
     corpus = open_corpus(write_texts(tmp_path))
     seen: list[tuple[int, int]] = []
-    survey, _ = measure(corpus, Settings(length=8, lengths=(), blocks=4), lambda done, total: seen.append((done, total)))
+    survey, _ = measure(corpus, SurveySettings(length=8, lengths=(), blocks=4), lambda done, total: seen.append((done, total)))
     assert seen == sorted(seen)
     assert seen[-1] == (2 * survey.total, 2 * survey.total)
 
@@ -246,7 +246,7 @@ def test_shorter_windows_than_the_others_can_be_shuffled():
     rng = np.random.default_rng(3)
     rows = rng.permuted(np.sort(rng.integers(0, 4, size=(2000, 40)), axis=1).reshape(-1, 8), axis=1).reshape(2000, 40)
     corpus = open_corpus(rows)
-    survey = plan_survey(corpus, Settings(length=8, lengths=(16, 32)), take_census(corpus, [0]))
+    survey = plan_survey(corpus, SurveySettings(length=8, lengths=(16, 32)), take_census(corpus, [0]))
     found = null_score(survey, "window")
     assert found.defined
     assert found.length == 8
@@ -276,13 +276,13 @@ REFUSALS = {
     "no vocabulary": (lambda folder: score(texts_of(1000, folder), vocab=0), "vocab must be a whole number of at least 1, got 0"),
     "length": (lambda folder: score(np.arange(5000) % 3, length=1), "length must be a whole number of at least 2, got 1"),
     "length as text": (lambda folder: score(np.arange(5000) % 3, length="8"), "length must be a whole number of at least 2, got '8'"),
-    "other lengths": (lambda folder: Settings(lengths=(0,)), "length must be a whole number of at least 2, got 0"),
+    "other lengths": (lambda folder: SurveySettings(lengths=(0,)), "length must be a whole number of at least 2, got 0"),
     "blocks": (lambda folder: score(np.arange(5000) % 3, blocks=1), "blocks must be a whole number of at least 2, got 1"),
     "seed": (lambda folder: score(np.arange(5000) % 3, seed=-1), "seed must be a whole number of at least 0, got -1"),
     "metric": (lambda folder: score(np.arange(5000) % 3, metric="chi"), "Unknown metric 'chi': did you mean 'chi2'"),
     "how": (lambda folder: score(np.arange(5000) % 3, how="skech"), "Unknown way of counting 'skech': did you mean 'sketch'"),
-    "extras": (lambda folder: Settings(extras=("isotipic",)), "Unknown statistic 'isotipic': did you mean 'isotypic'"),
-    "cells": (lambda folder: measure(open_corpus(np.arange(5000) % 3), Settings(how="sketch", cells=1000)), "four times a square"),
+    "extras": (lambda folder: SurveySettings(extras=("isotipic",)), "Unknown statistic 'isotipic': did you mean 'isotypic'"),
+    "cells": (lambda folder: measure(open_corpus(np.arange(5000) % 3), SurveySettings(how="sketch", cells=1000)), "four times a square"),
     "floats": (lambda folder: score(np.ones(5000)), r"whole numbers, shape \(n,\) or \(records, n\), got float64 of shape \(5000,\)"),
     "words": (lambda folder: score(["to", "be"] * 3000), "tokens must be whole numbers"),
     "negative": (lambda folder: score([1, -1] * 3000), "some are negative"),
@@ -324,7 +324,7 @@ def test_windows_longer_than_any_record_are_refused(how):
 )
 def test_counts_exactly_where_tables_are_small_or_sketches_would_be_noisy(types, tokens, how):
     words = Vocabulary(tuple(range(types)), np.ones(types, dtype=np.int64), tokens - types)
-    survey = Survey(open_corpus([0, 1]), Settings(), words, (tokens,))
+    survey = Survey(open_corpus([0, 1]), SurveySettings(), words, (tokens,))
     assert survey.how == how
     assert survey.plan.method == ("sketch" if how == "sketch" else "tables")
-    assert dataclasses.replace(survey, settings=Settings(how="sketch")).how == "sketch"
+    assert dataclasses.replace(survey, settings=SurveySettings(how="sketch")).how == "sketch"

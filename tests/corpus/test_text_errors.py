@@ -11,14 +11,14 @@ import pytest
 from texts import saved, stream
 
 from specht.corpus.read import parts as parts_module
-from specht.corpus.read.parts import Part, find_parts
-from specht.corpus.read.text import Reading
+from specht.corpus.read.parts import FilePart, find_parts
+from specht.corpus.read.text import ReadingOptions
 from specht.errors import InputError
 
 
-def refused(part: Part | str | Path, reading: Reading | None = None, size: int = 1 << 20) -> str:
+def refused(part: FilePart | str | Path, reading: ReadingOptions | None = None, size: int = 1 << 20) -> str:
     with pytest.raises(InputError) as caught:
-        stream(part if isinstance(part, Part) else find_parts(part), reading or Reading(), size)
+        stream(part if isinstance(part, FilePart) else find_parts(part), reading or ReadingOptions(), size)
     sentence = str(caught.value)
     assert sentence.endswith(".")
     assert "\n" not in sentence
@@ -36,7 +36,7 @@ def test_sources_that_are_not_there(tmp_path):
     assert "neither a file nor a folder" in refused(tmp_path / "pipe")
     assert "does not exist" in refused("a\0b")
     assert "cannot be read (File name too long)" in refused("a" * 10_000)
-    assert "cannot be read" in refused(Part(str(tmp_path / "gone")))
+    assert "cannot be read" in refused(FilePart(str(tmp_path / "gone")))
 
 
 def test_files_that_may_not_be_read(tmp_path, monkeypatch):
@@ -58,32 +58,32 @@ def test_wrong_encodings_are_told_with_the_byte_and_its_offset(tmp_path, size):
     sentence = refused(saved(tmp_path, data), size=size)
     assert f"is not utf-8 text (byte 0xe9 at offset {place})" in sentence
     assert "--encoding" in sentence
-    assert f"at offset {place})" in refused(Part(saved(tmp_path, data).path, data.index(b"more")), size=size)
+    assert f"at offset {place})" in refused(FilePart(saved(tmp_path, data).path, data.index(b"more")), size=size)
     assert f"at offset {place + 3})" in refused(saved(tmp_path, b"\xef\xbb\xbf" + data), size=size)
     zipped = saved(tmp_path, gzip.compress(data), "x.txt.gz")
     assert f"byte 0xe9 at offset {place} of the decompressed text" in refused(zipped, size=size)
     cut = saved(tmp_path, "abc é".encode()[:-1])
     assert "byte 0xc3 at offset 4" in refused(cut, size=size)
-    assert "byte 0x81 at offset 3" in refused(saved(tmp_path, b"abc\x81\x20"), Reading(encoding="gbk"), size)
-    assert stream(saved(tmp_path, data), Reading("white", encoding="latin-1"), size)[0][-2] == "moreé"
+    assert "byte 0x81 at offset 3" in refused(saved(tmp_path, b"abc\x81\x20"), ReadingOptions(encoding="gbk"), size)
+    assert stream(saved(tmp_path, data), ReadingOptions("white", encoding="latin-1"), size)[0][-2] == "moreé"
 
 
 def test_encodings_that_are_none(tmp_path):
     part = saved(tmp_path, b"text")
-    assert "Unknown encoding 'utf-9'" in refused(part, Reading(encoding="utf-9"))
-    assert "Unknown encoding 'rot13'" in refused(part, Reading(encoding="rot13"))
+    assert "Unknown encoding 'utf-9'" in refused(part, ReadingOptions(encoding="utf-9"))
+    assert "Unknown encoding 'rot13'" in refused(part, ReadingOptions(encoding="rot13"))
 
 
 def test_binary_files_are_no_text(tmp_path):
     assert "read it with --tokens byte" in refused(saved(tmp_path, b"\x89PNG\0\0"))
-    assert "read it with --tokens byte" in refused(saved(tmp_path, b"ab\0"), Reading("residue"))
-    assert "read it with --tokens byte" in refused(saved(tmp_path, "a\0b".encode("utf-16")), Reading(encoding="utf-16"))
+    assert "read it with --tokens byte" in refused(saved(tmp_path, b"ab\0"), ReadingOptions("residue"))
+    assert "read it with --tokens byte" in refused(saved(tmp_path, "a\0b".encode("utf-16")), ReadingOptions(encoding="utf-16"))
 
 
 def test_broken_gzip_files(tmp_path):
     whole = gzip.compress(os.urandom(2000))
     for data in (b"no gzip", whole[:-9], whole[:50], whole[:100] + b"xxxx" + whole[104:]):
-        assert "is not a whole gzip file" in refused(saved(tmp_path, data, "x.gz"), Reading("byte"))
+        assert "is not a whole gzip file" in refused(saved(tmp_path, data, "x.gz"), ReadingOptions("byte"))
 
 
 @pytest.mark.parametrize(
@@ -116,12 +116,12 @@ def test_files_that_only_look_like_arrays(tmp_path):
 def test_tokens_that_do_not_fit_the_file(tmp_path):
     np.save(tmp_path / "x.npy", np.arange(3))
     text = saved(tmp_path, b"text")
-    assert "leave --tokens at auto" in refused(tmp_path / "x.npy", Reading("word"))
-    assert "leave --tokens at auto" in refused(text, Reading("ids"))
-    assert "Unknown tokens 'wort': did you mean 'word'?" in refused(text, Reading("wort"))
-    assert "from 1 to 7, got 0" in refused(text, Reading("kmer0"))
+    assert "leave --tokens at auto" in refused(tmp_path / "x.npy", ReadingOptions("word"))
+    assert "leave --tokens at auto" in refused(text, ReadingOptions("ids"))
+    assert "Unknown tokens 'wort': did you mean 'word'?" in refused(text, ReadingOptions("wort"))
+    assert "from 1 to 7, got 0" in refused(text, ReadingOptions("kmer0"))
     assert "does not begin with '>'" in refused(saved(tmp_path, b"\nACGT\n>x\n", "x.fa"), size=2)
     for records, tokens in (("line", "byte"), ("sentence", "residue"), ("paragraph", "kmer2"), ("sentence", "char"), ("sentence", "code")):
-        assert f"Records by {records} need" in refused(text, Reading(tokens, records))
+        assert f"Records by {records} need" in refused(text, ReadingOptions(tokens, records))
     with pytest.raises(InputError, match="Unknown records 'lines': did you mean 'line'"):
-        Reading(records="lines")
+        ReadingOptions(records="lines")

@@ -14,7 +14,7 @@ from texts import saved, stream
 
 from specht.corpus.read import text as text_module, tokenise
 from specht.corpus.read.parts import default_parts, find_parts
-from specht.corpus.read.text import Reading, read
+from specht.corpus.read.text import ReadingOptions, read
 
 DATA = Path(os.environ.get("SPECHT_DATA", Path(__file__).parents[2] / "../shared/data"))
 
@@ -32,10 +32,10 @@ DATA = Path(os.environ.get("SPECHT_DATA", Path(__file__).parents[2] / "../shared
 def test_memory_is_bounded_by_the_piece(tmp_path, name, data, tokens, count):
     part = saved(tmp_path, data, name)
     del data
-    list(read(saved(tmp_path, b"x", "warm.txt"), Reading("char")))  # tables that are kept
+    list(read(saved(tmp_path, b"x", "warm.txt"), ReadingOptions("char")))  # tables that are kept
     tracemalloc.start()
     try:
-        assert sum(map(len, read(part, Reading(tokens), 1 << 16))) == count
+        assert sum(map(len, read(part, ReadingOptions(tokens), 1 << 16))) == count
         assert tracemalloc.get_traced_memory()[1] < 6_000_000
     finally:
         tracemalloc.stop()
@@ -47,10 +47,10 @@ def test_the_default_corpus_is_the_standard_library():
     assert {"argparse.py", "typing.py"} < set(names)
     assert names == sorted(names)
     argparse = next(part for part in parts if part.path.endswith("argparse.py"))
-    tokens, records, _ = stream(argparse, Reading("code"), 1000)
+    tokens, records, _ = stream(argparse, ReadingOptions("code"), 1000)
     assert tokens == tokenise.code(Path(argparse.path).read_text(encoding="utf-8"))
     assert records == [0]
-    assert stream(argparse, Reading())[0] == tokens
+    assert stream(argparse, ReadingOptions())[0] == tokens
 
 
 BOOKS = [
@@ -87,7 +87,7 @@ def test_real_corpora_have_the_counts_that_others_found(file, tokens, count, typ
     found, total = set(), 0
     records = articles = 0
     for part in find_parts(DATA / file):
-        for chunk in read(part, Reading(tokens)):
+        for chunk in read(part, ReadingOptions(tokens)):
             found.update(chunk.tokens if isinstance(chunk.tokens, list) else np.unique(chunk.tokens).tolist())
             total += len(chunk)
             records += len(chunk.records)
@@ -106,7 +106,7 @@ def test_wikitext_is_cut_and_its_first_characters_are_of_173_types():
         pytest.skip(f"the corpus {file} is not there: set SPECHT_DATA")
     parts = find_parts(file)
     assert [part.start for part in parts] == [0, parts[0].stop]
-    first = next(read(parts[0], Reading("char-cased"), 3_100_000)).tokens[:3_000_000]
+    first = next(read(parts[0], ReadingOptions("char-cased"), 3_100_000)).tokens[:3_000_000]
     assert isinstance(first, np.ndarray)
     assert (len(first), len(np.unique(first))) == (3_000_000, 173)
 

@@ -6,16 +6,16 @@ from pathlib import Path
 
 import numpy as np
 
-from specht.corpus.read.parts import Part
-from specht.corpus.read.text import Reading, read
+from specht.corpus.read.parts import FilePart
+from specht.corpus.read.text import ReadingOptions, read
 
 
-def stream(parts: Part | list[Part], reading: Reading, chunk_bytes: int = 1 << 20) -> tuple[list, list[int], list[int]]:
+def stream(parts: FilePart | list[FilePart], reading: ReadingOptions, chunk_bytes: int = 1 << 20) -> tuple[list, list[int], list[int]]:
     """Tokens, and where records and articles begin, of parts one after the other."""
     tokens: list = []
     records: list[int] = []
     articles: list[int] = []
-    for part in [parts] if isinstance(parts, Part) else parts:
+    for part in [parts] if isinstance(parts, FilePart) else parts:
         for number, chunk in enumerate(read(part, reading, chunk_bytes)):
             assert len(chunk)
             assert number or chunk.records[0] == 0
@@ -27,7 +27,7 @@ def stream(parts: Part | list[Part], reading: Reading, chunk_bytes: int = 1 << 2
     return tokens, records, articles
 
 
-def saved(folder: Path, data: bytes, name: str = "text.txt") -> Part:
+def saved(folder: Path, data: bytes, name: str = "text.txt") -> FilePart:
     path = folder / name
     path.write_bytes(data)
-    return Part(str(path))
+    return FilePart(str(path))

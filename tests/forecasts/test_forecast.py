@@ -16,9 +16,9 @@ from specht.architecture import Architecture
 from specht.errors import InputError
 from specht.forecasts.contenders import CONTENDERS, contenders
 from specht.forecasts.extrapolate import EmpiricalSpectrum, Trust
-from specht.forecasts.forecast import Settings, band, calibrate, forecast_table, measured_sizes
+from specht.forecasts.forecast import ForecastSettings, band, calibrate, forecast_table, measured_sizes
 from specht.forecasts.power_law import extrapolate_power_law, fit_power_law, interval_score
-from specht.forecasts.table import Table, TableFacts
+from specht.forecasts.table import SequenceTable, TableFacts
 from specht.learning.gp.fit import Shape, fit_architecture, fit_ridge, normalised_gram
 from specht.learning.gp.regression import regress
 from specht.learning.renormalised import renormalised
@@ -40,13 +40,15 @@ def theory(n_train: float) -> float:
     return float(found.overfitting[0] * (np.sum((1 - found.learnability[0]) ** 2 * TARGET**2) + NOISE))
 
 
-def table_of(x: np.ndarray, y: np.ndarray, vocab: int, classes: tuple[str, ...] = ()) -> Table:
+def table_of(x: np.ndarray, y: np.ndarray, vocab: int, classes: tuple[str, ...] = ()) -> SequenceTable:
     facts = TableFacts(
         path="", unit="row", target="y", sequence="x", cut_into="items", rows_read=len(x), rows_used=len(x), shortest=x.shape[1],
         longest=x.shape[1], cut=0, kept_end="last", types=vocab, other_share=0.0, duplicates="keep",
     )  # fmt: skip
     task = "classification" if classes else "regression"
-    return Table(x.astype(np.int32), np.ones(x.shape, bool), y, np.arange(len(x)), task, classes, tuple(map(str, range(vocab))), (), facts)
+    return SequenceTable(
+        x.astype(np.int32), np.ones(x.shape, bool), y, np.arange(len(x)), task, classes, tuple(map(str, range(vocab))), (), facts
+    )
 
 
 def test_at_the_rows_themselves_it_is_leave_one_out():
@@ -233,7 +235,7 @@ def test_order_is_told_from_its_absence():
     x = rng.integers(3, size=(n, 6))
     placed = (x[:, 1] == 0) * 1.0 + (x[:, 4] == 1) * 1.0
     counted = (x == 0).sum(axis=1) * 0.5
-    settings = Settings(rows=n, fit_rows=n, repeats=2, horizons=(4.0,))
+    settings = ForecastSettings(rows=n, fit_rows=n, repeats=2, horizons=(4.0,))
     architectures = contenders(["bag", "mean"], 3, 6)
     found = {}
     for name, y in (("placed", placed), ("counted", counted)):
@@ -256,7 +258,7 @@ def test_forecast_of_classes_has_accuracy_and_repeats_to_the_bit():
     x = rng.integers(2, size=(100, 4))
     labels = np.eye(2)[np.where(rng.random(100) < 0.9, x[:, 0], 1 - x[:, 0])]
     table = table_of(x, labels, 2, ("0", "1"))
-    settings = Settings(rows=90, fit_rows=64, repeats=3, sizes=(10, 20, 60), horizons=(1.0, 4.0))
+    settings = ForecastSettings(rows=90, fit_rows=64, repeats=3, sizes=(10, 20, 60), horizons=(1.0, 4.0))
     steps: list[tuple[int, int]] = []
     one = forecast_table(table, contenders(["positions"], 2, 4), settings, lambda done, total: steps.append((done, total)))
     two = forecast_table(table, contenders(["positions"], 2, 4), settings)
@@ -305,11 +307,11 @@ def test_bad_settings_are_refused():
     with pytest.raises(InputError, match="The table has 40 usable rows, and a forecast needs at least 64"):
         forecast_table(table.take(np.arange(40)), contenders(["bag"], 2, 3))
     with pytest.raises(InputError, match="rows=20 leaves too few"):
-        forecast_table(table, contenders(["bag"], 2, 3), Settings(rows=20))
+        forecast_table(table, contenders(["bag"], 2, 3), ForecastSettings(rows=20))
     with pytest.raises(InputError, match=r"between 4 and the 60 rows that are left for training, got \[10, 20, 70\]"):
-        measured_sizes(80, Settings(sizes=(10, 20, 70)))
+        measured_sizes(80, ForecastSettings(sizes=(10, 20, 70)))
     with pytest.raises(InputError, match="at least three sizes"):
-        measured_sizes(80, Settings(sizes=(10, 20)))
+        measured_sizes(80, ForecastSettings(sizes=(10, 20)))
     with pytest.raises(InputError, match="did you mean 'positions'"):
         contenders(["position"], 2, 3)
     with pytest.raises(InputError, match="No architecture is named"):

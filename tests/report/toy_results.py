@@ -16,7 +16,7 @@ import specht
 from specht.corpus.measuring import measure
 from specht.corpus.survey import EXTRAS
 from specht.forecasts.contenders import contenders
-from specht.forecasts.forecast import Settings, forecast_table
+from specht.forecasts.forecast import ForecastSettings, forecast_table
 from specht.forecasts.table import read_table
 from specht.report.figures import Plot
 from specht.sequences.tasks import shifted
@@ -47,7 +47,7 @@ def probed() -> specht.Probe:
 def corpus() -> Any:
     rng = np.random.default_rng(0)
     coins = rng.random((600, 16)) < rng.choice([0.2, 0.8], size=(600, 1))
-    settings = specht.corpus.Settings(length=8, lengths=(4,), extras=tuple(EXTRAS))
+    settings = specht.corpus.SurveySettings(length=8, lengths=(4,), extras=tuple(EXTRAS))
     return measure(specht.corpus.open_corpus(coins.astype(np.int64)), settings)[1]
 
 
@@ -77,7 +77,7 @@ def forecast() -> Any:
         path = Path(folder) / "table.csv"
         path.write_text("\n".join(["text,label", *lines]) + "\n", encoding="utf-8")
         table = read_table(path, "label")
-    settings = Settings(fit_rows=40, repeats=2, sizes=(10, 20, 50))
+    settings = ForecastSettings(fit_rows=40, repeats=2, sizes=(10, 20, 50))
     return forecast_table(table, contenders(["bag"], len(table.vocabulary), table.tokens.shape[1]), settings)
 
 

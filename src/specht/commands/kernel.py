@@ -123,7 +123,6 @@ class KernelCommand(Command):
         import numpy as np
 
         from specht.kernel.memory import check_memory
-        from specht.lab.tokens import read_tokens, uniform_tokens
 
         architecture, forms = config.architecture.architecture(), config.forms()
         if config.tokens is None:
@@ -181,6 +180,35 @@ class KernelCommand(Command):
 
         arrays = {str(name): variable.values for name, variable in data.data_vars.items() if variable.ndim}
         return {"npz": ("kernel.npz", partial(save_npz, arrays))} if self.chosen.npz else {}
+
+
+def uniform_tokens(architecture: Architecture, n: int, seed: int) -> np.ndarray:
+    """`n` sequences of independent, uniform tokens.
+
+    >>> uniform_tokens(Architecture(vocab=2, length=3), n=2, seed=0)
+    array([[1, 1, 1, 0],
+           [0, 0, 0, 0]])
+    """
+    import numpy as np
+
+    return np.random.default_rng(seed).integers(architecture.vocab, size=(n, architecture.columns))
+
+
+def read_tokens(path: Path, architecture: Architecture) -> np.ndarray:
+    """The sequences in a .npy file, one a row, checked against the architecture."""
+    import numpy as np
+
+    from specht.sequences.tokens import check_tokens
+
+    try:
+        tokens = np.load(path, allow_pickle=False)
+    except OSError as error:
+        raise InputError(f"{path} cannot be read ({error.strerror or error}): check the path given to --tokens.") from None
+    except (ValueError, EOFError):
+        raise InputError(f"{path} is not a .npy file of numbers: save the sequences with numpy.save as an integer array.") from None
+    if not isinstance(tokens, np.ndarray):
+        raise InputError(f"{path} is an archive of arrays: save one integer array with numpy.save.")
+    return check_tokens(architecture, tokens, str(path))
 
 
 def _digest_of(path: Path) -> str:

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 from specht.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from specht.corpus.measuring import Measured as Measured, measure as measure, score as score
+    from specht.corpus.measuring import MeasuredCorpus as MeasuredCorpus, measure as measure, score as score
     from specht.corpus.read.corpora import Corpus as Corpus, open_corpus as open_corpus
     from specht.corpus.stats.exchangeability import Score as Score
-    from specht.corpus.survey import Settings as Settings
+    from specht.corpus.survey import SurveySettings as SurveySettings
 
 __all__, __getattr__, __dir__ = lazy_names(__name__)

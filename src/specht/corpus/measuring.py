@@ -21,7 +21,7 @@ from specht.corpus.stats.metrics import Metric, weights
 from specht.corpus.stats.shuffles import NULLS, Null
 from specht.corpus.stats.third import ThirdMoments, ThirdScore, third_score
 from specht.corpus.summaries import measured_summary, measured_variables
-from specht.corpus.survey import How, Settings, Statistics, Survey, plan_survey, take_census
+from specht.corpus.survey import How, Statistics, Survey, SurveySettings, plan_survey, take_census
 from specht.errors import InputError, explains_calls
 from specht.progress import Progress, report
 from specht.results import Result, Variable
@@ -32,7 +32,7 @@ COMPONENTS = 10
 
 
 @dataclasses.dataclass(frozen=True)
-class Measured(Result):
+class MeasuredCorpus(Result):
     """What was found of a corpus; None stands for what was not counted, or for what its records are too short for."""
 
     symmetry: Symmetry
@@ -59,7 +59,7 @@ class Measured(Result):
         return measured_variables(self)
 
 
-def measure(corpus: Corpus, settings: Settings, progress: Progress | None = None) -> tuple[Survey, Measured]:
+def measure(corpus: Corpus, settings: SurveySettings, progress: Progress | None = None) -> tuple[Survey, MeasuredCorpus]:
     """Survey a corpus here and now."""
     meter = Meter(progress)
     survey = plan_survey(corpus, settings, take_census(corpus, range(len(corpus.parts)), meter.census))
@@ -78,10 +78,10 @@ def count_all(survey: Survey, null: Null | None = None, progress: Callable[[int]
     return whole
 
 
-def findings(statistics: Statistics) -> Measured:
+def findings(statistics: Statistics) -> MeasuredCorpus:
     """What the statistics of a whole corpus say."""
     extras = statistics.extras
-    return Measured(
+    return MeasuredCorpus(
         symmetry=scores(statistics),
         influence=_influence(statistics, extras["influence"]) if "influence" in extras else None,
         isotypic=_isotypic(statistics, extras["isotypic"]) if "isotypic" in extras else None,
@@ -193,7 +193,7 @@ def score(
     (True, True)
     """
     corpus = open_corpus(source, tokens=tokens, records=records, encoding=encoding, tokenizer=tokenizer)
-    settings = Settings(length=length, lengths=(), cuts=(), vocab=vocab, metric=metric, how=how, blocks=blocks, seed=seed)
+    settings = SurveySettings(length=length, lengths=(), cuts=(), vocab=vocab, metric=metric, how=how, blocks=blocks, seed=seed)
     return measure(corpus, settings, progress)[1].main
 
 
@@ -211,7 +211,7 @@ class Meter:
         report(self._progress, self._done, self.total)
 
 
-def describe(survey: Survey, measured: Measured) -> dict[str, Any]:
+def describe(survey: Survey, measured: MeasuredCorpus) -> dict[str, Any]:
     """A corpus and what was found of it, as plain values."""
     corpus, words, influence = survey.corpus, survey.vocabulary, measured.influence
     kinds = {choose(part.path) for part in corpus.parts} if corpus.tokens == "auto" else {corpus.tokens}

@@ -12,7 +12,7 @@ from specht.corpus.stats.third import ThirdScore
 from specht.results import Variable
 
 if TYPE_CHECKING:
-    from specht.corpus.measuring import Measured
+    from specht.corpus.measuring import MeasuredCorpus
     from specht.corpus.stats.exchangeability import Score
 
 _MEANINGS = {
@@ -27,7 +27,7 @@ _MEANINGS = {
 }
 
 
-def measured_summary(measured: Measured) -> dict[str, Any]:
+def measured_summary(measured: MeasuredCorpus) -> dict[str, Any]:
     """Scores, lags, irreps, third cumulants and blocks C(k) as plain values."""
     return {
         **measured.main.summary(),
@@ -46,7 +46,7 @@ def score_variables(scores: Sequence[Score], dims: str | tuple[str, ...], before
     return [Variable(f"{before}{name}", dims, values if dims else values[0], _MEANINGS[name]) for name, values in columns.items()]
 
 
-def measured_variables(measured: Measured) -> list[Variable]:
+def measured_variables(measured: MeasuredCorpus) -> list[Variable]:
     """Scores along the length of the windows first, then along the smallest lag, and correlations along the lag."""
     symmetry, lags = measured.symmetry, measured.symmetry.lags
     words = {name: f"{name} of the correlations at each lag" for name in ("rms", "low", "high", "direction")}

@@ -41,7 +41,7 @@ How = Literal["auto", "tables", "sketch", "exact"]
 
 @explains_calls
 @dataclasses.dataclass(frozen=True)
-class Settings:
+class SurveySettings:
     """What is measured."""
 
     length: int = 64
@@ -86,7 +86,7 @@ class Survey:
     """All that has to be known of the whole corpus before its parts are counted."""
 
     corpus: Corpus
-    settings: Settings
+    settings: SurveySettings
     vocabulary: Vocabulary
     sizes: tuple[int, ...]
     """Tokens of each part."""
@@ -179,7 +179,7 @@ class Survey:
     def from_json(cls, fields: dict[str, Any]) -> Survey:
         """The survey that `as_json` described."""
         given = fields["settings"]
-        settings = Settings(**(given | {name: tuple(given[name]) for name in ("lengths", "cuts", "extras")}))
+        settings = SurveySettings(**(given | {name: tuple(given[name]) for name in ("lengths", "cuts", "extras")}))
         types, counts, rest = fields["vocabulary"]
         words = Vocabulary(tuple(types), np.array(counts, dtype=np.int64), rest)
         return cls(Corpus.from_json(fields["corpus"]), settings, words, tuple(fields["sizes"]))
@@ -214,7 +214,7 @@ def merge_censuses(censuses: Iterable[Census]) -> Census:
     return Census(counts, tuple(sizes))
 
 
-def plan_survey(corpus: Corpus, settings: Settings, census: Census) -> Survey:
+def plan_survey(corpus: Corpus, settings: SurveySettings, census: Census) -> Survey:
     """What the parts have to be counted with, given the types of all of them; a corpus that cannot be surveyed is refused."""
     tokens = census.counts.tokens
     if tokens < 2:

@@ -7,6 +7,6 @@ from typing import TYPE_CHECKING
 from specht.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from specht.forecasts.table import Table as Table, TableOptions as TableOptions, read_table as read_table
+    from specht.forecasts.table import SequenceTable as SequenceTable, TableOptions as TableOptions, read_table as read_table
 
 __all__, __getattr__, __dir__ = lazy_names(__name__)

@@ -44,7 +44,7 @@ _ROUNDING = 1e-12
 
 
 @dataclasses.dataclass(frozen=True)
-class Reading:
+class EffectiveRidge:
     """What the Gram of N rows says about one effective ridge."""
 
     ridge: float
@@ -140,18 +140,18 @@ class EmpiricalSpectrum:
         self._coefficients = self._vectors.T @ labels
         self.power = np.sum(self._coefficients**2, axis=1)
         """Squared label coefficients, summed over outputs."""
-        self._now: dict[float, tuple[float, float, float, Reading, float]] = {}
+        self._now: dict[float, tuple[float, float, float, EffectiveRidge, float]] = {}
 
     def __len__(self) -> int:
         return len(self.eigenvalues)
 
-    def read(self, ridge: float) -> Reading:
+    def read(self, ridge: float) -> EffectiveRidge:
         """All functions of the effective ridge that belongs to N rows with this ridge."""
         n, inverse = len(self), 1.0 / (self.eigenvalues + ridge)
         kappa = 1.0 / float(inverse.sum())
         weights = inverse**2
         total = float(weights.sum())
-        return Reading(
+        return EffectiveRidge(
             ridge=ridge,
             kappa=kappa,
             noise=float(weights @ self.power) / total,
@@ -183,16 +183,16 @@ class EmpiricalSpectrum:
         learnt = max(n_train - ridge / self._kappa(other, continued), 0.0) - max(n - ridge / self._kappa(reading, beyond), 0.0)
         return Extrapolation(n, n_train, math.exp(log_now + there - here), log_now, now_stderr, stderr, learnt / n, continued)
 
-    def _at_all_rows(self, ridge: float) -> tuple[float, float, float, Reading, float]:
+    def _at_all_rows(self, ridge: float) -> tuple[float, float, float, EffectiveRidge, float]:
         """log of the leave-one-out error and its standard error, and what `_theory` says there."""
         squares = np.sum(self.residuals(ridge) ** 2, axis=1)
         here, reading, beyond = self._theory(len(self), ridge)
         return math.log(max(float(squares.mean()), _TINY)), self._log_stderr(squares, reading), here, reading, beyond
 
-    def _kappa(self, reading: Reading, continued: float) -> float:
+    def _kappa(self, reading: EffectiveRidge, continued: float) -> float:
         return reading.kappa * math.exp(-continued)
 
-    def _theory(self, n_train: float, ridge: float) -> tuple[float, Reading, float]:
+    def _theory(self, n_train: float, ridge: float) -> tuple[float, EffectiveRidge, float]:
         """log of the error, the reading that it rests on, and log of the factor of kappa that lies beyond it."""
         own, last = self._equivalent(n_train, ridge), self._last
         if last is not None and own < last.ridge:
@@ -201,7 +201,7 @@ class EmpiricalSpectrum:
         reading = self.read(own)
         return math.log(max(n_train / (n_train - reading.d2) * reading.noise, _TINY)), reading, 0.0
 
-    def _shares(self, reading: Reading) -> np.ndarray:
+    def _shares(self, reading: EffectiveRidge) -> np.ndarray:
         """Weight of each eigenvector in the average h."""
         weights = (self.eigenvalues + reading.ridge) ** -2.0
         return weights / weights.sum()
@@ -222,7 +222,7 @@ class EmpiricalSpectrum:
         return _root(excess, start, high * (1 + 1e-9))
 
     @functools.cached_property
-    def _last(self) -> Reading | None:
+    def _last(self) -> EffectiveRidge | None:
         """The smallest effective ridge that is still read off; None where all are."""
         low, high = -float(self.eigenvalues[0]), float(self.eigenvalues[-1])
         wanted = REACH * len(self)
@@ -235,7 +235,7 @@ class EmpiricalSpectrum:
             return None
         return self.read(low + math.exp(_root(excess, bottom, top)))
 
-    def _log_stderr(self, squares: np.ndarray, reading: Reading) -> float:
+    def _log_stderr(self, squares: np.ndarray, reading: EffectiveRidge) -> float:
         r"""Standard error of the log of a mean square: that of a quadratic form of labels whose noise has the observed fourth moment.
 
         For an average over S eigenvectors $\mathrm{Var} \approx 2/S - 2/N + v/N$, where v is the relative variance of the squared
@@ -245,7 +245,7 @@ class EmpiricalSpectrum:
         spread = float(squares.var()) / mean**2 if mean > 0.0 else 2.0
         return math.sqrt(2.0 / reading.support + (spread - 2.0) / len(self))
 
-    def _continue(self, last: Reading, n_train: float, ridge: float) -> tuple[float, float]:
+    def _continue(self, last: EffectiveRidge, n_train: float, ridge: float) -> tuple[float, float]:
         """Beyond reach, h and D_1 go on as powers of the effective ridge: the error, and log of the factor that they go on for."""
         rise, fall = self._powers
 
@@ -270,7 +270,7 @@ class EmpiricalSpectrum:
         rise = max(0.0, math.log(before.noise / last.noise) / step) if last.noise > 0.0 else 0.0
         return rise, min(1.0, max(0.0, math.log(last.d1 / before.d1) / step))
 
-    def _with_kappa(self, kappa: float) -> Reading:
+    def _with_kappa(self, kappa: float) -> EffectiveRidge:
         low, high = -float(self.eigenvalues[0]), float(self.eigenvalues[-1])
 
         def excess(log_distance: float) -> float:

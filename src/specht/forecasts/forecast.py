@@ -24,7 +24,7 @@ from specht.errors import InputError
 from specht.forecasts.extrapolate import EmpiricalSpectrum, Trust
 from specht.forecasts.power_law import extrapolate_power_law
 from specht.forecasts.summary import forecast_summary, forecast_variables
-from specht.forecasts.table import Table
+from specht.forecasts.table import SequenceTable
 from specht.learning.gp.fit import Fit, fit_architecture, normalised_gram
 from specht.learning.gp.regression import regress
 from specht.progress import Progress
@@ -42,7 +42,7 @@ BAG = "bag"
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class Settings:
+class ForecastSettings:
     """How a forecast is made."""
 
     rows: int = 1500
@@ -61,7 +61,7 @@ class Settings:
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Measured:
+class SubsetErrors:
     """Errors on held-out rows of predictors trained on random subsets."""
 
     n_train: np.ndarray
@@ -101,7 +101,7 @@ class ArchitectureForecast:
 
     name: str
     fit: Fit
-    measured: Measured
+    measured: SubsetErrors
     squares: np.ndarray
     """(N,): squared leave-one-out residuals at all rows, in units of the label variance."""
     curve: Band
@@ -149,7 +149,7 @@ class Forecast(Result):
     architectures: tuple[ArchitectureForecast, ...]
     order: OrderShare | None
     """None where no architecture with positions was compared to the bag of words."""
-    settings: Settings
+    settings: ForecastSettings
 
     @property
     def best(self) -> ArchitectureForecast:
@@ -175,9 +175,9 @@ class Forecast(Result):
 
 
 def forecast_table(
-    table: Table,
+    table: SequenceTable,
     architectures: Mapping[str, Architecture],
-    settings: Settings = Settings(),  # noqa: B008 -- frozen
+    settings: ForecastSettings = ForecastSettings(),  # noqa: B008 -- frozen
     progress: Progress | None = None,
 ) -> Forecast:
     """Measure and forecast the learning curve of a table under each of some architectures, by name."""
@@ -211,7 +211,7 @@ def standardised(labels: np.ndarray) -> tuple[np.ndarray, float]:
     return centred / math.sqrt(variance), variance
 
 
-def measured_sizes(rows: int, settings: Settings) -> np.ndarray:
+def measured_sizes(rows: int, settings: ForecastSettings) -> np.ndarray:
     """Sizes of the subsets, checked against the rows that are left for training."""
     most = rows - _test_rows(rows, settings)
     if settings.sizes is None:
@@ -224,11 +224,13 @@ def measured_sizes(rows: int, settings: Settings) -> np.ndarray:
     return sizes
 
 
-def _test_rows(rows: int, settings: Settings) -> int:
+def _test_rows(rows: int, settings: ForecastSettings) -> int:
     return max(8, round(settings.test_share * rows))
 
 
-def draw_splits(rows: int, sizes: np.ndarray, settings: Settings, rng: np.random.Generator) -> list[tuple[np.ndarray, list[np.ndarray]]]:
+def draw_splits(
+    rows: int, sizes: np.ndarray, settings: ForecastSettings, rng: np.random.Generator
+) -> list[tuple[np.ndarray, list[np.ndarray]]]:
     """In each repeat the rows held out, and a random subset of the others at each size."""
     splits = []
     for _ in range(settings.repeats):
@@ -238,7 +240,7 @@ def draw_splits(rows: int, sizes: np.ndarray, settings: Settings, rng: np.random
     return splits
 
 
-def _fit(arch: Architecture, table: Table, labels: np.ndarray, settings: Settings, progress: Progress) -> Fit:
+def _fit(arch: Architecture, table: SequenceTable, labels: np.ndarray, settings: ForecastSettings, progress: Progress) -> Fit:
     some = np.random.default_rng(settings.seed).permutation(len(table))[: settings.fit_rows]
     return fit_architecture(
         arch, table.tokens[some], table.mask[some], labels[some], progress=lambda done, total: progress(done, total + 2)
@@ -251,7 +253,7 @@ def forecast_gram(
     gram: np.ndarray,
     labels: np.ndarray,
     splits: list[tuple[np.ndarray, list[np.ndarray]]],
-    settings: Settings,
+    settings: ForecastSettings,
     rng: np.random.Generator,
 ) -> ArchitectureForecast:
     """Measure and forecast the learning curve of one fitted architecture, given its Gram (N, N) and standardised labels (N, outputs)."""
@@ -282,7 +284,7 @@ def forecast_gram(
     )
 
 
-def measure(gram: np.ndarray, labels: np.ndarray, ridge: float, splits: list[tuple[np.ndarray, list[np.ndarray]]]) -> Measured:
+def measure(gram: np.ndarray, labels: np.ndarray, ridge: float, splits: list[tuple[np.ndarray, list[np.ndarray]]]) -> SubsetErrors:
     """Errors, and accuracies where there are several outputs, of exact inference on every subset."""
     sizes = np.array([len(subset) for subset in splits[0][1]])
     errors, accuracies = np.empty((2, len(sizes), len(splits)))
@@ -293,7 +295,7 @@ def measure(gram: np.ndarray, labels: np.ndarray, ridge: float, splits: list[tup
             # One-hot labels without mean: their least value in a column is minus the share of its class.
             named = np.argmax(mean - labels.min(axis=0), axis=1)
             accuracies[index, repeat] = np.mean(named == np.argmax(labels[test], axis=1))
-    return Measured(sizes, errors, accuracies if labels.shape[1] > 1 else None)
+    return SubsetErrors(sizes, errors, accuracies if labels.shape[1] > 1 else None)
 
 
 def calibrate(gram: np.ndarray, labels: np.ndarray, spectrum: EmpiricalSpectrum, ridge: float, rng: np.random.Generator) -> Calibration:

@@ -60,7 +60,7 @@ class TableOptions:
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Table:
+class SequenceTable:
     """Sequences and labels, ready for a kernel."""
 
     tokens: np.ndarray
@@ -83,7 +83,7 @@ class Table:
     def __len__(self) -> int:
         return len(self.tokens)
 
-    def take(self, rows: np.ndarray) -> Table:
+    def take(self, rows: np.ndarray) -> SequenceTable:
         """The table of some of its rows."""
         parts = {name: getattr(self, name)[rows] for name in ("tokens", "mask", "labels", "lines")}
         return dataclasses.replace(self, **parts)
@@ -117,7 +117,7 @@ class TableFacts:
     """What was done with rows that repeat: keep or drop."""
 
 
-def read_table(path: str | Path, target: str, sequence: str | None = None, options: TableOptions = TableOptions()) -> Table:  # noqa: B008 -- frozen
+def read_table(path: str | Path, target: str, sequence: str | None = None, options: TableOptions = TableOptions()) -> SequenceTable:  # noqa: B008 -- frozen
     """Sequences and labels of a file.
 
     Arguments:
@@ -173,7 +173,7 @@ def read_table(path: str | Path, target: str, sequence: str | None = None, optio
     )
     lines = np.array([line for line, *_ in found])
     in_order = tuple(sorted(problems, key=lambda problem: problem.line))
-    return Table(tokens, mask, labels, lines, task, classes, vocabulary, in_order, facts)
+    return SequenceTable(tokens, mask, labels, lines, task, classes, vocabulary, in_order, facts)
 
 
 def _rows(raw: RawTable, names: Sequence[str]) -> list[dict[str, Any]]:

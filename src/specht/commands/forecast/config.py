@@ -15,7 +15,7 @@ from specht.forecasts.contenders import CONTENDERS, DEFAULT_CONTENDERS
 from specht.lab.config import Config
 
 if TYPE_CHECKING:
-    from specht.forecasts.forecast import Settings
+    from specht.forecasts.forecast import ForecastSettings
     from specht.forecasts.table import TableOptions
 
 Many = Parameter(consume_multiple=True, negative="")
@@ -75,12 +75,12 @@ class ForecastConfig(Config):
         names = ("delimiter", "tokens", "task", "max_length", "keep", "duplicates")
         return TableOptions(vocab=self.max_vocab, **{name: getattr(self, name) for name in names})
 
-    def settings(self) -> Settings:
+    def settings(self) -> ForecastSettings:
         """How the forecast is made."""
-        from specht.forecasts.forecast import Settings  # loads SciPy
+        from specht.forecasts.forecast import ForecastSettings  # loads SciPy
 
         names = ("rows", "fit_rows", "test_share", "sizes", "repeats", "horizons", "confidence", "seed")
-        return Settings(**{name: getattr(self, name) for name in names})
+        return ForecastSettings(**{name: getattr(self, name) for name in names})
 
     def identity(self) -> dict[str, Any]:
         # The content of the file decides, wherever it lies.

@@ -25,11 +25,11 @@ from specht.commands.symmetry.config import SymmetryConfig
 from specht.commands.workers import WorkFlags
 from specht.corpus.measuring import count_all, describe, findings, null_score, nulls_of, scores
 from specht.corpus.read.corpora import Corpus
-from specht.corpus.read.parts import Part, fingerprint
+from specht.corpus.read.parts import FilePart, fingerprint
 from specht.corpus.read.tokenise import train_bpe
 from specht.corpus.read.vocabulary import TypeCounts
 from specht.corpus.stats.shuffles import Null
-from specht.corpus.survey import Census, Settings, Statistics, Survey, merge_censuses, merge_statistics, plan_survey, take_census
+from specht.corpus.survey import Census, Statistics, Survey, SurveySettings, merge_censuses, merge_statistics, plan_survey, take_census
 from specht.errors import InputError
 from specht.lab.archive import Archive
 from specht.lab.executors import Places, this_process
@@ -102,7 +102,7 @@ class Prepared:
     @classmethod
     def of(cls, corpus: Corpus, trains_tokenizer: bool = False) -> Prepared:
         """A corpus with the digest of its files and of its tokenizer."""
-        paths = [] if corpus.reading.tokenizer is None else [Part(corpus.reading.tokenizer)]
+        paths = [] if corpus.reading.tokenizer is None else [FilePart(corpus.reading.tokenizer)]
         try:
             content = [corpus.fingerprint(), *(fingerprint([path]) for path in paths)]
         except OSError as error:
@@ -169,7 +169,7 @@ def _packed(arrays: Mapping[str, np.ndarray]) -> xarray.Dataset:
 
 def run_symmetry(
     corpora: Sequence[Prepared],
-    settings: Settings,
+    settings: SurveySettings,
     nulls: bool,
     archive: Archive,
     places: Places,

@@ -20,7 +20,7 @@ from specht.lab.config import Config
 if TYPE_CHECKING:
     from specht.commands.symmetry.compute import Prepared
     from specht.corpus.read.corpora import Corpus
-    from specht.corpus.survey import Settings
+    from specht.corpus.survey import SurveySettings
 
 _READING = Group("Reading", sort_key=1)
 LENGTHS = (16, 32)
@@ -113,11 +113,11 @@ class SymmetryConfig(Config):
         lengths = tuple(length for length in LENGTHS if length < self.length) if self.lengths is None else self.lengths
         return tuple(sorted(set(lengths) - {self.length}))
 
-    def settings(self) -> Settings:
+    def settings(self) -> SurveySettings:
         """What is measured of each corpus."""
-        from specht.corpus.survey import Settings
+        from specht.corpus.survey import SurveySettings
 
-        return Settings(
+        return SurveySettings(
             length=self.length,
             lengths=self.further_lengths,
             vocab=self.vocab,

@@ -15,8 +15,8 @@ import numpy as np
 from specht.arrays import as_numpy
 from specht.corpus.read.chunks import Chunk
 from specht.corpus.read.named import NAMED, named_parts
-from specht.corpus.read.parts import Part, find_parts, fingerprint, spool
-from specht.corpus.read.text import Reading, read
+from specht.corpus.read.parts import FilePart, find_parts, fingerprint, spool
+from specht.corpus.read.text import ReadingOptions, read
 from specht.corpus.read.tokenise import NAMES, is_fasta
 from specht.errors import InputError
 from specht.sequences.tokens import booleans, split_batch
@@ -35,12 +35,12 @@ class Corpus:
     name: str
     parts: tuple[Any, ...]
     """Parts of files, or arrays of ids."""
-    reading: Reading
+    reading: ReadingOptions
 
     def read(self, number: int) -> Iterator[Chunk]:
         """The tokens of a part."""
         part = self.parts[number]
-        return read(part, self.reading) if isinstance(part, Part) else _pieces(part)
+        return read(part, self.reading) if isinstance(part, FilePart) else _pieces(part)
 
     @property
     def tokens(self) -> str:
@@ -54,7 +54,7 @@ class Corpus:
     @classmethod
     def from_json(cls, fields: dict[str, Any]) -> Corpus:
         """The corpus that `as_json` described."""
-        return cls(fields["name"], tuple(Part(*part) for part in fields["parts"]), Reading(**fields["reading"]))
+        return cls(fields["name"], tuple(FilePart(*part) for part in fields["parts"]), ReadingOptions(**fields["reading"]))
 
     def fingerprint(self) -> str:
         """A digest of the content of its files, wherever they lie."""
@@ -76,12 +76,12 @@ def open_corpus(
     Arguments:
         source: a path, a folder, a pattern such as `texts/*.txt`, a name of `specht.corpus.read.named`, `-` for standard input, an array of
             ids (n,) or (records, n), or None for the source of the standard library. A tokenisation may stand before it: `char:file.txt`.
-        tokens, records, encoding, tokenizer: see `specht.corpus.read.text.Reading`.
+        tokens, records, encoding, tokenizer: see `specht.corpus.read.text.ReadingOptions`.
         download: whether a corpus that is known by name may be fetched.
         standard_input: the file that `-` stands for, see `spool_standard_input`.
     """
     if source is not None and not isinstance(source, (str, os.PathLike)):
-        return Corpus("tokens", _arrays(source), Reading("ids"))
+        return Corpus("tokens", _arrays(source), ReadingOptions("ids"))
     name = DEFAULT if source is None else os.fspath(source)
     before, path = split_name(name)
     tokens = tokens if before in ("", "auto") else before
@@ -92,7 +92,7 @@ def open_corpus(
         given = {"tokens": tokens, "records": records}
         changes = {field: value for field, value in given.items() if value != "auto"}
         return Corpus(name, tuple(parts), dataclasses.replace(reading, tokenizer=tokenizer, **changes))
-    reading = Reading(tokens, records, encoding, tokenizer)
+    reading = ReadingOptions(tokens, records, encoding, tokenizer)
     if path == STANDARD_INPUT:
         if standard_input is None:
             raise InputError("Standard input has to be kept in a file, since a corpus is read twice: see spool_standard_input.")
@@ -103,8 +103,8 @@ def open_corpus(
 def has_articles(corpus: Corpus) -> bool:
     """Whether it is known what belongs together, so that shuffling inside articles says something: headings, entries, or several files."""
     part = corpus.parts[0]
-    marked = corpus.tokens.startswith("wikitext") or (isinstance(part, Part) and is_fasta(part.path))
-    return marked or len({part.path for part in corpus.parts if isinstance(part, Part)}) > 1
+    marked = corpus.tokens.startswith("wikitext") or (isinstance(part, FilePart) and is_fasta(part.path))
+    return marked or len({part.path for part in corpus.parts if isinstance(part, FilePart)}) > 1
 
 
 def spool_standard_input(folder: Path) -> Path:

@@ -7,12 +7,12 @@ from collections.abc import Iterator
 import numpy as np
 
 from specht.corpus.read.chunks import Chunk
-from specht.corpus.read.parts import Part, blocks
+from specht.corpus.read.parts import FilePart, blocks
 from specht.corpus.read.tokenise import is_fasta, kmers, residues
 from specht.errors import InputError
 
 
-def letter_chunks(part: Part, size: int, entries: bool, chunk_bytes: int) -> Iterator[Chunk]:
+def letter_chunks(part: FilePart, size: int, entries: bool, chunk_bytes: int) -> Iterator[Chunk]:
     """k-mers of the entries of a FASTA file, or of a file of letters; lines that begin with `>` are no letters."""
     fresh, header = True, False  # at the beginning of a line; within a header
     begun = not is_fasta(part.path)

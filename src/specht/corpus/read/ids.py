@@ -8,11 +8,11 @@ from pathlib import Path
 import numpy as np
 
 from specht.corpus.read.chunks import Chunk
-from specht.corpus.read.parts import Part
+from specht.corpus.read.parts import FilePart
 from specht.errors import InputError
 
 
-def id_chunks(part: Part, rows: bool, chunk_bytes: int) -> Iterator[Chunk]:
+def id_chunks(part: FilePart, rows: bool, chunk_bytes: int) -> Iterator[Chunk]:
     """The numbers of an array: a stream, or a record a row."""
     array = _load(Path(part.path))
     size = max(1, chunk_bytes // array.dtype.itemsize)

@@ -11,8 +11,8 @@ import sysconfig
 from pathlib import Path
 from typing import Any
 
-from specht.corpus.read.parts import Part, default_parts, find_parts, fingerprint
-from specht.corpus.read.text import Reading
+from specht.corpus.read.parts import FilePart, default_parts, find_parts, fingerprint
+from specht.corpus.read.text import ReadingOptions
 from specht.errors import InputError, StorageError, unknown_choice
 
 DATA = "SPECHT_DATA"
@@ -36,32 +36,34 @@ class Named:
     path: str | None
     """Below the folder of corpora; None for Python's own source."""
     sha256: str | None
-    reading: Reading
+    reading: ReadingOptions
     licence: str
     url: str | None = None
     """Where the file is public, unchanged."""
 
 
 def _book(title: str, path: str, sha256: str, tokens: str = "word") -> Named:
-    return Named(title, path, sha256, Reading(tokens=tokens), "Public domain (Project Gutenberg's text without its boilerplate).")
+    return Named(title, path, sha256, ReadingOptions(tokens=tokens), "Public domain (Project Gutenberg's text without its boilerplate).")
 
 
 def _wikitext(title: str, file: str, sha256: str, tokens: str) -> Named:
-    return Named(f"WikiText-2, {title}", f"wikitext2/{file}", sha256, Reading(tokens=tokens), _WIKITEXT_LICENCE, _WIKITEXT_URL + file)
+    return Named(
+        f"WikiText-2, {title}", f"wikitext2/{file}", sha256, ReadingOptions(tokens=tokens), _WIKITEXT_LICENCE, _WIKITEXT_URL + file
+    )
 
 
 def _ecoli(title: str, folder: str, file: str, sha256: str) -> Named:
-    return Named(f"E. coli K-12, {title}", f"{folder}/{file}", sha256, Reading(tokens="residue"), _ECOLI_LICENCE, _ECOLI_URL + file)
+    return Named(f"E. coli K-12, {title}", f"{folder}/{file}", sha256, ReadingOptions(tokens="residue"), _ECOLI_LICENCE, _ECOLI_URL + file)
 
 
 def _bible(title: str, file: str, sha256: str) -> Named:
-    return Named(f"New Testament, {title}", f"bible_nt/{file}", sha256, Reading(tokens="word"), _BIBLE_LICENCE)
+    return Named(f"New Testament, {title}", f"bible_nt/{file}", sha256, ReadingOptions(tokens="word"), _BIBLE_LICENCE)
 
 
 _TRAIN = "9e9fa1ad55b1c2c95b08e37dd8e653f638fac2c6de904b79e813611eefbc985f"
 NAMED = {
     "stdlib": Named(
-        "Source of the running Python's standard library", None, None, Reading(tokens="code"), "Python Software Foundation License."
+        "Source of the running Python's standard library", None, None, ReadingOptions(tokens="code"), "Python Software Foundation License."
     ),
     "wikitext-2": _wikitext("training part", "train.txt", _TRAIN, "wikitext"),
     "wikitext-2-body": _wikitext("training part without headings and line ends", "train.txt", _TRAIN, "wikitext-body"),
@@ -130,7 +132,7 @@ def named(name: str) -> Named:
     return NAMED[name]
 
 
-def named_parts(name: str, download: bool = False) -> tuple[list[Part], Reading]:
+def named_parts(name: str, download: bool = False) -> tuple[list[FilePart], ReadingOptions]:
     """The parts of a corpus and how it is read."""
     corpus = named(name)
     return (default_parts() if corpus.path is None else find_parts(locate(name, download))), corpus.reading
@@ -180,7 +182,7 @@ def locate(name: str, download: bool = False) -> Path:
 
 
 def _checked(path: Path, name: str, sha256: str) -> Path:
-    found = fingerprint([Part(str(path))])
+    found = fingerprint([FilePart(str(path))])
     if found != sha256:
         raise InputError(f"{path} is not the corpus {name} (its SHA-256 is {found[:12]}…, not {sha256[:12]}…): replace or remove the file.")
     return path

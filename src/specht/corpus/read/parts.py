@@ -25,7 +25,7 @@ _BLOCK = 2**20
 
 
 @dataclasses.dataclass(frozen=True)
-class Part:
+class FilePart:
     """The bytes of a file from `start` to before `stop`, or to its end."""
 
     path: str
@@ -33,7 +33,7 @@ class Part:
     stop: int | None = None
 
 
-def find_parts(source: str | Path, encoding: str = "utf-8") -> list[Part]:
+def find_parts(source: str | Path, encoding: str = "utf-8") -> list[FilePart]:
     """The parts of a file, of all files below a folder in sorted order, or of the files that a pattern matches.
 
     In folders hidden and empty files are passed over. Files of more than `PART_BYTES` are cut behind line ends, if the encoding writes
@@ -49,13 +49,13 @@ def find_parts(source: str | Path, encoding: str = "utf-8") -> list[Part]:
     return [part for file in filled for part in _cut(file, _line_ends_are_bytes(encoding))]
 
 
-def default_parts() -> list[Part]:
+def default_parts() -> list[FilePart]:
     """The source of the running Python's standard library: its top-level modules."""
     folder = Path(sysconfig.get_paths()["stdlib"])
     files = sorted(file for file in folder.glob("*.py") if file.is_file() and file.stat().st_size)
     if not files:
         raise InputError(f"{folder} has no source of Python's standard library: give a corpus of your own.")
-    return [Part(str(file)) for file in files]
+    return [FilePart(str(file)) for file in files]
 
 
 def _files(source: str | Path) -> tuple[list[Path], bool]:
@@ -112,17 +112,17 @@ def _line_ends_are_bytes(encoding: str) -> bool:
         return False
 
 
-def _cut(file: Path, cuttable: bool) -> list[Part]:
+def _cut(file: Path, cuttable: bool) -> list[FilePart]:
     size = file.stat().st_size
     if size <= PART_BYTES or not cuttable or file.suffix.lower() in (".gz", ".npy"):
-        return [Part(str(file))]
+        return [FilePart(str(file))]
     try:
         with file.open("rb") as stream:
             # Zero bytes mean other encodings of text, or no text: there a line end cannot be told by its byte.
             cuts = [0] if b"\0" in stream.read(_NEARBY) else list(_cuts(stream, size, is_fasta(file)))
     except OSError as error:
         raise InputError(f"{file} cannot be read ({error.strerror or error}): check the file.") from None
-    return [Part(str(file), start, stop) for start, stop in zip(cuts, [*cuts[1:], None], strict=True)]
+    return [FilePart(str(file), start, stop) for start, stop in zip(cuts, [*cuts[1:], None], strict=True)]
 
 
 def _cuts(stream: BinaryIO, size: int, entries: bool) -> Iterator[int]:
@@ -162,7 +162,7 @@ def _find(stream: BinaryIO, wanted: bytes, place: int) -> int | None:
     return None
 
 
-def blocks(part: Part, size: int) -> Iterator[bytes]:
+def blocks(part: FilePart, size: int) -> Iterator[bytes]:
     """The bytes of a part, decompressed, at most `size` at a time."""
     try:
         if part.path.lower().endswith(".gz"):
@@ -211,7 +211,7 @@ def spool(stream: BinaryIO, folder: str | Path) -> Path:
         ) from None
 
 
-def fingerprint(parts: Iterable[Part]) -> str:
+def fingerprint(parts: Iterable[FilePart]) -> str:
     """SHA-256 of a file's content; of several files, that of their checksums one after the other."""
     digests = [_digest(path) for path in dict.fromkeys(part.path for part in parts)]
     return digests[0] if len(digests) == 1 else hashlib.sha256("".join(digests).encode()).hexdigest()

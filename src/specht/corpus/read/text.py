@@ -17,7 +17,7 @@ import numpy as np
 from specht.corpus.read.chunks import Chunk
 from specht.corpus.read.fasta import letter_chunks
 from specht.corpus.read.ids import id_chunks
-from specht.corpus.read.parts import Part, blocks
+from specht.corpus.read.parts import FilePart, blocks
 from specht.corpus.read.tokenise import LINE_END, Tokenisation, Tokens, is_heading, is_title, tokenisation
 from specht.errors import InputError, unknown_choice
 
@@ -28,7 +28,7 @@ _SENTENCE_ENDS = frozenset([".", "!", "?", "。", "！", "？", LINE_END])
 
 
 @dataclasses.dataclass(frozen=True)
-class Reading:
+class ReadingOptions:
     """How a corpus is read; plain values only."""
 
     tokens: str = "auto"
@@ -44,7 +44,7 @@ class Reading:
             raise unknown_choice("records", self.records, RECORDS)
 
 
-def read(part: Part, reading: Reading, chunk_bytes: int = 1 << 20) -> Iterator[Chunk]:
+def read(part: FilePart, reading: ReadingOptions, chunk_bytes: int = 1 << 20) -> Iterator[Chunk]:
     """The tokens of a part, from pieces of about `chunk_bytes`. Its first token begins a record.
 
     Args:
@@ -89,7 +89,7 @@ def _marked(chunks: Iterable[Chunk]) -> Iterator[Chunk]:
 # Text: bytes, then characters, then whole lines, then stretches that begin records or articles, then tokens.
 
 
-def _text(part: Part, kind: Tokenisation, reading: Reading, chunk_bytes: int) -> Iterator[Chunk]:
+def _text(part: FilePart, kind: Tokenisation, reading: ReadingOptions, chunk_bytes: int) -> Iterator[Chunk]:
     pieces = _pieces(_decoded(part, reading.encoding, chunk_bytes), LONGEST_LINE)
     if kind.name == "wikitext":
         pieces = _ended(pieces)
@@ -103,7 +103,7 @@ def _text(part: Part, kind: Tokenisation, reading: Reading, chunk_bytes: int) ->
     return _sentences(chunks) if reading.records == "sentence" else chunks
 
 
-def _decoded(part: Part, encoding: str, chunk_bytes: int) -> Iterator[str]:
+def _decoded(part: FilePart, encoding: str, chunk_bytes: int) -> Iterator[str]:
     """Text with `\\n` as the only line end and without a byte order mark."""
     try:
         ascii_like = "a\n".encode(encoding) == b"a\n"

@@ -14,7 +14,7 @@ from specht.corpus.read.vocabulary import TypeCounts, Vocabulary
 from specht.corpus.stats.harmonics import block_moments, harmonics, kolmogorov_distance
 from specht.corpus.stats.lag_counts import count_pairs
 from specht.corpus.stats.shuffles import Null
-from specht.corpus.survey import Settings, Survey, plan_survey, take_census
+from specht.corpus.survey import Survey, SurveySettings, plan_survey, take_census
 from specht.papers.view_from_infinity.texts import known_types, missing, opened
 
 HALF_TYPES = 100
@@ -66,7 +66,7 @@ def measure_blocks(
 
 def _survey(corpus: Corpus, vocab: int, length: int, unknown: bool, seed: int) -> Survey:
     census = take_census(corpus, range(len(corpus.parts)))
-    settings = Settings(length=length, lengths=(), vocab=known_types(census.counts, vocab), seed=seed)
+    settings = SurveySettings(length=length, lengths=(), vocab=known_types(census.counts, vocab), seed=seed)
     survey = plan_survey(corpus, settings, census)
     return dataclasses.replace(survey, vocabulary=_all_types(census.counts, settings.vocab)) if unknown else survey
 

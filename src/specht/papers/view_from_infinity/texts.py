@@ -17,9 +17,9 @@ import xarray
 from specht.corpus.measuring import count_all, scores
 from specht.corpus.read.corpora import Corpus
 from specht.corpus.read.named import DATA, NAMED, locate, named_parts
-from specht.corpus.read.parts import Part, fingerprint
+from specht.corpus.read.parts import FilePart, fingerprint
 from specht.corpus.read.vocabulary import UNKNOWN, TypeCounts
-from specht.corpus.survey import Settings, plan_survey, take_census
+from specht.corpus.survey import SurveySettings, plan_survey, take_census
 from specht.errors import InputError
 from specht.papers.claims import lacking
 from specht.papers.measure import Measurement, NothingToJudge, grid, measure
@@ -52,7 +52,7 @@ def opened(name: str, content: str, size: int | None = None) -> Corpus:
     return Corpus(name, tuple(parts if size is None else _first(parts, size)), reading)
 
 
-def _first(parts: Iterable[Part], size: int) -> Iterator[Part]:
+def _first(parts: Iterable[FilePart], size: int) -> Iterator[FilePart]:
     for part in parts:
         with open(part.path, "rb") as stream:
             stream.seek(part.start)
@@ -116,7 +116,7 @@ def measure_score(corpus: str, content: str | None, length: int, vocab: int, siz
     text = opened(corpus, content, size)
     census = take_census(text, range(len(text.parts)))
     types = known_types(census.counts, vocab)
-    survey = plan_survey(text, Settings(length=length, lengths=(), vocab=types, seed=seed), census)
+    survey = plan_survey(text, SurveySettings(length=length, lengths=(), vocab=types, seed=seed), census)
     main = scores(count_all(survey)).main
     numbers = {name: float(getattr(main, name)) for name in ("score", "low", "high", "distance", "direction", "rms", "defined")}
     return xarray.Dataset(numbers | {"tokens": float(survey.total), "types": float(types)})

@@ -13,7 +13,7 @@ from specht.corpus.stats.metrics import weights
 from specht.corpus.stats.moments import Plan, Tables
 from specht.corpus.stats.shuffles import Null
 from specht.corpus.stats.third import ThirdMoments, third_score
-from specht.corpus.survey import Settings, plan_survey, take_census
+from specht.corpus.survey import SurveySettings, plan_survey, take_census
 from specht.papers import common
 from specht.papers.claims import Verdict
 from specht.papers.criteria import Finding, at_most, below, both, positive
@@ -64,7 +64,7 @@ def measure_third(
         return missing(corpus)
     text = opened(corpus, content, size)
     every = range(len(text.parts))
-    survey = plan_survey(text, Settings(length=length, lengths=(), vocab=vocab, blocks=_BLOCKS, seed=seed), take_census(text, every))
+    survey = plan_survey(text, SurveySettings(length=length, lengths=(), vocab=vocab, blocks=_BLOCKS, seed=seed), take_census(text, every))
     p = survey.vocabulary.probabilities
     pairs = Tables(_WithoutRest(p, survey.plan.blocks, length, "chi2", "tables"))
     triples = ThirdMoments(length, len(p), _BLOCKS)

@@ -9,7 +9,7 @@ import pytest
 
 from specht.architecture import Architecture
 from specht.errors import InputError
-from specht.lab.tokens import read_tokens, uniform_tokens
+from specht.commands.kernel import read_tokens, uniform_tokens
 
 ARCH = Architecture(vocab=3, length=4)
 
