@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from specht.architecture import Architecture
-from specht.errors import InputError
 from specht.commands.kernel import read_tokens, uniform_tokens
+from specht.errors import InputError
 
 ARCH = Architecture(vocab=3, length=4)
 

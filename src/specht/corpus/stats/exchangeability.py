@@ -28,7 +28,7 @@ import numpy as np
 from specht.checks import whole_number
 from specht.corpus.stats.metrics import site_norm
 from specht.corpus.stats.moments import Plan
-from specht.corpus.stats.resampling import IntervalEstimate, Resampling
+from specht.corpus.stats.resampling import DebiasedEstimate, Resampling
 from specht.corpus.summaries import score_variables
 from specht.errors import InputError
 from specht.progress import Progress
@@ -69,7 +69,7 @@ class Score(Result):
     """False if correlations cannot be told from none: then there is nothing to score."""
     plug_in: float
     """The score as it comes out with the bias of sampling noise."""
-    energy: IntervalEstimate
+    energy: DebiasedEstimate
     """Mean square correlation E of two positions."""
     length: int
     from_lag: int = 1

@@ -27,7 +27,7 @@ from specht.checks import whole_number
 from specht.corpus.read.chunks import Segment
 from specht.corpus.read.stream import record_starts, window_starts
 from specht.corpus.stats.counts import Counts
-from specht.corpus.stats.resampling import IntervalEstimate, Resampling
+from specht.corpus.stats.resampling import DebiasedEstimate, Resampling
 from specht.errors import InputError, unknown_choice
 
 Windows = Literal["all", "starts"]
@@ -126,11 +126,11 @@ def _first_windows(segment: Segment, length: int, begins: bool) -> np.ndarray:
 class IsotypicEnergies:
     """The shares of the irreps in the energy of the correlations between different positions."""
 
-    shares: dict[str, IntervalEstimate]
+    shares: dict[str, DebiasedEstimate]
     """By the names in PARTS; they add up to 1."""
-    diagonal: IntervalEstimate
+    diagonal: DebiasedEstimate
     r"""$\sum_a \|K_{aa} - \bar K\|^2$ with $\bar K$ the mean over positions, in units of the energy: zero if all positions are alike."""
-    energy: IntervalEstimate
+    energy: DebiasedEstimate
     r"""$\sum_{a \ne b} \|K_{ab}\|^2$."""
 
     @property

@@ -26,7 +26,7 @@ _STEP = 0.25
 
 
 @dataclasses.dataclass(frozen=True)
-class IntervalEstimate:
+class DebiasedEstimate:
     """A debiased number with a bootstrap interval and the standard deviation of the resamples."""
 
     value: float
@@ -47,11 +47,11 @@ class Resampled:
     stretch: float = 1.0
     """By how much deviations of the draws have to be enlarged."""
 
-    def estimate(self) -> IntervalEstimate:
+    def estimate(self) -> DebiasedEstimate:
         """The value with its percentile interval."""
         drawn = self.values[0] + self.stretch * (self.values[1:] - self.values[0])
         low, high = np.quantile(drawn, [(1 - self.level) / 2, (1 + self.level) / 2])
-        return IntervalEstimate(float(self.values[0]), float(low), float(high), float(drawn.std()))
+        return DebiasedEstimate(float(self.values[0]), float(low), float(high), float(drawn.std()))
 
     def over(self, other: Resampled) -> Resampled:
         """The ratio, resample by resample; NaN where the denominator is zero."""

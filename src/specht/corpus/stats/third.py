@@ -21,7 +21,7 @@ from specht.checks import whole_number
 from specht.corpus.read.chunks import Segment
 from specht.corpus.stats.counts import Counts
 from specht.corpus.stats.isotypic import coordinate_weights, table_of_zeros
-from specht.corpus.stats.resampling import IntervalEstimate, Resampling
+from specht.corpus.stats.resampling import DebiasedEstimate, Resampling
 from specht.errors import InputError
 
 
@@ -92,11 +92,11 @@ class ThirdMoments(Counts):
 class ThirdScore:
     """The invariant share of the third cumulants of distinct positions."""
 
-    score: IntervalEstimate
+    score: DebiasedEstimate
     """S3; not to be read unless `defined`."""
-    energy: IntervalEstimate
+    energy: DebiasedEstimate
     """E3, the mean square of the cumulants."""
-    invariant: IntervalEstimate
+    invariant: DebiasedEstimate
     """The square of B3."""
 
     @property
