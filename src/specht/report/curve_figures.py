@@ -11,10 +11,9 @@ from typing import Any
 
 import plotly.graph_objects as go
 
-from specht.report.figures import GREY, SERIES_COLOURS, Plot, plain_ticks, style_log_axes
+from specht.report.figures import GREY, SERIES_COLOURS, Plot, add_series, colour, plain_ticks, style_axes
 
 LOSS_NAMES = {"test": "test", "train": "train", "ood": "out of distribution"}
-HEIGHT = 440
 WIDTH_COLOURS = SERIES_COLOURS[3:] + SERIES_COLOURS[:3]
 """Of finite widths: not those of the losses, as long as there are few."""
 LOSS_COLOURS = dict(zip(LOSS_NAMES, SERIES_COLOURS, strict=False))
@@ -35,9 +34,8 @@ def curve_plot(result: SimpleNamespace, *, title: str, caption: str) -> Plot:
         _add_theory(figure, result, floor)
     beside = _add_finite_widths(figure, result, floor)
     _add_measured(figure, result, floor, beside)
-    style_log_axes(figure, x="samples N", y="mean squared error")
+    style_axes(figure, x="samples N", y="mean squared error")
     figure.update_yaxes(**_marks(figure))
-    figure.update_layout(height=HEIGHT)
     return Plot(figure, title, caption, wide=True)
 
 
@@ -62,16 +60,9 @@ def _add_theory(figure: go.Figure, result: SimpleNamespace, floor: float) -> Non
         lines.append((loss, name, loss, 2.0 if loss == "test" or not beside else 1.4, "dash" if loss == "ood" else "solid", rank))
     for key, name, loss, width, dash, rank in lines:
         word = "equivalent kernel" if key != loss else f"{LOSS_NAMES[loss]}, theory"
-        figure.add_scatter(
-            x=result.n_train,
-            y=_above(getattr(theory, key), floor),
-            name=name,
-            legendgroup=key,
-            legendrank=_RANK + rank,
-            mode="lines",
-            line={"color": LOSS_COLOURS[loss], "width": width, "dash": dash},
-            hovertemplate=f"{word}<br>N = %{{x}}: %{{y:.4g}}<extra></extra>",
-        )
+        values, hover = _above(getattr(theory, key), floor), f"{word}<br>N = %{{x}}: %{{y:.4g}}"
+        rank = {"legendgroup": key, "legendrank": _RANK + rank}
+        add_series(figure, result.n_train, values, name, LOSS_COLOURS[loss], hover=hover, line_width=width, line_dash=dash, **rank)
 
 
 def _add_measured(figure: go.Figure, result: SimpleNamespace, floor: float, beside: str | None) -> None:
@@ -84,20 +75,20 @@ def _add_measured(figure: go.Figure, result: SimpleNamespace, floor: float, besi
             at_width = beside is not None and name == "networks"
             if at_width and loss != "test":
                 continue
-            figure.add_scatter(
-                x=points.n_train,
-                y=_above(getattr(points, loss), floor),
-                name=LOSS_NAMES[loss] if len(measured) == 1 else f"{LOSS_NAMES[loss]}, {name}",
+            label = LOSS_NAMES[loss] if len(measured) == 1 else f"{LOSS_NAMES[loss]}, {name}"
+            add_series(
+                figure,
+                points.n_train,
+                _above(getattr(points, loss), floor),
+                label,
+                beside if beside is not None and at_width else LOSS_COLOURS[loss],
+                mode="markers",
+                errors=getattr(points, f"{loss}_stderr"),
+                hover=f"{LOSS_NAMES[loss]}, {name}<br>N = %{{x}}: %{{y:.4g}}",
                 legendgroup=loss,
                 showlegend=result.theory is None,
-                mode="markers",
-                marker={
-                    "color": beside if at_width else LOSS_COLOURS[loss],
-                    "size": 7 if name == "exact" else 9,
-                    "symbol": symbol,
-                },
-                error_y={"type": "data", "array": getattr(points, f"{loss}_stderr"), "thickness": 1.2, "width": 3},
-                hovertemplate=f"{LOSS_NAMES[loss]}, {name}<br>N = %{{x}}: %{{y:.4g}}<extra></extra>",
+                marker_size=7 if name == "exact" else 9,
+                marker_symbol=symbol,
             )
 
 
@@ -113,35 +104,21 @@ def _marks(figure: go.Figure) -> dict[str, Any]:
 def _add_finite_widths(figure: go.Figure, result: SimpleNamespace, floor: float) -> str | None:
     """Test losses at finite widths, the smallest above the others; the colour of the one that networks were sampled at, if any."""
     beside = None
-    for row, (width, colour) in reversed(list(enumerate(zip(finite_widths(result), WIDTH_COLOURS, strict=False)))):
-        figure.add_scatter(
-            x=result.finite.n_train,
-            y=_above(result.finite.test[row], floor),
-            name=f"width {width}",
-            legendrank=row + 1,
-            mode="lines",
-            line={"color": colour, "width": 2.6},
-            hovertemplate=f"test, width {width}, theory<br>N = %{{x}}: %{{y:.4g}}<extra></extra>",
-        )
-        beside = colour if width == networks_beside(result) else beside
+    for row, (width, hue) in reversed(list(enumerate(zip(finite_widths(result), WIDTH_COLOURS, strict=False)))):
+        values, hover = _above(result.finite.test[row], floor), f"test, width {width}, theory<br>N = %{{x}}: %{{y:.4g}}"
+        add_series(figure, result.finite.n_train, values, f"width {width}", hue, hover=hover, line_width=2.6, legendrank=row + 1)
+        beside = hue if width == networks_beside(result) else beside
     return beside
 
 
 def level_plot(theory: SimpleNamespace, *, title: str, caption: str) -> Plot:
     """How much of the target's part at each level is learnt."""
     figure = go.Figure()
-    for (level, learnt), colour in zip(vars(theory.learned_by_level).items(), SERIES_COLOURS, strict=False):
-        figure.add_scatter(
-            x=theory.n_train,
-            y=learnt,
-            name=f"level {level}",
-            mode="lines",
-            line={"color": colour, "width": 2},
-            hovertemplate=f"level {level}<br>N = %{{x}}: %{{y:.1%}}<extra></extra>",
-        )
-    style_log_axes(figure, x="samples N", y="share learnt")
-    figure.update_yaxes(type="linear", range=[0, 1.02], dtick=0.25, tickformat=".0%")
-    figure.update_layout(showlegend=True)
+    for number, (level, learnt) in enumerate(vars(theory.learned_by_level).items()):
+        hover = f"level {level}<br>N = %{{x}}: %{{y:.1%}}"
+        add_series(figure, theory.n_train, learnt, f"level {level}", number, hover=hover, line_width=2)
+    style_axes(figure, x="samples N", y="share learnt", height=400, linear="y", showlegend=True)
+    figure.update_yaxes(range=[0, 1.02], dtick=0.25, tickformat=".0%")
     return Plot(figure, title, caption, wide=True)
 
 
@@ -149,25 +126,16 @@ def need_plot(needs: Sequence[SimpleNamespace], *, title: str, caption: str) -> 
     """Samples that half of the leading function of each irrep needs, and the bound from its dimension."""
     figure = go.Figure()
     names = [need.irrep for need in needs]
+    colours = [colour(need.level) for need in needs]
+    samples, hover = [need.samples for need in needs], "%{x}<br>N* = %{y:.4g}"
+    add_series(figure, names, samples, "samples N*", GREY, mode="markers", hover=hover, marker_color=colours, marker_size=12)
+    dashes = {"symbol": "line-ew-open", "size": 26, "color": GREY, "line": {"width": 2}}
+    bounds = [need.bound for need in needs]
     figure.add_scatter(
-        x=names,
-        y=[need.samples for need in needs],
-        name="samples N*",
-        mode="markers",
-        marker={"color": [SERIES_COLOURS[need.level % len(SERIES_COLOURS)] for need in needs], "size": 12},
-        hovertemplate="%{x}<br>N* = %{y:.4g}<extra></extra>",
+        x=names, y=bounds, name="at least", mode="markers", marker=dashes, hovertemplate="%{x}<br>at least %{y:.4g}<extra></extra>"
     )
-    figure.add_scatter(
-        x=names,
-        y=[need.bound for need in needs],
-        name="at least",
-        mode="markers",
-        marker={"symbol": "line-ew-open", "size": 26, "color": GREY, "line": {"width": 2}},
-        hovertemplate="%{x}<br>at least %{y:.4g}<extra></extra>",
-    )
-    style_log_axes(figure, x="pattern (irrep)", y="samples N*")
+    style_axes(figure, x="pattern (irrep)", y="samples N*", height=400, showlegend=True)
     figure.update_xaxes(type="category", dtick=None)
-    figure.update_layout(showlegend=True)
     return Plot(figure, title, caption, wide=True)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -21,6 +21,9 @@ _RATIOS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 0.85, 1.0, 1.2, 1.5, 2.0, 
 """Marks of an axis of ratios."""
 _STEPS = ((1, 2, 5), (1, 1.5, 2, 3, 4, 5, 7), *(tuple(step / part for step in range(part, 10 * part)) for part in (2, 5, 20)))
 """Marks between two powers of ten, ever finer."""
+_LINEAR = {"type": "linear", "dtick": None, "exponentformat": "none"}
+_HIDDEN = {"showticklabels": False, "showgrid": False, "zeroline": False, "ticks": "", "constrain": "domain"}
+"""An axis without numbers, as images have."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -33,6 +36,12 @@ class Plot:
     wide: bool = False
 
 
+def image(z: Any, *, hover: str, scale: str = "Viridis", **style: Any) -> go.Figure:
+    """Numbers as an image, with a thin scale beside it; `style` holds further properties of the image by their names in Plotly."""
+    bar = {"thickness": 10, "outlinewidth": 0, "len": 1, "nticks": 7} | style.pop("colorbar", {})
+    return go.Figure(go.Heatmap(z=z, colorscale=scale, hovertemplate=f"{hover}<extra></extra>", colorbar=bar, **style))
+
+
 def gram_heatmap(gram: np.ndarray, *, title: str, caption: str, order: np.ndarray | None = None, limit: int = HEATMAP_ROWS) -> Plot:
     """A Gram matrix as an image, its rows and columns in the given order, thinned out when there are more than `limit`."""
     rows = np.arange(len(gram)) if order is None else np.asarray(order)
@@ -40,42 +49,23 @@ def gram_heatmap(gram: np.ndarray, *, title: str, caption: str, order: np.ndarra
         caption += f" Of {len(rows)} sequences, {limit} evenly spaced ones are shown."
         rows = rows[np.linspace(0, len(rows) - 1, limit).round().astype(int)]
     shown = gram[np.ix_(rows, rows)].astype(np.float32)  # an image needs no more digits, and the file halves
-    figure = go.Figure(
-        go.Heatmap(
-            z=shown,
-            colorscale="Viridis",
-            zmin=float(shown.min()),
-            zmax=float(np.quantile(shown, 0.995)),  # one large diagonal entry would darken all the rest
-            hovertemplate="row %{y}, column %{x}<br>%{z:.5g}<extra></extra>",
-            colorbar={"thickness": 10, "outlinewidth": 0, "len": 1, "xpad": 8, "ypad": 0, "nticks": 7},
-        )
-    )
+    top = float(np.quantile(shown, 0.995))  # one large diagonal entry would darken all the rest
+    figure = image(shown, hover="row %{y}, column %{x}<br>%{z:.5g}", zmin=float(shown.min()), zmax=top, colorbar={"xpad": 8, "ypad": 0})
     figure.update_layout(_layout(height=420))
-    hidden = {"showticklabels": False, "showgrid": False, "zeroline": False, "ticks": ""}
-    figure.update_xaxes(**hidden, constrain="domain")
-    figure.update_yaxes(**hidden, autorange="reversed", scaleanchor="x", constrain="domain")
+    figure.update_xaxes(**_HIDDEN)
+    figure.update_yaxes(**_HIDDEN, autorange="reversed", scaleanchor="x")
     return Plot(figure, title, caption)
 
 
 def matrix_plot(matrix: np.ndarray, *, title: str, caption: str) -> Plot:
     """A matrix as an image, white at zero; a flat one gets the width of the page."""
     top = float(np.abs(matrix).max()) or 1.0
-    figure = go.Figure(
-        go.Heatmap(
-            z=matrix.astype(np.float32),
-            colorscale="RdBu",
-            zmin=-top,
-            zmax=top,
-            hovertemplate="row %{y}, column %{x}<br>%{z:.3g}<extra></extra>",
-            colorbar={"thickness": 10, "outlinewidth": 0, "len": 1, "nticks": 5},
-        )
-    )
     square = matrix.shape[0] == matrix.shape[1]
-    style_log_axes(figure, x="", y="")
-    figure.update_layout(height=420 if square else 190, showlegend=False, margin={"l": 2, "r": 2, "t": 8, "b": 8})
-    hidden: dict[str, Any] = {"showticklabels": False, "showgrid": False, "zeroline": False, "ticks": "", "constrain": "domain"}
-    figure.update_xaxes(**hidden, type="linear", dtick=None, title=None)
-    figure.update_yaxes(**hidden, type="linear", dtick=None, autorange="reversed", title=None, scaleanchor="x" if square else None)
+    numbers = matrix.astype(np.float32)
+    figure = image(numbers, hover="row %{y}, column %{x}<br>%{z:.3g}", scale="RdBu", zmin=-top, zmax=top, colorbar={"nticks": 5})
+    figure.update_layout(_layout(height=420 if square else 190), showlegend=False)
+    figure.update_xaxes(**_HIDDEN)
+    figure.update_yaxes(**_HIDDEN, autorange="reversed", scaleanchor="x" if square else None)
     return Plot(figure, title, caption, wide=not square)
 
 
@@ -83,45 +73,40 @@ def eigenvalue_plot(series: Mapping[str, np.ndarray], *, title: str, caption: st
     """Eigenvalues, largest first, on logarithmic axes; those at or below `floor` times the largest are left out."""
     figure = go.Figure()
     hidden = {}
-    for (name, eigenvalues), colour in zip(series.items(), SERIES_COLOURS, strict=False):
+    for number, (name, eigenvalues) in enumerate(series.items()):
         values = np.sort(np.asarray(eigenvalues, dtype=np.float64))[::-1]
         seen = values > max(floor * values[0], 0.0)
         hidden[name] = int(np.count_nonzero(~seen))
-        figure.add_scatter(
-            x=np.arange(1, len(values) + 1)[seen],
-            y=values[seen],
-            name=name,
-            mode="lines+markers",
-            line={"color": colour, "width": 1.5},
-            marker={"color": colour, "size": 4},
-            hovertemplate=f"{name} %{{x}}<br>%{{y:.4g}}<extra></extra>",
-        )
+        index = np.arange(1, len(values) + 1)
+        hover = f"{name} %{{x}}<br>%{{y:.4g}}"
+        add_series(figure, index[seen], values[seen], name, number, mode="lines+markers", hover=hover, line_width=1.5, marker_size=4)
     if any(hidden.values()):
         caption += f" Left out at the level of rounding: {', '.join(f'{count} of {name}' for name, count in hidden.items() if count)}."
-    figure.update_layout(showlegend=len(series) > 1)
-    style_log_axes(figure, x="index", y="eigenvalue")
+    style_axes(figure, x="index", y="eigenvalue", height=400, showlegend=len(series) > 1)
     return Plot(figure, title, caption, wide=True)
 
 
-def style_log_axes(figure: go.Figure, *, x: str, y: str) -> None:
-    """Two logarithmic axes with names, a legend above them, and room for both."""
-    figure.update_layout(_layout(height=400))
+def style_axes(figure: go.Figure, *, x: str, y: str, height: int = HEIGHT, linear: str = "", **layout: Any) -> None:
+    """Two axes with names, a legend above them, and room for both. The axes named in `linear` are linear, others logarithmic."""
     figure.update_layout(
-        margin={"l": 66, "r": 12, "t": 30, "b": 50},  # on the left powers of ten and a name beside them
-        legend={"orientation": "h", "x": 1, "xanchor": "right", "y": 1.02, "yanchor": "bottom", "bgcolor": CLEAR},
+        _layout(height)
+        | {
+            "margin": {"l": 66, "r": 12, "t": 30, "b": 50},  # on the left powers of ten and a name beside them
+            "legend": {"orientation": "h", "x": 1, "xanchor": "right", "y": 1.02, "yanchor": "bottom", "bgcolor": CLEAR},
+        }
     )
+    figure.update_layout(**layout)
     axis = {"type": "log", "dtick": 1, "gridcolor": "rgba(128,136,144,0.22)", "zeroline": False, "ticks": "outside", "tickcolor": GREY}
     axis |= {"tickfont": {"size": 12}}
-    figure.update_xaxes(**axis, title={"text": x, "font": {"size": 13}})
-    figure.update_yaxes(**axis, title={"text": y, "font": {"size": 13}}, exponentformat="power")
+    figure.update_xaxes(axis | (_LINEAR if "x" in linear else {}), title={"text": x, "font": {"size": 13}})
+    ends: dict[str, Any] = _LINEAR if "y" in linear else {"exponentformat": "power"}
+    figure.update_yaxes(axis | ends, title={"text": y, "font": {"size": 13}})
 
 
-def style_linear_axes(figure: go.Figure, *, x: str, y: str, height: int) -> None:
-    """The same with two linear axes."""
-    style_log_axes(figure, x=x, y=y)
-    figure.update_layout(height=height)
-    for update in (figure.update_xaxes, figure.update_yaxes):
-        update(type="linear", dtick=None, exponentformat="none")
+def marks(values: Iterable[float]) -> dict[str, Any]:
+    """Marks of an axis at some values, written out."""
+    places = list(values)
+    return {"tickvals": places, "ticktext": [f"{place:g}" for place in places]}
 
 
 def plain_ticks(low: float, high: float, least: int = 1) -> dict[str, Any]:
@@ -135,86 +120,83 @@ def plain_ticks(low: float, high: float, least: int = 1) -> dict[str, Any]:
     powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
     shown: list[float] = []
     for steps in _STEPS:
-        marks = [float(f"{step}e{power}") for power in powers for step in steps]
-        shown = [mark for mark in marks if low <= mark <= high]
+        shown = [mark for power in powers for step in steps if low <= (mark := float(f"{step}e{power}")) <= high]
         if len(shown) >= least:
             break
-    return {"tickvals": shown, "ticktext": [f"{mark:g}" for mark in shown]}
+    return marks(shown)
 
 
 def ratio_marks(values: Sequence[float]) -> dict[str, Any]:
     """Marks of a logarithmic axis of ratios, written out."""
-    marks = [mark for mark in _RATIOS if 0.9 * min(values) <= mark <= 1.1 * max(values)]
-    return {"dtick": None, "exponentformat": "none", "tickvals": marks, "ticktext": [f"{mark:g}" for mark in marks]}
+    shown = [mark for mark in _RATIOS if 0.9 * min(values) <= mark <= 1.1 * max(values)]
+    return {"dtick": None, "exponentformat": "none", **marks(shown)}
 
 
-def colour(number: int) -> str:
-    """The colour of a series, by its number."""
-    return SERIES_COLOURS[number % len(SERIES_COLOURS)]
+def colour(hue: int | str) -> str:
+    """The colour of a series, by its number; a colour itself stays as it is."""
+    return SERIES_COLOURS[hue % len(SERIES_COLOURS)] if isinstance(hue, int) else hue
+
+
+def error_bars(up: Iterable[Any], down: Iterable[Any] | None = None, **style: Any) -> dict[str, Any]:
+    """Bars as long as a standard error, or with two different ends."""
+    ends = {} if down is None else {"symmetric": False, "arrayminus": list(down)}
+    return {"type": "data", "array": list(up), "thickness": 1.2, "width": 3} | ends | style
+
+
+def add_series(
+    figure: go.Figure, x: Any, y: Any, name: str, hue: int | str, *, mode: str = "lines", errors: Any = None, hover: str = "", **style: Any
+) -> None:
+    """Values as a line, as points or as both, in one colour.
+
+    Arguments:
+        hover: what is shown when it is pointed at; nothing if that is empty.
+        style: further properties by their names in Plotly, such as `line_dash` and `showlegend`.
+    """
+    kinds = {"lines": {"line_width": 1.8, "line_color": colour(hue)}, "markers": {"marker_size": 7, "marker_color": colour(hue)}}
+    looks = {key: value for kind in mode.split("+") for key, value in kinds[kind].items()}
+    said: dict[str, Any] = {"hovertemplate": f"{hover}<extra></extra>"} if hover else {"hoverinfo": "skip"}
+    bars = {} if errors is None else {"error_y": errors if isinstance(errors, dict) else error_bars(errors)}
+    figure.add_scatter(x=list(x), y=list(y), name=name, mode=mode, **said | bars | looks | style)
 
 
 def add_line(figure: go.Figure, x: Any, y: Any, name: str, number: int, *, dash: str = "solid", legend: bool = True) -> None:
     """A predicted curve; values that are not positive leave a gap."""
-    figure.add_scatter(
-        x=list(x),
-        y=_positive(y),
-        name=name,
-        mode="lines",
-        showlegend=legend,
-        line={"color": colour(number), "width": 1.8 if dash == "solid" else 1.3, "dash": dash},
-        hovertemplate=f"{name}<br>%{{x}}: %{{y:.4g}}<extra></extra>",
-    )
+    width, hover = 1.8 if dash == "solid" else 1.3, f"{name}<br>%{{x}}: %{{y:.4g}}"
+    add_series(figure, x, _positive(y), name, number, hover=hover, line_dash=dash, line_width=width, showlegend=legend)
 
 
 def add_points(
     figure: go.Figure, x: Any, y: Any, name: str, number: int, *, errors: Any = None, legend: bool = True, joined: bool = False
 ) -> None:
     """Measured values with their standard errors."""
-    bars = None if errors is None else {"type": "data", "array": list(errors), "thickness": 1.2, "width": 3}
-    figure.add_scatter(
-        x=list(x),
-        y=_positive(y),
-        name=name,
-        mode="lines+markers" if joined else "markers",
-        showlegend=legend,
-        line={"color": colour(number), "width": 1.8},
-        marker={"color": colour(number), "size": 7},
-        error_y=bars,
-        hovertemplate=f"{name}<br>%{{x}}: %{{y:.4g}}<extra></extra>",
-    )
+    mode, hover = "lines+markers" if joined else "markers", f"{name}<br>%{{x}}: %{{y:.4g}}"
+    add_series(figure, x, _positive(y), name, number, mode=mode, errors=errors, hover=hover, showlegend=legend)
 
 
 def add_scatter(figure: go.Figure, x: Any, y: Any, name: str, number: int) -> None:
     """A cloud of small points, which may be negative."""
-    figure.add_scatter(
-        x=list(x),
-        y=list(y),
-        name=name,
-        mode="markers",
-        marker={"color": colour(number), "size": 4, "opacity": 0.7},
-        hovertemplate=f"{name}<br>%{{x:.3g}}: %{{y:.3g}}<extra></extra>",
-    )
+    hover = f"{name}<br>%{{x:.3g}}: %{{y:.3g}}"
+    add_series(figure, x, y, name, number, mode="markers", hover=hover, marker_size=4, marker_opacity=0.7)
 
 
-def add_guide(figure: go.Figure, x: Any, y: Any, name: str) -> None:
-    """A grey line to compare with."""
-    figure.add_scatter(x=list(x), y=list(y), name=name, mode="lines", line={"color": GREY, "width": 1.2, "dash": "dash"}, hoverinfo="skip")
+def add_guide(figure: go.Figure, x: Any, y: Any, name: str, **style: Any) -> None:
+    """A grey line to compare with, dashed unless its style says otherwise."""
+    add_series(figure, x, y, name, GREY, **{"line_width": 1.2, "line_dash": "dash"} | style)
+
+
+def add_band(figure: go.Figure, x: Sequence[Any], low: Sequence[Any], high: Sequence[Any], fill: str, **style: Any) -> None:
+    """The area between two curves."""
+    outline, heights = [*x, *reversed(x)], [*high, *reversed(low)]
+    figure.add_scatter(x=outline, y=heights, fill="toself", fillcolor=fill, line={"color": CLEAR, "width": 0}, hoverinfo="skip", **style)
 
 
 def finished(figure: go.Figure, *, x: str, y: str, ticks: Sequence[Any] | np.ndarray | None = None, linear_y: bool = False) -> go.Figure:
     """The figure with named axes, logarithmic unless the vertical one is said to be linear."""
-    style_log_axes(figure, x=x, y=y)
     traces: Any = figure.data
     lines = sum(trace.showlegend is not False for trace in traces)
-    figure.update_layout(height=HEIGHT + 20 * max(0, lines - 6), showlegend=True)
-    if ticks is not None:
-        places = sorted(set(ticks))
-        figure.update_xaxes(tickvals=places, ticktext=[f"{place:g}" for place in places])
-    else:
-        figure.update_xaxes(_marks([trace.x for trace in traces]))
-    if linear_y:
-        figure.update_yaxes(type="linear", dtick=None, exponentformat="none")
-    else:
+    style_axes(figure, x=x, y=y, height=HEIGHT + 20 * max(0, lines - 6), linear="y" * linear_y, showlegend=True)
+    figure.update_xaxes(_marks([trace.x for trace in traces]) if ticks is None else marks(sorted(set(ticks))))
+    if not linear_y:
         figure.update_yaxes(_marks([_with_bars(trace) for trace in traces]))
     return figure
 

@@ -9,9 +9,8 @@ from typing import Any
 
 import plotly.graph_objects as go
 
-from specht.report.figures import CLEAR, GREY, SERIES_COLOURS, Plot, style_log_axes
+from specht.report.figures import GREY, SERIES_COLOURS, Plot, add_band, add_series, error_bars, marks, style_axes
 
-HEIGHT = 440  # on a telephone the legend takes a third of it
 _FILL = "rgba(42,127,186,0.20)"
 _LAW = SERIES_COLOURS[1]
 
@@ -25,24 +24,12 @@ def curve_plot(result: SimpleNamespace, *, title: str, caption: str) -> Plot:
     """Measured errors, the forecast with its band, and the power law."""
     one, figure = best(result), go.Figure()
     band, law = one.curve, one.power_law_curve
-    x = band.n_train
-    figure.add_scatter(
-        x=[*x, *reversed(x)],
-        y=[*band.high, *reversed(band.low)],
-        fill="toself",
-        fillcolor=_FILL,
-        line={"color": CLEAR, "width": 0},
-        name=f"{100 * result.confidence:g} % interval",
-        hoverinfo="skip",
-    )
-    figure.add_scatter(**_line(x, band.value, "forecast", SERIES_COLOURS[0], "forecast"))
-    figure.add_scatter(
-        **_line(law.n_train, law.value, "power law", _LAW, "power law") | {"line": {"color": _LAW, "width": 1.4, "dash": "dash"}}
-    )
+    add_band(figure, band.n_train, band.low, band.high, _FILL, name=f"{100 * result.confidence:g} % interval")
+    _add_line(figure, band, "forecast", SERIES_COLOURS[0])
+    _add_line(figure, law, "power law", _LAW, line_width=1.4, line_dash="dash")
     for end in ("low", "high"):
-        dotted = {"color": _LAW, "width": 1, "dash": "dot"}
-        figure.add_scatter(x=law.n_train, y=getattr(law, end), mode="lines", line=dotted, showlegend=False, hoverinfo="skip")
-    figure.add_scatter(**_points(one, "measured", SERIES_COLOURS[2]))
+        add_series(figure, law.n_train, getattr(law, end), end, _LAW, line_width=1, line_dash="dot", showlegend=False)
+    _add_points(figure, one, "measured", SERIES_COLOURS[2])
     figure.add_vline(x=result.rows, line={"color": GREY, "width": 1, "dash": "dot"})
     values = [*band.low, *band.high, *one.measured.value, *law.value]
     return _finish(figure, values, title, caption)
@@ -52,8 +39,8 @@ def architectures_plot(result: SimpleNamespace, *, title: str, caption: str) -> 
     """The forecast and the measured errors of every architecture."""
     figure, seen = go.Figure(), []
     for one, colour in zip(result.architectures, SERIES_COLOURS, strict=False):
-        figure.add_scatter(**_line(one.curve.n_train, one.curve.value, one.name, colour, one.name), legendgroup=one.name)
-        figure.add_scatter(**_points(one, one.name, colour) | {"showlegend": False, "legendgroup": one.name})
+        _add_line(figure, one.curve, one.name, colour, legendgroup=one.name)
+        _add_points(figure, one, one.name, colour, legendgroup=one.name, showlegend=False)
         seen += one.curve.value + one.measured.value
     figure.add_vline(x=result.rows, line={"color": GREY, "width": 1, "dash": "dot"})
     return _finish(figure, seen, title, caption)
@@ -63,61 +50,36 @@ def accuracy_plot(result: SimpleNamespace, *, title: str, caption: str) -> Plot:
     """Share of held-out rows named rightly, against the rows for training."""
     figure = go.Figure()
     seen = [result.majority]
-    for one, colour in zip(result.architectures, SERIES_COLOURS, strict=False):
-        values, errors = one.accuracy.value, one.accuracy.stderr
+    for number, one in enumerate(result.architectures):
+        sizes, values, errors = one.measured.n_train, one.accuracy.value, one.accuracy.stderr
         seen += values
-        figure.add_scatter(
-            x=one.measured.n_train,
-            y=values,
-            name=one.name,
-            mode="lines+markers",
-            line={"color": colour, "width": 1.6},
-            marker={"color": colour, "size": 6},
-            error_y={"type": "data", "array": errors, "thickness": 1.2, "width": 3},
-            hovertemplate=f"{one.name} at %{{x}} rows<br>%{{y:.3f}}<extra></extra>",
-        )
+        hover = f"{one.name} at %{{x}} rows<br>%{{y:.3f}}"
+        add_series(figure, sizes, values, one.name, number, mode="lines+markers", errors=errors, hover=hover, marker_size=6)
     figure.add_hline(y=result.majority, line={"color": GREY, "width": 1, "dash": "dash"})
-    style_log_axes(figure, x="rows for training", y="accuracy")
-    figure.update_yaxes(type="linear", dtick=None, exponentformat="none", range=[min(seen) - 0.03, min(1.0, max(seen) + 0.03)])
-    sizes = result.n_train
-    figure.update_xaxes(tickvals=sizes, ticktext=list(map(str, sizes)))
-    figure.update_layout(height=HEIGHT)
+    style_axes(figure, x="rows for training", y="accuracy", linear="y")
+    figure.update_yaxes(range=[min(seen) - 0.03, min(1.0, max(seen) + 0.03)])
+    figure.update_xaxes(marks(result.n_train))
     return Plot(figure, title, caption, wide=True)
 
 
-def _line(x: Sequence[float], y: Sequence[float], name: str, colour: str, hover: str) -> dict[str, Any]:
-    return {
-        "x": x,
-        "y": y,
-        "name": name,
-        "mode": "lines",
-        "line": {"color": colour, "width": 2},
-        "hovertemplate": f"{hover} at %{{x:.0f}} rows<br>%{{y:.4g}}<extra></extra>",
-    }
+def _add_line(figure: go.Figure, curve: SimpleNamespace, name: str, colour: str, **style: Any) -> None:
+    hover = f"{name} at %{{x:.0f}} rows<br>%{{y:.4g}}"
+    add_series(figure, curve.n_train, curve.value, name, colour, hover=hover, line_width=style.pop("line_width", 2), **style)
 
 
-def _points(one: SimpleNamespace, name: str, colour: str) -> dict[str, Any]:
-    measured = one.measured
-    return {
-        "x": measured.n_train,
-        "y": measured.value,
-        "name": name,
-        "mode": "markers",
-        "marker": {"color": colour, "size": 7},
-        "error_y": {"type": "data", "array": measured.stderr, "thickness": 1.3, "width": 3, "color": colour},
-        "hovertemplate": f"{name} at %{{x}} rows<br>%{{y:.4g}}<extra></extra>",
-    }
+def _add_points(figure: go.Figure, one: SimpleNamespace, name: str, colour: str, **style: Any) -> None:
+    measured, hover = one.measured, f"{name} at %{{x}} rows<br>%{{y:.4g}}"
+    bars = error_bars(measured.stderr, color=colour)
+    add_series(figure, measured.n_train, measured.value, name, colour, mode="markers", errors=bars, hover=hover, **style)
 
 
 def _finish(figure: go.Figure, values: Sequence[float], title: str, caption: str) -> Plot:
-    style_log_axes(figure, x="rows for training", y="error / label variance")
-    figure.update_layout(height=HEIGHT)
+    style_axes(figure, x="rows for training", y="error / label variance")
     seen = [value for value in values if value > 0]
     # A power law with a floor of nothing would stretch the axis over many empty decades.
     low = max(min(seen), max(seen) * 1e-4)
     ends = [math.log10(low) - 0.04, math.log10(max(seen)) + 0.04]
-    ticks = _ticks(*ends)
-    figure.update_yaxes(range=ends, tickvals=ticks, ticktext=[f"{tick:g}" for tick in ticks])
+    figure.update_yaxes(marks(_ticks(*ends)), range=ends)
     figure.update_xaxes(dtick="D2", exponentformat="none", tickformat="~s")
     return Plot(figure, title, caption, wide=True)
 

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import numpy as np
 import plotly.graph_objects as go
 
-from specht.report.figures import GREY, SERIES_COLOURS, Plot, style_log_axes
+from specht.report.figures import SERIES_COLOURS, Plot, add_guide, add_series, error_bars, style_axes
 
 _DEVIATIONS = 2.0
 """Standard deviations that a bar of a posterior is long, on either side."""
@@ -19,9 +19,7 @@ def label_plot(result: SimpleNamespace, *, title: str, caption: str) -> Plot:
     figure = go.Figure()
     label, mean, deviation = (np.array(getattr(result, name)) for name in ("label", "mean", "deviation"))
     ends = [float(label.min()), float(label.max())]
-    figure.add_scatter(
-        x=ends, y=ends, name="mean = label", mode="lines", line={"color": GREY, "width": 1.2, "dash": "dash"}, hoverinfo="skip"
-    )
+    add_guide(figure, ends, ends, "mean = label")
     for output, (name, colour) in enumerate(_series(mean.shape[1])):
         _add_points(figure, label[:, output], mean[:, output], deviation, name=name, colour=colour, x="label")
     _style(figure, x="label", y="posterior mean")
@@ -43,29 +41,14 @@ def parameter_plot(result: SimpleNamespace, *, title: str, caption: str) -> Plot
     parameters = result.parameters
     factors = [math.exp(min(parameter.log_stderr or 0.0, 100.0)) for parameter in parameters]
     pairs = list(zip(parameters, factors, strict=True))
-    figure = go.Figure(
-        go.Scatter(
-            x=[parameter.name for parameter in parameters],
-            y=[parameter.value for parameter in parameters],
-            name="fitted value",
-            mode="markers",
-            marker={
-                "color": SERIES_COLOURS[0],
-                "size": 9,
-                "symbol": ["square-open" if parameter.at_bound else "circle" for parameter in parameters],
-            },
-            error_y={
-                "type": "data",
-                "symmetric": False,
-                "array": [max(min(one.value * factor, one.high) - one.value, 0.0) for one, factor in pairs],
-                "arrayminus": [max(one.value - max(one.value / factor, one.low), 0.0) for one, factor in pairs],
-                "thickness": 1.4,
-                "width": 5,
-            },
-            hovertemplate="%{x}<br>%{y:.4g}<extra></extra>",
-        )
-    )
-    style_log_axes(figure, x="parameter", y="value")
+    symbols = ["square-open" if parameter.at_bound else "circle" for parameter in parameters]
+    up = [max(min(one.value * factor, one.high) - one.value, 0.0) for one, factor in pairs]
+    down = [max(one.value - max(one.value / factor, one.low), 0.0) for one, factor in pairs]
+    names, values = [parameter.name for parameter in parameters], [parameter.value for parameter in parameters]
+    bars, hover = error_bars(up, down), "%{x}<br>%{y:.4g}"
+    figure = go.Figure()
+    add_series(figure, names, values, "fitted value", 0, mode="markers", errors=bars, hover=hover, marker_size=9, marker_symbol=symbols)
+    style_axes(figure, x="parameter", y="value", height=400)
     figure.update_xaxes(type="category", dtick=None)
     return Plot(figure, title, caption, wide=True)
 
@@ -82,20 +65,10 @@ def _left_out(outputs: int) -> str:
 
 
 def _add_points(figure: go.Figure, at: np.ndarray, mean: np.ndarray, deviation: np.ndarray, *, name: str, colour: str, x: str) -> None:
-    bars = {"type": "data", "array": (_DEVIATIONS * deviation).tolist(), "thickness": 1.0, "width": 2, "color": colour}
-    figure.add_scatter(
-        x=at.tolist(),
-        y=mean.tolist(),
-        name=name,
-        mode="markers",
-        marker={"color": colour, "size": 6},
-        error_y=bars,
-        hovertemplate=f"{name}<br>{x} %{{x:.4g}}: %{{y:.4g}}<extra></extra>",
-    )
+    bars = error_bars(_DEVIATIONS * deviation, thickness=1.0, width=2, color=colour)
+    hover = f"{name}<br>{x} %{{x:.4g}}: %{{y:.4g}}"
+    add_series(figure, at, mean, name, colour, mode="markers", errors=bars, hover=hover, marker_size=6)
 
 
 def _style(figure: go.Figure, *, x: str, y: str) -> None:
-    style_log_axes(figure, x=x, y=y)
-    figure.update_xaxes(type="linear", dtick=None)
-    figure.update_yaxes(type="linear", dtick=None, exponentformat="none")
-    figure.update_layout(showlegend=len(figure.to_dict()["data"]) > 1)
+    style_axes(figure, x=x, y=y, height=400, linear="xy", showlegend=len(figure.to_dict()["data"]) > 1)

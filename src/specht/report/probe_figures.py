@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import plotly.graph_objects as go
 
-from specht.report.figures import GREY, SERIES_COLOURS, Plot, style_linear_axes
+from specht.report.figures import GREY, Plot, add_guide, add_series, colour, marks, style_axes
 
 HEIGHT = 380
 MARKED = 24
@@ -21,9 +21,8 @@ def class_plot(views: Sequence[SimpleNamespace], *, title: str, caption: str) ->
     """A matrix: output position down, input position across, coloured by what the output makes of the input."""
     codes = [_codes(view.classes) for view in views]
     shared = max(max(row) for row in codes) - 1
-    colours = [_IGNORED, _ALONE, *(SERIES_COLOURS[number % len(SERIES_COLOURS)] for number in range(shared))]
+    colours = [_IGNORED, _ALONE, *map(colour, range(shared))]
     columns = len(codes[0])
-    names = ["mean" if view.position is None else str(view.position) for view in views]
     figure = go.Figure(
         go.Heatmap(
             z=codes,
@@ -43,22 +42,14 @@ def class_plot(views: Sequence[SimpleNamespace], *, title: str, caption: str) ->
         )
     )
     for code in sorted({code for row in codes for code in row})[:5]:
-        figure.add_scatter(
-            x=[None],
-            y=[None],
-            mode="markers",
-            marker={"color": colours[code], "size": 11, "symbol": "square"},
-            name=_word(code),
-            showlegend=True,
-        )
+        square = {"marker_size": 11, "marker_symbol": "square"}
+        add_series(figure, [None], [None], _word(code), colours[code], mode="markers", **square)
     height = min(HEIGHT, 140 + 34 * max(len(views), 2)) if columns <= MARKED else HEIGHT
-    style_linear_axes(figure, x="input position", y="output position", height=height)
-    figure.update_layout(showlegend=True)
-    ticks = list(range(1, columns + 1, -(-columns // 12)))
-    figure.update_xaxes(tickvals=ticks, ticktext=list(map(str, ticks)), showgrid=False)
-    marks = list(range(0, len(views), -(-len(views) // 12)))
-    figure.update_yaxes(tickvals=[mark + 1 for mark in marks], ticktext=[names[mark] for mark in marks], showgrid=False)
-    figure.update_yaxes(autorange="reversed")
+    style_axes(figure, x="input position", y="output position", height=height, linear="xy", showlegend=True)
+    figure.update_xaxes(marks(range(1, columns + 1, -(-columns // 12))), showgrid=False)
+    places = list(range(0, len(views), -(-len(views) // 12)))
+    names = ["mean" if views[place].position is None else str(views[place].position) for place in places]
+    figure.update_yaxes(tickvals=[place + 1 for place in places], ticktext=names, showgrid=False, autorange="reversed")
     return Plot(figure, title, caption, wide=columns > MARKED)
 
 
@@ -68,28 +59,15 @@ def residual_plot(result: SimpleNamespace, *, title: str, caption: str) -> Plot:
     residuals = [layer.readout.residual for layer in result.layers]
     seen = [not layer.readout.invariant for layer in result.layers]
     figure = go.Figure()
-    figure.add_scatter(
-        x=names,
-        y=[layer.tolerance / layer.readout.spread if layer.readout.spread else None for layer in result.layers],
-        name="up to here rounding",
-        mode="lines",
-        line={"color": GREY, "width": 1.4, "dash": "dash"},
-        hovertemplate="%{x}<br>up to %{y:.1e} rounding<extra></extra>",
-    )
-    for sees, name, colour in ((True, "sees order", SERIES_COLOURS[1]), (False, "ignores order", SERIES_COLOURS[0])):
+    rounding = [layer.tolerance / layer.readout.spread if layer.readout.spread else None for layer in result.layers]
+    add_guide(figure, names, rounding, "up to here rounding")
+    for sees, name in ((True, "sees order"), (False, "ignores order")):
         chosen = [(layer, value) for layer, value, own in zip(names, residuals, seen, strict=True) if own == sees]
         if chosen:
-            figure.add_scatter(
-                x=[layer for layer, _ in chosen],
-                y=[max(value, _FLOOR) for _, value in chosen],
-                customdata=[value for _, value in chosen],
-                name=name,
-                mode="markers",
-                marker={"color": colour, "size": 10},
-                hovertemplate="%{x}<br>%{customdata:.2g} of the spread<extra></extra>",
-            )
-    style_linear_axes(figure, x="", y="residual at the readout", height=HEIGHT)
-    _name_layers(figure, names)
+            layers, values = zip(*chosen, strict=True)
+            heights, hover = [max(value, _FLOOR) for value in values], "%{x}<br>%{customdata:.2g} of the spread"
+            add_series(figure, layers, heights, name, int(sees), mode="markers", hover=hover, customdata=values, marker_size=10)
+    _style_layers(figure, names, "residual at the readout")
     powers = range(-18, 1, 3)
     words = [f"1e{power}" if power else "1" for power in powers]
     figure.update_yaxes(type="log", range=[-18.5, 0.5], tickvals=[10.0**power for power in powers], ticktext=words)
@@ -101,22 +79,17 @@ def profile_plot(result: SimpleNamespace, *, title: str, caption: str) -> Plot:
     known = [(layer.name, layer.profile) for layer in result.layers if layer.profile is not None]
     levels = known[0][1].levels
     names = [f"level {level}" for level in levels] + [f"above {levels[-1]}"]
-    colours = [*(SERIES_COLOURS[number % len(SERIES_COLOURS)] for number in range(len(levels))), GREY]
+    colours = [*map(colour, range(len(levels))), GREY]
     figure = go.Figure()
-    for number, (name, colour) in enumerate(zip(names, colours, strict=True)):
+    layers = [layer for layer, _ in known]
+    for number, (name, hue) in enumerate(zip(names, colours, strict=True)):
         shares = [100 * profile.variance_shares[number] for _, profile in known]
         if number and max(shares) < 0.05:
             continue
-        figure.add_bar(
-            x=[layer for layer, _ in known],
-            y=shares,
-            name=name,
-            marker={"color": colour, "opacity": 0.8},
-            hovertemplate=f"%{{x}}<br>{name}: %{{y:.1f}} %<extra></extra>",
-        )
+        hover = f"%{{x}}<br>{name}: %{{y:.1f}} %<extra></extra>"
+        figure.add_bar(x=layers, y=shares, name=name, marker={"color": hue, "opacity": 0.8}, hovertemplate=hover)
     figure.update_layout(barmode="stack", showlegend=True)
-    style_linear_axes(figure, x="", y="share of the variance in %", height=HEIGHT)
-    _name_layers(figure, [name for name, _ in known])
+    _style_layers(figure, layers, "share of the variance in %")
     figure.update_yaxes(range=[0, 101])
     return Plot(figure, title, caption)
 
@@ -126,18 +99,10 @@ def adjacency_plot(result: SimpleNamespace, *, title: str, caption: str) -> Plot
     known = [(layer.name, layer.adjacency) for layer in result.layers if layer.adjacency is not None]
     names = [name for name, _ in known]
     figure = go.Figure()
-    figure.add_scatter(x=names, y=[0.5] * len(names), name="chance", mode="lines", line={"color": GREY, "width": 1.4, "dash": "dash"})
-    figure.add_scatter(
-        x=names,
-        y=[score.value for _, score in known],
-        error_y={"type": "data", "array": [score.stderr for _, score in known], "thickness": 1.2, "width": 3},
-        name="adjacency score",
-        mode="markers",
-        marker={"color": SERIES_COLOURS[2], "size": 9},
-        hovertemplate="%{x}<br>%{y:.3f}<extra></extra>",
-    )
-    style_linear_axes(figure, x="", y="adjacency score", height=HEIGHT)
-    _name_layers(figure, names)
+    add_guide(figure, names, [0.5] * len(names), "chance")
+    values, errors = [score.value for _, score in known], [score.stderr for _, score in known]
+    add_series(figure, names, values, "adjacency score", 2, mode="markers", errors=errors, hover="%{x}<br>%{y:.3f}", marker_size=9)
+    _style_layers(figure, names, "adjacency score")
     figure.update_yaxes(range=[0, 1.03])
     return Plot(figure, title, caption)
 
@@ -162,6 +127,7 @@ def _steps(colours: Sequence[str]) -> list[tuple[float, str]]:
     return [(edge / size, colour) for number, colour in enumerate(colours) for edge in (number, number + 1)]
 
 
-def _name_layers(figure: go.Figure, names: Sequence[str]) -> None:
+def _style_layers(figure: go.Figure, names: Sequence[str], y: str) -> None:
     """Layers along the horizontal axis, which makes as much room as their names need."""
+    style_axes(figure, x="", y=y, height=HEIGHT, linear="xy")
     figure.update_xaxes(type="category", categoryorder="array", categoryarray=list(names), showgrid=False, automargin=True)

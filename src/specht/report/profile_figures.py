@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import plotly.graph_objects as go
 
-from specht.report.figures import GREY, SERIES_COLOURS, Plot, style_linear_axes
+from specht.report.figures import GREY, Plot, add_series, colour, error_bars, style_axes
 
 HEIGHT = 380
 SEEN = 0.1
@@ -28,25 +28,19 @@ def share_plot(result: SimpleNamespace, *, title: str, caption: str) -> Plot:
             marker={"color": GREY, "opacity": 0.35},
             hovertemplate="constant part<br>%{y:.1f} %<extra></extra>",
         )
+    up = [100 * min(part.share_high, 1.0) - value for part, value in zip(parts, values, strict=True)]
+    down = [value - 100 * part.share_low for part, value in zip(parts, values, strict=True)]
     figure.add_bar(
         x=names,
         y=[values[0] - (constant if constant > SEEN else 0.0), *values[1:]],
         name="what varies",
         customdata=values,
-        marker={"color": [SERIES_COLOURS[0]] * len(levels) + [GREY] * (len(parts) - len(levels)), "opacity": 0.75},
-        error_y={
-            "type": "data",
-            "symmetric": False,
-            "array": [100 * min(part.share_high, 1.0) - value for part, value in zip(parts, values, strict=True)],
-            "arrayminus": [value - 100 * part.share_low for part, value in zip(parts, values, strict=True)],
-            "thickness": 1.6,
-            "width": 5,
-            "color": SERIES_COLOURS[1],
-        },
+        marker={"color": [colour(0)] * len(levels) + [GREY] * (len(parts) - len(levels)), "opacity": 0.75},
+        error_y=error_bars(up, down, thickness=1.6, width=5, color=colour(1)),
         hovertemplate="level %{x}<br>%{customdata:.1f} %<extra></extra>",
     )
+    style_axes(figure, x="level: positions that are singled out", y="share of E[f²] in %", height=HEIGHT, linear="xy")
     figure.update_layout(barmode="stack", showlegend=constant > SEEN)
-    style_linear_axes(figure, x="level: positions that are singled out", y="share of E[f²] in %", height=HEIGHT)
     figure.update_xaxes(type="category", showgrid=False)
     figure.update_yaxes(rangemode="tozero")
     return Plot(figure, title, caption, wide=True)
@@ -54,25 +48,9 @@ def share_plot(result: SimpleNamespace, *, title: str, caption: str) -> Plot:
 
 def correlation_plot(result: SimpleNamespace, *, title: str, caption: str) -> Plot:
     """The measured correlation after shuffling j positions, and that of the fitted weights."""
-    correlation = result.correlation
-    figure = go.Figure()
-    figure.add_scatter(
-        x=correlation.curve_positions,
-        y=correlation.curve,
-        name="fitted weights",
-        mode="lines",
-        line={"color": SERIES_COLOURS[1], "width": 1.8},
-        hovertemplate="j = %{x}<br>%{y:.4g}<extra></extra>",
-    )
-    figure.add_scatter(
-        x=correlation.positions,
-        y=correlation.values,
-        name="measured",
-        mode="markers",
-        marker={"color": SERIES_COLOURS[0], "size": 7},
-        error_y={"type": "data", "array": correlation.stderr, "thickness": 1.2, "width": 3},
-        hovertemplate="j = %{x}<br>%{y:.4g}<extra></extra>",
-    )
-    style_linear_axes(figure, x="positions shuffled, j", y="C(j)", height=HEIGHT)
+    curve, figure, hover = result.correlation, go.Figure(), "j = %{x}<br>%{y:.4g}"
+    add_series(figure, curve.curve_positions, curve.curve, "fitted weights", 1, hover=hover)
+    add_series(figure, curve.positions, curve.values, "measured", 0, mode="markers", errors=curve.stderr, hover=hover)
+    style_axes(figure, x="positions shuffled, j", y="C(j)", height=HEIGHT, linear="xy")
     figure.update_yaxes(rangemode="tozero")
     return Plot(figure, title, caption, wide=True)

@@ -8,12 +8,11 @@ from types import SimpleNamespace
 
 import plotly.graph_objects as go
 
-from specht.report.figures import GREY, SERIES_COLOURS, Plot, style_log_axes
+from specht.report.figures import GREY, SERIES_COLOURS, Plot, add_guide, add_series, error_bars, marks, style_axes
 from specht.report.spectrum_notes import shown
 
 BOUND = "bound E[k]/dim"
 HIGHER = "higher levels"
-HEIGHT = 440  # on a telephone the legend takes a third of it
 
 
 def scaling_plot(entries: Sequence[SimpleNamespace], *, normalised: bool, title: str, caption: str) -> Plot:
@@ -30,31 +29,13 @@ def scaling_plot(entries: Sequence[SimpleNamespace], *, normalised: bool, title:
         bounds = [top.bound / unit for (_, top), unit in zip(drawn, units, strict=True)]
         errors = [(top.stderr or 0.0) / unit for (_, top), unit in zip(drawn, units, strict=True)]
         x = [entry.length for entry, _ in drawn]
-        common = {"x": x, "legendgroup": family}
-        figure.add_scatter(
-            **common,
-            y=values,
-            name=family,
-            mode="lines+markers",
-            line={"color": colour, "width": 1.8},
-            marker={"color": colour, "size": 6},
-            error_y={"type": "data", "array": errors, "visible": any(errors), "thickness": 1.2, "width": 3},
-            hovertemplate=f"{family} at L = %{{x}}<br>%{{y:.4g}}<extra></extra>",
-        )
-        figure.add_scatter(
-            **common,
-            y=bounds,
-            mode="lines",
-            line={"color": colour, "width": 1.2, "dash": "dash"},
-            showlegend=False,
-            hovertemplate=f"bound of {family} at L = %{{x}}<br>%{{y:.4g}}<extra></extra>",
-        )
+        bars, hover = error_bars(errors, visible=any(errors)), f"{family} at L = %{{x}}<br>%{{y:.4g}}"
+        add_series(figure, x, values, family, colour, mode="lines+markers", errors=bars, hover=hover, marker_size=6, legendgroup=family)
+        add_series(figure, x, bounds, family, colour, hover=f"bound of {hover}", line_dash="dash", legendgroup=family, showlegend=False)
         seen += values + bounds
-    figure.add_scatter(x=[None], y=[None], name=BOUND, mode="lines", line={"color": GREY, "width": 1.2, "dash": "dash"}, hoverinfo="skip")
-    style_log_axes(figure, x="length L", y="eigenvalue / E[k]" if normalised else "eigenvalue")
-    figure.update_layout(height=HEIGHT)
-    lengths = [entry.length for entry in entries]
-    figure.update_xaxes(tickvals=lengths, ticktext=list(map(str, lengths)))
+    add_guide(figure, [None], [None], BOUND)
+    style_axes(figure, x="length L", y="eigenvalue / E[k]" if normalised else "eigenvalue")
+    figure.update_xaxes(marks(entry.length for entry in entries))
     figure.update_yaxes(dtick=_tick(seen))
     return Plot(figure, title, caption + _left_out(hidden), wide=True)
 
@@ -70,22 +51,14 @@ def spectrum_plot(entries: Sequence[SimpleNamespace], *, title: str, caption: st
         start, end = end + 1, end + row.degeneracy
         steps[families[row.irrep] if families[row.irrep] in colours else HIGHER].append((start, end, row))
     figure = go.Figure()
-    for name, found in steps.items():
-        colour = colours.get(name, GREY)
-        if not found:
-            continue
-        figure.add_scatter(
-            x=[place for start, stop, _ in found for place in (start, stop, None)],
-            y=[height for _, _, row in found for height in (row.eigenvalue, row.eigenvalue, None)],
-            text=[f"{row.irrep}, degeneracy {row.degeneracy}" for *_, row in found for _ in range(3)],
-            name=name,
-            mode="lines+markers",
-            line={"color": colour, "width": 2.5},
-            marker={"color": colour, "size": 4},
-            hovertemplate="%{text}<br>%{y:.4g}<extra></extra>",
-        )
-    style_log_axes(figure, x="index of the eigenfunction", y="eigenvalue")
-    figure.update_layout(showlegend=True, height=HEIGHT)
+    for name, multiplets in steps.items():
+        if multiplets:
+            x = [place for start, stop, _ in multiplets for place in (start, stop, None)]
+            y = [height for _, _, row in multiplets for height in (row.eigenvalue, row.eigenvalue, None)]
+            text = [f"{row.irrep}, degeneracy {row.degeneracy}" for *_, row in multiplets for _ in range(3)]
+            colour, hover = colours.get(name, GREY), "%{text}<br>%{y:.4g}"
+            add_series(figure, x, y, name, colour, mode="lines+markers", hover=hover, line_width=2.5, marker_size=4, text=text)
+    style_axes(figure, x="index of the eigenfunction", y="eigenvalue", showlegend=True)
     figure.update_xaxes(dtick=_tick([1.0, float(max(end, 1))]), exponentformat="power")
     figure.update_yaxes(dtick=_tick([row.eigenvalue for row in rows]))
     return Plot(figure, title, caption + _left_out(len(entry.rows) - len(rows)), wide=True)

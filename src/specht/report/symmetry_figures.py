@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
-from specht.report.figures import CLEAR, GREY, HEIGHT, SERIES_COLOURS, Plot, plain_ticks, style_log_axes
+from specht.report.figures import GREY, SERIES_COLOURS, Plot, add_band, add_series, error_bars, marks, plain_ticks, style_axes
 
 UNDEFINED = "undefined"
 _BAR, _FRAME = 28, 124
@@ -60,8 +60,7 @@ def intervals(scores: Corpora, colour: str) -> dict[str, Any]:
     def reach(first: str, second: str) -> list[float | None]:
         return [100.0 * (getattr(score, first) - getattr(score, second)) if score.defined else None for score in scores]
 
-    bars = {"type": "data", "symmetric": False, "array": reach("high", "score"), "arrayminus": reach("score", "low")}
-    return bars | {"thickness": 1.6, "width": 4, "color": colour}
+    return error_bars(reach("high", "score"), reach("score", "low"), thickness=1.6, width=4, color=colour)
 
 
 def mark_undefined(figure: go.Figure, drawn: Sequence[bool]) -> None:
@@ -74,12 +73,9 @@ def mark_undefined(figure: go.Figure, drawn: Sequence[bool]) -> None:
 
 def style_rows(figure: go.Figure, corpora: Corpora, *, x: str, row: int = _BAR) -> None:
     """One row a corpus, with its label before it."""
-    style_log_axes(figure, x=x, y="")
-    figure.update_layout(height=_FRAME + row * max(len(corpora), 2), bargap=0.3, margin={"l": 10})
-    figure.update_xaxes(type="linear", dtick=None, rangemode="tozero", exponentformat="none")
+    style_axes(figure, x=x, y="", height=_FRAME + row * max(len(corpora), 2), linear="xy", bargap=0.3, margin={"l": 10})
+    figure.update_xaxes(rangemode="tozero")
     figure.update_yaxes(
-        type="linear",
-        dtick=None,
         range=[len(corpora) - 0.4, -0.6],
         tickvals=list(range(len(corpora))),
         ticktext=[f"{corpus.label} " for corpus in corpora],
@@ -115,21 +111,16 @@ def _series(corpora: Corpora, field: str, key: str, where: str, *, x: str) -> tu
         scores = [score for score in getattr(corpus, field) if score.defined]
         values = [100.0 * score.score for score in scores]
         seen += values
-        figure.add_scatter(
-            x=[getattr(score, key) for score in scores],
-            y=values,
-            mode="lines+markers",
-            **_line(corpus, colour, size=3 if colour == GREY else 6),
-            error_y=intervals(scores, colour) | {"thickness": 1.2, "width": 3, "visible": colour != GREY},
-            hovertemplate=f"{corpus.label} {where}<br>%{{y:.1f}} %<extra></extra>",
-        )
-    style_log_axes(figure, x=x, y="share that ignores order, in %")
-    figure.update_layout(height=HEIGHT, showlegend=len(coloured) > 1)
-    ticks = [getattr(score, key) for score in getattr(corpora[0], field)]
-    figure.update_xaxes(tickvals=ticks, ticktext=list(map(str, ticks)))
+        places = [getattr(score, key) for score in scores]
+        bars = intervals(scores, colour) | {"thickness": 1.2, "width": 3, "visible": colour != GREY}
+        hover, size = f"{corpus.label} {where}<br>%{{y:.1f}} %", 3 if colour == GREY else 6
+        looks = _looks(colour)
+        add_series(figure, places, values, corpus.label, colour, mode="lines+markers", errors=bars, hover=hover, marker_size=size, **looks)
+    style_axes(figure, x=x, y="share that ignores order, in %", linear="y", showlegend=len(coloured) > 1)
+    figure.update_xaxes(marks(getattr(score, key) for score in getattr(corpora[0], field)))
     # The noise of a few long lags would make all the rest look like nothing.
     ends = [max(1.2 * min(seen), -_BEYOND), min(max(1.2 * max(seen), 5.0), 100.0 + _BEYOND)]
-    figure.update_yaxes(type="linear", dtick=None, exponentformat="none", range=ends)
+    figure.update_yaxes(range=ends)
     if min(seen) < ends[0] or max(seen) > ends[1]:
         more += " Points outside the figure, where hardly any correlations are left, are in the table."
     return figure, more
@@ -146,11 +137,9 @@ def _coloured(corpora: Corpora) -> tuple[list[tuple[SimpleNamespace, str]], str]
     return pairs, more if len(pairs) > len(places) else ""
 
 
-def _line(corpus: SimpleNamespace, colour: str, size: int) -> dict[str, Any]:
+def _looks(colour: str) -> dict[str, Any]:
     """How the line of a corpus looks: those without a colour are thin, pale and not in the legend."""
-    grey = colour == GREY
-    marks = {"line": {"color": colour, "width": 1.0 if grey else 1.8}, "marker": {"color": colour, "size": size}}
-    return {"name": corpus.label, "opacity": 0.5 if grey else 1.0, "showlegend": not grey, **marks}
+    return {"opacity": 0.5, "line_width": 1.0, "showlegend": False} if colour == GREY else {"opacity": 1.0, "showlegend": True}
 
 
 def lag_plot(corpora: Corpora) -> Plot:
@@ -163,30 +152,15 @@ def lag_plot(corpora: Corpora) -> Plot:
     for corpus, colour in coloured:
         x = [lag.lag for lag in corpus.lags]
         if colour != GREY and len(x) > 1:
-            ends = [*(lag.high for lag in corpus.lags), *(lag.low for lag in reversed(corpus.lags))]
-            figure.add_scatter(
-                x=[*x, *reversed(x)],
-                y=[max(end, bottom / 10.0) for end in ends],  # a logarithmic axis has no zero
-                fill="toself",
-                fillcolor=_faint(colour),
-                line={"color": CLEAR, "width": 0},
-                showlegend=False,
-                hoverinfo="skip",
-                legendgroup=corpus.label,
-            )
-        figure.add_scatter(
-            x=x,
-            y=[lag.rms if lag.rms > 0.0 else None for lag in corpus.lags],
-            legendgroup=corpus.label,
-            mode="lines" if len(x) > 1 else "markers",
-            **_line(corpus, colour, size=7),
-            hovertemplate=f"{corpus.label} at lag %{{x}}<br>%{{y:.4f}}<extra></extra>",
-        )
-    style_log_axes(figure, x="lag", y="rms correlation")
-    figure.update_layout(height=HEIGHT, showlegend=len(coloured) > 1, legend={"tracegroupgap": 0})
+            low, high = ([max(getattr(lag, end), bottom / 10.0) for lag in corpus.lags] for end in ("low", "high"))  # no zero on this axis
+            add_band(figure, x, low, high, _faint(colour), showlegend=False, legendgroup=corpus.label)
+        values = [lag.rms if lag.rms > 0.0 else None for lag in corpus.lags]
+        mode, hover = "lines" if len(x) > 1 else "markers", f"{corpus.label} at lag %{{x}}<br>%{{y:.4f}}"
+        add_series(figure, x, values, corpus.label, colour, mode=mode, hover=hover, legendgroup=corpus.label, **_looks(colour))
+    style_axes(figure, x="lag", y="rms correlation", showlegend=len(coloured) > 1, legend={"tracegroupgap": 0})
     longest = max((len(corpus.lags) for corpus, _ in coloured), default=1)
     ticks = [tick for power in range(5) for tick in (10**power, 2 * 10**power, 5 * 10**power) if tick <= longest]
-    figure.update_xaxes(tickvals=ticks, ticktext=list(map(str, ticks)))
+    figure.update_xaxes(marks(ticks))
     figure.update_yaxes(range=[math.log10(bottom), math.log10(1.1 * top)], **log_marks(bottom, 1.1 * top))
     caption = (
         "Root mean square, in units of the covariance of a token with itself, with intervals of 95 %. Where a curve breaks off nothing is "

@@ -7,38 +7,20 @@ from types import SimpleNamespace
 
 import plotly.graph_objects as go
 
-from specht.report.figures import plain_ticks
+from specht.report.figures import add_series, error_bars, plain_ticks
 
 
 def add_thresholds(figure: go.Figure, points: Sequence[SimpleNamespace], name: str, colour: str) -> None:
     """The thresholds of one learner with their intervals; a search that ended without one is an open triangle at its largest m."""
     reached = [point for point in points if point.state == "found"]
     missed = [point for point in points if point.state == "not reached"]
-    figure.add_scatter(
-        x=[point.T for point in reached],
-        y=[point.m for point in reached],
-        name=name,
-        mode="markers",
-        marker={"color": colour, "size": 8},
-        error_y={
-            "type": "data",
-            "symmetric": False,
-            "array": [point.high - point.m for point in reached],
-            "arrayminus": [point.m - point.low for point in reached],
-            "thickness": 1.4,
-            "width": 4,
-        },
-        hovertemplate=f"{name}<br>T = %{{x}}: m = %{{y:.1f}}<extra></extra>",
-    )
+    x, m = [point.T for point in reached], [point.m for point in reached]
+    bars = error_bars([point.high - point.m for point in reached], [point.m - point.low for point in reached], thickness=1.4, width=4)
+    add_series(figure, x, m, name, colour, mode="markers", errors=bars, hover=f"{name}<br>T = %{{x}}: m = %{{y:.1f}}", marker_size=8)
     if missed:
-        figure.add_scatter(
-            x=[point.T for point in missed],
-            y=[max(batch.m for batch in point.tried) for point in missed],
-            name=f"{name}: not reached",
-            mode="markers",
-            marker={"color": colour, "size": 10, "symbol": "triangle-up-open"},
-            hovertemplate=f"{name}<br>T = %{{x}}: not reached by m = %{{y}}<extra></extra>",
-        )
+        x, m = [point.T for point in missed], [max(batch.m for batch in point.tried) for point in missed]
+        hover, marks = f"{name}<br>T = %{{x}}: not reached by m = %{{y}}", {"marker_size": 10, "marker_symbol": "triangle-up-open"}
+        add_series(figure, x, m, f"{name}: not reached", colour, mode="markers", hover=hover, **marks)
 
 
 def style_counts(figure: go.Figure, values: Sequence[float]) -> None:

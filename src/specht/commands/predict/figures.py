@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
 from types import SimpleNamespace
@@ -10,7 +11,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from specht.learning.adaptive.curve import BROKEN
-from specht.report.figures import GREY, SERIES_COLOURS, Plot, ratio_marks, style_log_axes
+from specht.report.figures import Plot, add_guide, add_series, error_bars, image, marks, ratio_marks, style_axes
 
 _LEAST, _CELL, _AROUND = 300, 34, 110
 """Height of a figure at least, of a row of cells, and of what stands around them."""
@@ -24,16 +25,11 @@ def strength_plot(finite: SimpleNamespace, colours: Sequence[str], *, title: str
     figure = go.Figure()
     n = finite.n_train
     for name, height, dash in (("infinite width", 1.0, "dash"), ("symmetry broken", BROKEN, "dot")):
-        figure.add_scatter(
-            x=[n[0], n[-1]], y=[height, height], name=name, mode="lines", line={"color": GREY, "width": 1.2, "dash": dash}, hoverinfo="skip"
-        )
-    for index, width in enumerate(finite.width):
-        figure.add_scatter(
-            x=n, y=finite.strength[index], name=f"width {width:g}", mode="lines+markers",
-            line={"color": colours[index % len(colours)], "width": 2}, marker={"size": 5},
-            hovertemplate=f"width {width:g}<br>N = %{{x}}: %{{y:.3g}} times<extra></extra>",
-        )  # fmt: skip
-    style_log_axes(figure, x="samples N", y="variance, read over other positions")
+        add_guide(figure, [n[0], n[-1]], [height, height], name, line_dash=dash)
+    for width, strength, colour in zip(finite.width, finite.strength, itertools.cycle(colours)):
+        hover = f"width {width:g}<br>N = %{{x}}: %{{y:.3g}} times"
+        add_series(figure, n, strength, f"width {width:g}", colour, mode="lines+markers", hover=hover, line_width=2, marker_size=5)
+    style_axes(figure, x="samples N", y="variance, read over other positions", height=400)
     figure.update_yaxes(**ratio_marks([1.0, BROKEN, *(value for line in finite.strength for value in line if value)]))
     caption = (
         "The largest variance among positions that the target reads, over that of the positions it does not read. At infinite width it "
@@ -46,45 +42,28 @@ def phase_plot(phases: SimpleNamespace, axis: str, *, title: str) -> Plot:
     """The share of the target that is learnt, in colours, and as a line the samples N_c at which the symmetry breaks."""
     table, numbers = getattr(phases, f"by_{axis}"), phases.n_train
     values = getattr(table, axis)
-    figure = go.Figure(
-        go.Heatmap(
-            x=list(range(len(numbers))),
-            y=list(range(len(values))),
-            z=table.learned,
-            customdata=[[[n, value] for n in numbers] for value in values],
-            zmin=0.0,
-            zmax=1.0,
-            colorscale="Viridis",
-            colorbar={
-                "title": {"text": "share learnt", "side": "right", "font": {"size": 12}},
-                "tickfont": {"size": 12},
-                "thickness": 10,
-                "outlinewidth": 0,
-                "tickformat": ".0%",
-            },
-            hovertemplate=f"N = %{{customdata[0]}}, {axis} %{{customdata[1]}}<br>learnt %{{z:.0%}}<extra></extra>",
-        )
+    figure = image(
+        table.learned,
+        hover=f"N = %{{customdata[0]}}, {axis} %{{customdata[1]}}<br>learnt %{{z:.0%}}",
+        x=list(range(len(numbers))),
+        y=list(range(len(values))),
+        customdata=[[[n, value] for n in numbers] for value in values],
+        zmin=0.0,
+        zmax=1.0,
+        colorbar={"title": {"text": "share learnt", "side": "right", "font": {"size": 12}}, "tickfont": {"size": 12}, "tickformat": ".0%"},
     )
     changes = [(change.samples, row) for row, change in enumerate(table.transition) if change.samples is not None]
     if changes:
-        figure.add_scatter(
-            x=_places([samples for samples, _ in changes], numbers),
-            y=[row for _, row in changes],
-            name="symmetry breaks",
-            mode="lines+markers",
-            line={"color": _LINE, "width": 2.5},
-            marker={"color": _LINE, "size": 8},
-            text=[f"{samples:.3g}" for samples, _ in changes],
-            hovertemplate="symmetry breaks at N = %{text}<extra></extra>",
-        )
-    style_log_axes(figure, x="samples N", y="width" if axis == "width" else "length L")
+        samples, rows = zip(*changes, strict=True)
+        text, hover = [f"{number:.3g}" for number in samples], "symmetry breaks at N = %{text}"
+        style = {"line_width": 2.5, "marker_size": 8, "text": text}
+        add_series(figure, _places(samples, numbers), rows, "symmetry breaks", _LINE, mode="lines+markers", hover=hover, **style)
+    height = max(_LEAST, _CELL * len(values) + _AROUND)
+    style_axes(figure, x="samples N", y="width" if axis == "width" else "length L", height=height, linear="xy", showlegend=bool(changes))
     every = 2 * math.ceil(len(numbers) / 14)  # even, since two numbers make a factor of two
-    shown = list(range(0, len(numbers), every))
-    figure.update_xaxes(type="linear", dtick=None, tickvals=shown, ticktext=[str(numbers[place]) for place in shown], showgrid=False)
-    figure.update_yaxes(type="linear", dtick=None, tickvals=list(range(len(values))), ticktext=list(map(str, values)), showgrid=False)
-    figure.update_xaxes(range=[-0.5, len(numbers) - 0.5])
-    figure.update_yaxes(range=[-0.5, len(values) - 0.5])
-    figure.update_layout(height=max(_LEAST, _CELL * len(values) + _AROUND), showlegend=bool(changes))
+    shown = marks(numbers[::every]) | {"tickvals": list(range(0, len(numbers), every))}
+    figure.update_xaxes(shown, showgrid=False, range=[-0.5, len(numbers) - 0.5])
+    figure.update_yaxes(marks(values) | {"tickvals": list(range(len(values)))}, showgrid=False, range=[-0.5, len(values) - 0.5])
     return Plot(figure, title, _caption(phases, axis, bool(changes)), wide=True)
 
 
@@ -107,19 +86,11 @@ def _places(samples: Sequence[float], numbers: Sequence[int]) -> list[float]:
 def breaking_plot(broken: Sequence[SimpleNamespace], *, title: str, caption: str) -> Plot:
     """How far theory is off against how far the source is from exchangeable."""
     figure = go.Figure()
-    figure.add_scatter(
-        x=[row.gap.value for row in broken],
-        y=[row.error for row in broken],
-        mode="lines+markers",
-        line={"color": SERIES_COLOURS[0], "width": 1.8},
-        marker={"color": SERIES_COLOURS[0], "size": 7},
-        error_y={"type": "data", "array": [row.stderr for row in broken], "thickness": 1.2, "width": 3},
-        error_x={"type": "data", "array": [row.gap.stderr for row in broken], "thickness": 1.2, "width": 3},
-        text=[f"ε = {row.epsilon:g}" for row in broken],
-        hovertemplate="%{text}<br>gap %{x:.3g}<br>theory off by %{y:.1%}<extra></extra>",
-        showlegend=False,
-    )
-    style_log_axes(figure, x="exchangeability gap", y="theory over exact test loss, minus one")
-    figure.update_xaxes(type="linear", dtick=None, rangemode="tozero")
-    figure.update_yaxes(type="linear", dtick=None, tickformat="+.0%", rangemode="tozero")
+    gaps, off = [row.gap.value for row in broken], [row.error for row in broken]
+    style = {"error_x": error_bars(row.gap.stderr for row in broken), "text": [f"ε = {row.epsilon:g}" for row in broken]}
+    hover, errors = "%{text}<br>gap %{x:.3g}<br>theory off by %{y:.1%}", [row.stderr for row in broken]
+    add_series(figure, gaps, off, "theory", 0, mode="lines+markers", errors=errors, hover=hover, showlegend=False, **style)
+    style_axes(figure, x="exchangeability gap", y="theory over exact test loss, minus one", height=400, linear="xy")
+    figure.update_xaxes(rangemode="tozero")
+    figure.update_yaxes(tickformat="+.0%", rangemode="tozero")
     return Plot(figure, title, caption, wide=True)

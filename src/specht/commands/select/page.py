@@ -8,7 +8,7 @@ import numpy as np
 import plotly.graph_objects as go
 import xarray
 
-from specht.report.figures import HEIGHT, SERIES_COLOURS, Plot, add_points, matrix_plot, style_log_axes
+from specht.report.figures import Plot, add_points, add_series, matrix_plot, style_axes
 from specht.report.page import Page, Step, Table, percent
 from specht.trees import facts
 
@@ -139,19 +139,12 @@ def time_plot(result: SimpleNamespace, *, inverse: bool, title: str, caption: st
         add_points(figure, steps, values, f"{kind} codes", number, errors=bars, joined=True)
     if result.theory is not None:
         loss = np.array(result.theory.loss[1:])
-        figure.add_scatter(
-            x=result.theory.steps[1:],
-            y=1 / loss if inverse else loss,
-            name=f"exact dynamics, {result.theory.codes} codes",
-            mode="lines",
-            line={"color": SERIES_COLOURS[4], "width": 2, "dash": "dash"},
-            hovertemplate="exact<br>%{x}: %{y:.4g}<extra></extra>",
-        )
-    style_log_axes(figure, x="steps", y="1 / L" if inverse else "loss L")
-    figure.update_layout(height=HEIGHT, showlegend=True)
+        name, losses = f"exact dynamics, {result.theory.codes} codes", 1 / loss if inverse else loss
+        style = {"line_width": 2, "line_dash": "dash"}
+        add_series(figure, result.theory.steps[1:], losses, name, 4, hover="exact<br>%{x}: %{y:.4g}", **style)
+    style_axes(figure, x="steps", y="1 / L" if inverse else "loss L", linear="xy" * inverse, showlegend=True)
     if inverse:
-        figure.update_xaxes(type="linear", dtick=None)
-        figure.update_yaxes(type="linear", dtick=None, exponentformat="none", rangemode="tozero")
+        figure.update_yaxes(rangemode="tozero")
     return Plot(figure, title, caption, wide=True)
 
 
@@ -164,17 +157,10 @@ def length_plot(result: SimpleNamespace, *, title: str, caption: str) -> Plot:
         lengths, losses, errors = zip(*tested, strict=True)
         add_points(figure, lengths, losses, f"{kind} codes", number, errors=errors, joined=True)
     lengths = [length for length, _ in entries]
-    figure.add_scatter(
-        x=[min(lengths), max(lengths)],
-        y=[result.trivial] * 2,
-        name="answering zero",
-        mode="lines",
-        line={"color": SERIES_COLOURS[3], "width": 1.4, "dash": "dot"},
-        hoverinfo="skip",
-    )
-    style_log_axes(figure, x="test length T", y="loss L")
-    figure.update_layout(height=HEIGHT, showlegend=True)
-    figure.update_xaxes(type="linear", dtick=None, tickvals=lengths)
+    ends = [min(lengths), max(lengths)]
+    add_series(figure, ends, [result.trivial] * 2, "answering zero", 3, line_width=1.4, line_dash="dot")
+    style_axes(figure, x="test length T", y="loss L", linear="x", showlegend=True)
+    figure.update_xaxes(tickvals=lengths)
     return Plot(figure, title, caption, wide=True)
 
 

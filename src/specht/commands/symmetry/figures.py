@@ -11,7 +11,7 @@ import plotly.graph_objects as go
 
 from specht.commands.symmetry.tables import extent
 from specht.commands.symmetry.text import NULL_NAMES, null_models, null_score, number
-from specht.report.figures import SERIES_COLOURS, Plot, style_log_axes
+from specht.report.figures import SERIES_COLOURS, Plot, add_series, image, style_axes
 from specht.report.maths import literal
 from specht.report.symmetry_figures import add_bars, intervals, log_marks, mark_undefined, percent, stacked_bars, style_rows
 
@@ -62,16 +62,10 @@ def null_plot(corpora: Corpora) -> Plot:
     marks = zip(drawn.items(), SERIES_COLOURS, ("circle", "diamond", "square", "diamond-open"), strict=False)
     for place, ((name, points), colour, symbol) in enumerate(marks):
         shift = 0.22 * (place - (len(drawn) - 1) / 2)  # those of one corpus, one below the other
-        figure.add_scatter(
-            x=[percent(score.score) for _, score in points],
-            y=[row + shift for row, _ in points],
-            name=name,
-            mode="markers",
-            marker={"color": colour, "size": 8, "symbol": symbol},
-            error_x=intervals([score for _, score in points], colour),
-            text=[corpora[row].name for row, _ in points],
-            hovertemplate=f"%{{text}}, {name}<br>%{{x:.1f}} %<extra></extra>",
-        )
+        x, y = [percent(score.score) for _, score in points], [row + shift for row, _ in points]
+        style = {"marker_size": 8, "marker_symbol": symbol, "text": [corpora[row].name for row, _ in points]}
+        style |= {"error_x": intervals([score for _, score in points], colour)}
+        add_series(figure, x, y, name, colour, mode="markers", hover=f"%{{text}}, {name}<br>%{{x:.1f}} %", **style)
     mark_undefined(figure, [corpus.defined for corpus in corpora])
     style_rows(figure, corpora, x="ignores order, in %", row=_ROW)
     figure.update_layout(showlegend=True)
@@ -105,19 +99,10 @@ def block_plots(corpora: Corpora) -> list[Plot]:
 def cosine_plot(blocks: SimpleNamespace, title: str, caption: str) -> Plot:
     """The cosines of all pairs of blocks C(k) as an image."""
     cosines = np.asarray(blocks.cosines, dtype=np.float32)
-    figure = go.Figure(
-        go.Heatmap(
-            z=cosines.round(4),
-            colorscale="Viridis",
-            zmin=float(cosines.min()),
-            zmax=1.0,
-            hovertemplate="k = %{x} and %{y}<br>%{z:.3f}<extra></extra>",
-            colorbar={"thickness": 10, "outlinewidth": 0, "len": 1, "xpad": 8, "ypad": 0, "nticks": 7},
-        )
-    )
-    style_log_axes(figure, x="k", y="k")
-    figure.update_layout(height=360, margin={"l": 46, "r": 2, "t": 8, "b": 46})
-    plain = {"type": "linear", "dtick": None, "nticks": 9, "showgrid": False, "exponentformat": "none", "constrain": "domain"}
+    bar = {"xpad": 8, "ypad": 0}
+    figure = image(cosines.round(4), hover="k = %{x} and %{y}<br>%{z:.3f}", zmin=float(cosines.min()), zmax=1.0, colorbar=bar)
+    style_axes(figure, x="k", y="k", height=360, linear="xy", margin={"l": 46, "r": 2, "t": 8, "b": 46})
+    plain = {"nticks": 9, "showgrid": False, "constrain": "domain"}
     figure.update_xaxes(**plain)
     figure.update_yaxes(**plain, autorange="reversed", scaleanchor="x")
     return Plot(figure, title, caption)
@@ -133,20 +118,13 @@ def _eigenvalue_plot(blocks: SimpleNamespace, title: str, label: str) -> Plot:
     for wave in waves:
         shown = spectra[wave] > begin
         below = np.arange(1, len(shown) + 1) / len(shown)
-        figure.add_scatter(
-            x=[begin, *spectra[wave][shown].tolist(), end],
-            y=[float(np.mean(~shown)), *below[shown].tolist(), 1.0],
-            name="k ≠ 0" if wave else "k = 0",
-            mode="lines",
-            line={"color": SERIES_COLOURS[0 if wave else 1], "width": 1.2 if wave else 2.4, "shape": "hv"},
-            legendgroup="others" if wave else "zero",
-            showlegend=wave in (0, waves[0]),
-            hovertemplate=f"k = {wave}<br>%{{y:.3f}} are at most %{{x:.2g}}<extra></extra>",
-        )
-    style_log_axes(figure, x="eigenvalue / trace", y="share that is not larger")
-    figure.update_layout(height=380, showlegend=True)
+        x, y = [begin, *spectra[wave][shown].tolist(), end], [float(np.mean(~shown)), *below[shown].tolist(), 1.0]
+        name, colour, width = ("k ≠ 0", 0, 1.2) if wave else ("k = 0", 1, 2.4)
+        style = {"line_width": width, "line_shape": "hv", "legendgroup": name, "showlegend": wave in (0, waves[0])}
+        add_series(figure, x, y, name, colour, hover=f"k = {wave}<br>%{{y:.3f}} are at most %{{x:.2g}}", **style)
+    style_axes(figure, x="eigenvalue / trace", y="share that is not larger", height=380, linear="y", showlegend=True)
     figure.update_xaxes(range=[math.log10(begin), math.log10(end)], exponentformat="power", **log_marks(begin, end))
-    figure.update_yaxes(type="linear", dtick=None, exponentformat="none", range=[0.0, 1.03])
+    figure.update_yaxes(range=[0.0, 1.03])
     distances = blocks.kolmogorov
     caption = (
         f"{label}: distribution functions of the eigenvalues of D^{{−1/2}} C(k) D^{{−1/2}} with D = diag p, so that frequencies do not "

@@ -9,7 +9,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from specht.commands.threshold.page import fit_of
-from specht.report.figures import HEIGHT, Plot, add_guide, add_line, colour, finished, plain_ticks
+from specht.report.figures import HEIGHT, Plot, add_guide, add_line, add_series, colour, finished, plain_ticks
 from specht.report.threshold_figures import add_thresholds, style_counts
 from specht.studies.sparse import name_of
 
@@ -40,8 +40,7 @@ def success_plot(result: SimpleNamespace, learner: str, *, title: str, caption: 
         if point.state == "found":
             top = 1.0 - point.lapse
             curve = top / (1.0 + np.exp(-(np.log(grid / point.m) / point.curve_width + np.log(share / (top - share)))))
-            line = {"color": colour(number), "width": 1.5}
-            figure.add_scatter(x=grid.tolist(), y=curve.tolist(), mode="lines", showlegend=False, line=line, hoverinfo="skip")
+            add_series(figure, grid, curve, "", number, line_width=1.5)
     ends = [float(grid[0]), float(grid[-1])]
     add_guide(figure, ends, [share, share], "")
     finished(figure, x="samples m", y="share of trials that succeeded", linear_y=True)
@@ -59,12 +58,6 @@ def _add_shares(figure: go.Figure, point: SimpleNamespace, number: int) -> None:
         successes[batch.m] += batch.successes
         trials[batch.m] += batch.trials
     sizes = sorted(trials)
-    figure.add_scatter(
-        x=sizes,
-        y=[successes[m] / trials[m] for m in sizes],
-        name=f"T = {point.T}",
-        mode="markers",
-        marker={"color": colour(number), "size": 7},
-        customdata=[f"{successes[m]} of {trials[m]}" for m in sizes],
-        hovertemplate=f"T = {point.T}, m = %{{x}}: %{{customdata}}<extra></extra>",
-    )
+    counts = [f"{successes[m]} of {trials[m]}" for m in sizes]
+    shares, hover = [successes[m] / trials[m] for m in sizes], f"T = {point.T}, m = %{{x}}: %{{customdata}}"
+    add_series(figure, sizes, shares, f"T = {point.T}", number, mode="markers", hover=hover, customdata=counts)
