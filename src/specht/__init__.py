@@ -29,14 +29,14 @@ if TYPE_CHECKING:
     from specht.learning.gp.gaussian_process import GP as GP
     from specht.learning.learning_curves import learning_curve as learning_curve
     from specht.presets import PRESETS as PRESETS, preset as preset
-    from specht.probes.probe import Probe as Probe, probe as probe
-    from specht.profiles.profile import Profile as Profile, profile as profile
+    from specht.probes.search import Probe as Probe, probe as probe
+    from specht.profiles.solve import Profile as Profile, profile as profile
     from specht.results import load as load
     from specht.sequences import sources as sources, targets as targets
     from specht.sequences.targets import Target as Target
     from specht.sequences.tasks import Task as Task
+    from specht.spectra.result import Spectrum as Spectrum
     from specht.spectra.solve import spectrum as spectrum
-    from specht.spectra.spectrum import Spectrum as Spectrum
 
 __version__ = "0.1.0"
 

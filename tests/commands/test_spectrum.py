@@ -17,7 +17,7 @@ from specht.commands.app import main
 from specht.commands.command import csv_of
 from specht.commands.spectrum import ScalableArchitecture, SpectrumCommand, SpectrumConfig
 from specht.commands.task_flags import SourceFlags
-from specht.groups.partitions import Partition
+from specht.groups.partition import Partition
 from specht.lab import store
 from specht.trees import plain, rows
 

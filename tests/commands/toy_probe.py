@@ -8,7 +8,7 @@ import numpy as np
 import xarray
 
 from specht.commands.probe import tree_of
-from specht.probes.probe import probe
+from specht.probes.search import probe
 
 
 def moments(x):

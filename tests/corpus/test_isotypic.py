@@ -11,7 +11,7 @@ from specht.corpus.read.chunks import Segment
 from specht.corpus.stats.isotypic import PARTS, Resampling, WindowTensor, isotypic_energies, isotypic_grams
 from specht.errors import InputError
 from specht.groups.irreps import isotypic_projector
-from specht.groups.partitions import Partition, partitions
+from specht.groups.partition import Partition, partitions
 
 LENGTH = 5
 ORDERED = list(itertools.product(range(LENGTH), repeat=2))

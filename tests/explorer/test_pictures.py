@@ -13,7 +13,7 @@ import pytest
 
 from specht.explorer.diagrams import CANVAS, SHOWN, label_curves, legend, young_image, young_svg
 from specht.explorer.downloads import COLUMNS, figure_csv
-from specht.groups.partitions import Partition, partitions
+from specht.groups.partition import Partition, partitions
 
 
 @pytest.mark.parametrize("shape", [shape for n in range(1, 7) for shape in partitions(n)], ids=str)

@@ -14,7 +14,7 @@ from hypothesis import given, strategies as st
 
 from specht.errors import InputError
 from specht.groups.characters import character, character_table, class_size, decompose
-from specht.groups.partitions import Partition, partitions
+from specht.groups.partition import Partition, partitions
 from specht.groups.permutations import compose, cycle_type, transposition
 
 

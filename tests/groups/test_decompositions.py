@@ -15,7 +15,7 @@ from specht.groups.characters import decompose
 from specht.groups.decompositions import functions_of_degree, functions_on_sequences, multilinear, permutation_module
 from specht.groups.irreps import isotypic_projectors
 from specht.groups.labels import Decomposition
-from specht.groups.partitions import Partition, partitions
+from specht.groups.partition import Partition, partitions
 from specht.groups.tableaux import kostka_number
 
 DEGREES = [(length, degree) for length in range(11) for degree in range(length + 1)]

@@ -13,7 +13,7 @@ from hypothesis import given, strategies as st
 from specht.errors import InputError
 from specht.groups.characters import character
 from specht.groups.irreps import adjacent_transpositions, isotypic_projector, isotypic_projectors, orthogonal_matrix
-from specht.groups.partitions import Partition, partitions
+from specht.groups.partition import Partition, partitions
 from specht.groups.permutations import compose, cycle_type, transposition
 
 SHAPES = [shape for n in range(7) for shape in partitions(n)]

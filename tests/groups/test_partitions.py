@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from specht.errors import InputError
-from specht.groups.partitions import Partition, count_partitions, partitions
+from specht.groups.partition import Partition, count_partitions, partitions
 
 shapes = st.lists(st.integers(1, 10**6), max_size=8).map(lambda parts: Partition(tuple(sorted(parts, reverse=True))))
 small_shapes = st.lists(st.integers(1, 8), max_size=8).map(lambda parts: Partition(tuple(sorted(parts, reverse=True))))

@@ -12,7 +12,7 @@ from hypothesis import given, strategies as st
 
 from specht.errors import InputError
 from specht.groups.characters import decompose
-from specht.groups.partitions import Partition, partitions
+from specht.groups.partition import Partition, partitions
 from specht.groups.tableaux import (
     count_semistandard,
     inner_shapes,

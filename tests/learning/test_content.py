@@ -10,17 +10,17 @@ from small_cases import architecture, mixture
 
 import specht
 from specht.errors import InputError
-from specht.groups.partitions import Partition
-from specht.learning import content as content_module, multiplets
-from specht.learning.content import content
+from specht.groups.partition import Partition
+from specht.learning import multiplets, target_content as content_module
 from specht.learning.modes import leading_modes, modes
 from specht.learning.multiplets import multiplet
+from specht.learning.target_content import content
 from specht.sequences import targets
 from specht.sequences.sources import default_mixture, reweighted, uniform
 from specht.sequences.targets import Target
 from specht.sequences.tasks import Task
-from specht.spectra import points as points_module
-from specht.spectra.points import count_classes, points
+from specht.spectra import expectations as points_module
+from specht.spectra.expectations import count_classes, points
 
 CASES = {"two tokens": (2, 5, "erf"), "three tokens": (3, 4, "erf"), "linear": (3, 5, "linear"), "mean": (2, 5, "relu")}
 

@@ -10,7 +10,7 @@ import specht
 from specht.errors import InputError
 from specht.learning import exact as gp, networks
 from specht.learning.complexity import samples_to_learn
-from specht.learning.content import content
+from specht.learning.target_content import content
 
 SOURCE = specht.sources.default_mixture(vocab=3)
 ARCH = specht.Architecture(vocab=3, length=6)

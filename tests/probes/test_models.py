@@ -19,7 +19,7 @@ from specht.errors import InputError
 from specht.probes import models
 from specht.probes.models import open_model
 from specht.probes.outputs import name_layers, read_layers
-from specht.probes.probe import probe
+from specht.probes.search import probe
 
 VOCAB, LENGTH = 5, 4
 TABLE = np.random.default_rng(0).normal(size=(VOCAB, 3)).astype(np.float32)

@@ -11,7 +11,7 @@ import pytest
 import specht
 from specht.architecture import Architecture
 from specht.errors import InputError
-from specht.probes.probe import Probe, probe
+from specht.probes.search import Probe, probe
 from specht.probes.stabilisers import members
 from specht.sequences.actions import equivariance_residual, permute_context
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from specht.errors import InputError
-from specht.probes.probe import probe
+from specht.probes.search import probe
 
 
 def quick(model, vocab=4, length=6, **settings):

@@ -7,7 +7,7 @@ import pytest
 
 from specht.errors import InputError
 from specht.probes.models import open_model
-from specht.probes.probe import probe
+from specht.probes.search import probe
 from specht.probes.torch_models import blocks_of
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")

@@ -11,8 +11,8 @@ from scipy.stats import binom
 import specht
 from specht.errors import InputError
 from specht.groups.irreps import isotypic_projectors
-from specht.groups.partitions import Partition
-from specht.profiles.profile import Profile, profile
+from specht.groups.partition import Partition
+from specht.profiles.solve import Profile, profile
 from specht.sequences.actions import action_on
 from specht.sequences.sources import Source, default_mixture, generic_mixture, iid, uniform
 

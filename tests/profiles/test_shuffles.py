@@ -12,7 +12,7 @@ import pytest
 
 from specht.errors import InputError
 from specht.groups.irreps import orthogonal_matrix
-from specht.groups.partitions import Partition, partitions
+from specht.groups.partition import Partition, partitions
 from specht.profiles.shuffles import SMALL_LENGTH, Cube, designs, fourier, shuffle_factor
 
 

@@ -14,7 +14,7 @@ import specht
 from specht.arrays import as_numpy
 from specht.corpus.read.corpora import open_corpus
 from specht.errors import InputError
-from specht.learning.content import content
+from specht.learning.target_content import content
 from specht.sequences import permute_context
 from specht.sequences.tokens import check_batch, check_mask, check_sequences, check_tokens
 from specht.studies.sparse.task import sparse_function

@@ -14,7 +14,7 @@ import specht
 from specht.errors import InputError
 from specht.groups.decompositions import functions_on_sequences
 from specht.groups.irreps import isotypic_projector
-from specht.groups.partitions import Partition
+from specht.groups.partition import Partition
 from specht.sequences import sources
 from specht.sequences.actions import action_on
 from specht.spectra.dense import DenseOperator, dense_operator, multiplet_splittings, multiplets

@@ -11,7 +11,7 @@ import pytest
 from specht.architecture import Architecture
 from specht.errors import InputError
 from specht.groups.characters import character
-from specht.groups.partitions import Partition, partitions
+from specht.groups.partition import Partition, partitions
 from specht.groups.permutations import cycle_type
 from specht.kernel.kernel import Kernel
 from specht.sequences.actions import permute_context

@@ -8,7 +8,7 @@ from small_cases import architecture, mixture
 
 import specht
 from specht.errors import InputError
-from specht.groups.partitions import Partition
+from specht.groups.partition import Partition
 from specht.sequences.sources import graded_mixture
 from specht.spectra.ritz import _fit, _trial
 

@@ -7,7 +7,7 @@ import pytest
 from small_cases import architecture, mixture
 
 import specht
-from specht.groups.partitions import Partition
+from specht.groups.partition import Partition
 from specht.sequences.sources import default_mixture, exchangeable, graded_mixture, uniform
 
 

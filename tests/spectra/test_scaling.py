@@ -11,14 +11,14 @@ from named_sources import posterior_start
 
 from specht.architecture import Architecture
 from specht.errors import InputError
-from specht.groups.partitions import Partition
+from specht.groups.partition import Partition
 from specht.sequences.exchangeable import Exchangeable
 from specht.sequences.mixtures import generic_mixture
 from specht.spectra.block import IrrepBlock
-from specht.spectra.crossover import Crossover, crossover
-from specht.spectra.scaling import scaling
+from specht.spectra.families import scaling
+from specht.spectra.result import Spectrum
 from specht.spectra.solve import spectrum
-from specht.spectra.spectrum import Spectrum
+from specht.spectra.turning_point import Crossover, crossover
 
 LENGTHS = [4, 8, 16, 32, 64]
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import specht
-from specht.groups.partitions import Partition
+from specht.groups.partition import Partition
 
 LENGTHS = (4, 64)
 ALL_LENGTHS = (4, 8, 16, 32, 64)

@@ -8,7 +8,7 @@ from small_cases import all_sequences, architecture, assert_same_spectrum, mixtu
 
 import specht
 from specht.groups.decompositions import functions_on_sequences
-from specht.groups.partitions import Partition
+from specht.groups.partition import Partition
 from specht.sequences.sources import uniform
 from specht.spectra.dense import dense_operator, multiplets
 

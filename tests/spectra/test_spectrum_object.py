@@ -7,7 +7,7 @@ from small_cases import architecture
 
 import specht
 from specht.errors import InputError
-from specht.groups.partitions import Partition
+from specht.groups.partition import Partition
 from specht.sequences.sources import graded_mixture, uniform
 
 BAD = {

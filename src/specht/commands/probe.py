@@ -158,7 +158,7 @@ class ProbeCommand(Command):
     config = ProbeConfig
 
     def compute(self, config: ProbeConfig, progress: Progress | None = None) -> xarray.DataTree:
-        from specht.probes.probe import probe  # loads SciPy, which help does not need
+        from specht.probes.search import probe  # loads SciPy, which help does not need
 
         settings = config.settings()
         cpu, wall = time.process_time(), time.perf_counter()

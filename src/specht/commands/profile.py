@@ -130,7 +130,7 @@ class ProfileCommand(Command):
 
     def compute(self, config: ProfileConfig, progress: Progress | None = None) -> xarray.DataTree:
         # Loaded now and not above, so that --help stays quick.
-        from specht.profiles.profile import profile
+        from specht.profiles.solve import profile
         from specht.sequences.exchangeability import exchangeability_gap
 
         source = config.build_source()

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     import xarray
 
     from specht.report.figures import Plot
-    from specht.spectra.scaling import IrrepFamily
+    from specht.spectra.families import IrrepFamily
 
 DEFAULT_LENGTHS = (4, 8, 16, 32, 64)
 ANSWER_LEVEL = 2
@@ -151,11 +151,11 @@ class SpectrumCommand(Command):
 
         from specht.progress import report, stages
         from specht.sequences.exchangeability import exchangeability_gap  # loads SciPy
-        from specht.spectra.crossover import crossover
         from specht.spectra.entries import spectrum_entry
-        from specht.spectra.scaling import scaling
+        from specht.spectra.families import scaling
+        from specht.spectra.result import ROUNDING, Spectrum
         from specht.spectra.solve import Method, spectrum  # loads JAX
-        from specht.spectra.spectrum import ROUNDING, Spectrum
+        from specht.spectra.turning_point import crossover
 
         cpu, wall = time.process_time(), time.perf_counter()
         spectra: list[Spectrum] = []

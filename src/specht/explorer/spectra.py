@@ -13,7 +13,7 @@ from specht.commands.task_flags import SourceFlags
 from specht.explorer.curves import architecture_fields
 from specht.explorer.diagrams import label_curves
 from specht.explorer.state import SpectrumPage
-from specht.groups.partitions import Partition
+from specht.groups.partition import Partition
 from specht.progress import Progress
 from specht.report.figures import GREY, Plot
 from specht.report.page import Report

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
         orthogonal_matrix as orthogonal_matrix,
     )
     from specht.groups.labels import Decomposition as Decomposition
-    from specht.groups.partitions import Partition as Partition
+    from specht.groups.partition import Partition as Partition
     from specht.groups.products import ProductIrrep as ProductIrrep, functions_on_segments as functions_on_segments
     from specht.groups.tableaux import kostka_number as kostka_number, standard_tableaux as standard_tableaux
 

@@ -18,7 +18,7 @@ import numpy as np
 
 from specht.checks import whole_number
 from specht.errors import InputError
-from specht.groups.partitions import Partition, about, check_shape, count_partitions, partitions
+from specht.groups.partition import Partition, about, check_shape, count_partitions, partitions
 
 LARGEST_TABLE = 26  # 2436 rows and columns; int64 holds every character, as none exceeds sqrt(n!)
 

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from specht.checks import whole_number
 from specht.errors import InputError
 from specht.groups.labels import Decomposition
-from specht.groups.partitions import Partition, about, count_partitions, count_sums, partitions, whole_numbers
+from specht.groups.partition import Partition, about, count_partitions, count_sums, partitions, whole_numbers
 from specht.groups.tableaux import count_semistandard, inner_shapes, outer_parts
 
 _MOST_IRREPS = 2 * 10**5

@@ -17,7 +17,7 @@ from specht.errors import InputError
 from specht.groups.characters import LARGEST_TABLE, decompose
 from specht.groups.decompositions import permutation_module
 from specht.groups.labels import Decomposition
-from specht.groups.partitions import Partition, about, count_partitions, partitions
+from specht.groups.partition import Partition, about, count_partitions, partitions
 
 EDGE_RELATIONS = ("equal", "one node in common", "disjoint")
 ARC_RELATIONS = ("equal", "reversed", "same tail", "same head", "head on tail", "tail on head", "disjoint")

@@ -18,7 +18,7 @@ import numpy as np
 from specht.checks import whole_number
 from specht.errors import InputError
 from specht.groups.characters import character
-from specht.groups.partitions import Partition, about, check_shape, partitions
+from specht.groups.partition import Partition, about, check_shape, partitions
 from specht.groups.permutations import Permutation, check_permutation, cycle_type, transposition
 from specht.groups.tableaux import lattice_words
 

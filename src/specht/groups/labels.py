@@ -33,7 +33,7 @@ Label = TypeVar("Label", bound=Irrep)
 class Decomposition(dict[Label, int]):
     """How often each irrep occurs in a space: a dictionary from label to multiplicity, without zeros.
 
-    >>> from specht.groups.partitions import Partition
+    >>> from specht.groups.partition import Partition
     >>> bits = Decomposition({Partition((4,)): 5, Partition((3, 1)): 3, Partition((2, 2)): 1})
     >>> print(bits)
     5 [4] + 3 [3,1] + [2,2]

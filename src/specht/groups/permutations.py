@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from specht.checks import whole_number
 from specht.errors import InputError
-from specht.groups.partitions import Partition
+from specht.groups.partition import Partition
 
 Permutation = tuple[int, ...]
 

@@ -14,7 +14,7 @@ from specht.checks import whole_number
 from specht.errors import InputError
 from specht.groups.decompositions import functions_on_sequences, refuse_many
 from specht.groups.labels import Decomposition
-from specht.groups.partitions import Partition, count_partitions, whole_numbers
+from specht.groups.partition import Partition, count_partitions, whole_numbers
 
 
 @dataclasses.dataclass(frozen=True, order=True)

@@ -16,7 +16,7 @@ import numpy as np
 from specht.checks import whole_number
 from specht.errors import InputError
 from specht.groups.labels import Decomposition
-from specht.groups.partitions import Partition, about, whole_numbers
+from specht.groups.partition import Partition, about, whole_numbers
 
 _LARGEST_LIST = 2**28
 """Most counts in a list of count vectors: two gigabytes."""

@@ -18,7 +18,7 @@ from collections.abc import Iterator, Sequence
 
 from specht.checks import whole_number
 from specht.errors import InputError
-from specht.groups.partitions import Partition, check_shape, whole_numbers
+from specht.groups.partition import Partition, check_shape, whole_numbers
 
 Tableau = tuple[tuple[int, ...], ...]
 

@@ -24,13 +24,13 @@ from typing import Any
 import numpy as np
 
 from specht.errors import InputError
-from specht.learning.content import SAMPLES, Content, content
 from specht.learning.losses import LOSSES, TARGET_SQUARED, axes_of, describe_losses, loss_variables
 from specht.learning.renormalised import Learnability, equivalent_kernel, renormalised
+from specht.learning.target_content import SAMPLES, Content, content
 from specht.progress import Progress
 from specht.results import Result, Variable, plain
 from specht.sequences.tasks import Task
-from specht.spectra.spectrum import Spectrum
+from specht.spectra.result import Spectrum
 
 _SHOWN = 1e-6
 """Share of a target that a level must hold to count."""

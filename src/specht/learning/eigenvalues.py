@@ -9,7 +9,7 @@ import numpy as np
 
 from specht.checks import finite_number
 from specht.errors import InputError
-from specht.learning.content import Content, left_over
+from specht.learning.target_content import Content, left_over
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

@@ -10,16 +10,16 @@ from specht.errors import InputError, unknown_choice
 from specht.learning import exact as gp, networks
 from specht.learning.adaptive.curve import AdaptiveCurve
 from specht.learning.adaptive.population import adaptive_curve
-from specht.learning.content import Content
 from specht.learning.curves import Curve, theory_curve
 from specht.learning.eigenvalues import Eigenvalues
 from specht.learning.networks import NetworkCurve
 from specht.learning.tally import MeasuredCurve
+from specht.learning.target_content import Content
 from specht.progress import Progress
 from specht.sequences.law import Source
 from specht.sequences.tasks import Task, check_task, order_forgotten
+from specht.spectra.result import Spectrum
 from specht.spectra.solve import Method, choose_method, spectrum
-from specht.spectra.spectrum import Spectrum
 
 By = Literal["theory", "gp", "networks"]
 Model = Architecture | Spectrum | Eigenvalues | Callable[..., Any]
@@ -74,7 +74,7 @@ def learning_curve(model: Model, task: Any = None, n_train: Any = None, *, by: B
     Arguments:
         model: an `Architecture`; its `Spectrum`, where you have it; with by="theory" also `Eigenvalues` of your own, which hold the target
             too, so that `task` is left out; with by="gp" also any Gram function `gram(x, y=None)`.
-        task: what is learnt, from which sequences; with by="theory" also its content (`specht.learning.content`).
+        task: what is learnt, from which sequences; with by="theory" also its content (`specht.learning.target_content`).
         n_train: numbers of samples.
         by: "theory", before training, in milliseconds (`specht.learning.curves`); "gp", exact Bayesian inference on sampled datasets
             (`specht.learning.exact`); "networks", networks of finite width, sampled or trained (`specht.learning.networks`).

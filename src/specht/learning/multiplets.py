@@ -31,7 +31,7 @@ from collections.abc import Sequence
 import numpy as np
 import scipy.sparse
 
-from specht.groups.partitions import Partition
+from specht.groups.partition import Partition
 from specht.groups.tableaux import Tableau, standard_tableaux
 
 MOST_TABLEAUX = 600

@@ -21,7 +21,7 @@ from specht.nn.data import Fixed
 from specht.nn.empirical import tangent_kernel
 from specht.nn.network import Network
 from specht.nn.trained import Trained
-from specht.profiles.profile import Profile, profile
+from specht.profiles.solve import Profile, profile
 from specht.progress import Progress
 from specht.sequences.tasks import Task
 

@@ -8,7 +8,7 @@ from specht.lazy import lazy_names
 
 if TYPE_CHECKING:
     from specht.probes.models import open_model as open_model
-    from specht.probes.probe import Probe as Probe
+    from specht.probes.search import Probe as Probe
     from specht.probes.similarity import adjacency_score as adjacency_score
 
 __all__, __getattr__, __dir__ = lazy_names(__name__)

@@ -12,7 +12,7 @@ from specht.errors import InputError
 from specht.probes.models import OpenedModel
 from specht.probes.outputs import Layers
 from specht.probes.stabilisers import with_readout
-from specht.profiles.profile import Profile, profile
+from specht.profiles.solve import Profile, profile
 from specht.progress import Progress, stages
 from specht.sequences.sources import uniform
 

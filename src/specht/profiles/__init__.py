@@ -7,6 +7,6 @@ from typing import TYPE_CHECKING
 from specht.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from specht.profiles.profile import Profile as Profile
+    from specht.profiles.solve import Profile as Profile
 
 __all__, __getattr__, __dir__ = lazy_names(__name__)

@@ -32,7 +32,7 @@ import numpy as np
 
 from specht.checks import whole_number
 from specht.errors import InputError
-from specht.groups.partitions import Partition, partitions
+from specht.groups.partition import Partition, partitions
 from specht.groups.tableaux import inner_shapes
 
 Blocks = tuple[int, ...]

@@ -14,6 +14,6 @@ if TYPE_CHECKING:
         multiplets as multiplets,
     )
     from specht.spectra.isotypic import isotypic_shares as isotypic_shares, sampled_shares as sampled_shares
-    from specht.spectra.spectrum import Row as Row, Spectrum as Spectrum
+    from specht.spectra.result import Row as Row, Spectrum as Spectrum
 
 __all__, __getattr__, __dir__ = lazy_names(__name__)

@@ -21,7 +21,7 @@ from specht.architecture import Kind, Readout
 from specht.checks import whole_number
 from specht.errors import InputError, unknown_choice
 from specht.groups.irreps import isotypic_projectors
-from specht.groups.partitions import Partition
+from specht.groups.partition import Partition
 from specht.sequences.actions import action_on, generators, gram_matrix
 from specht.sequences.law import Source
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from specht.spectra.scaling import IrrepFamily, Point, is_resolved, scaling
-from specht.spectra.spectrum import Spectrum
+from specht.spectra.families import IrrepFamily, Point, is_resolved, scaling
+from specht.spectra.result import Spectrum
 
 
 def spectrum_entry(spectrum: Spectrum, families: Sequence[IrrepFamily] | None = None) -> dict[str, Any]:

@@ -30,7 +30,7 @@ from specht.checks import whole_number
 from specht.errors import InputError
 from specht.groups.characters import character, class_size
 from specht.groups.irreps import isotypic_projectors
-from specht.groups.partitions import Partition, partitions
+from specht.groups.partition import Partition, partitions
 from specht.groups.permutations import Permutation
 from specht.sequences.actions import action_on, permute_context
 from specht.sequences.tokens import input_array

@@ -11,7 +11,7 @@ import numpy as np
 
 from specht.architecture import Architecture, Kind
 from specht.errors import InputError
-from specht.groups.partitions import Partition, about, partitions
+from specht.groups.partition import Partition, about, partitions
 from specht.groups.sets import count_vectors
 from specht.kernel.forms import MAX_POSITIONS, SAMPLED_FORMS, choose_form
 from specht.kernel.kernel import Kernel
@@ -23,8 +23,8 @@ from specht.spectra.combinatorics import CountIndex, log_factorial
 from specht.spectra.law import CountLaw, count_readouts
 from specht.spectra.linear import is_linear_model, linear_blocks
 from specht.spectra.rayleigh import BATCHES, FEWEST, count_orders, mean_diagonal, rayleigh_block
+from specht.spectra.result import Spectrum
 from specht.spectra.ritz import ritz_block
-from specht.spectra.spectrum import Spectrum
 from specht.spectra.two_tokens import OverlapKernel, two_token_blocks
 from specht.spectra.young import count_entries, count_terms, young_block
 from specht.stats import jackknife_error

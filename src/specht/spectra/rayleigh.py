@@ -23,7 +23,7 @@ import numpy as np
 
 from specht.architecture import Architecture, Kind
 from specht.errors import InputError
-from specht.groups.partitions import Partition
+from specht.groups.partition import Partition
 from specht.kernel.kernel import Kernel
 from specht.progress import Progress, report, stages
 from specht.sequences.exchangeable import Exchangeable

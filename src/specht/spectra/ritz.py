@@ -28,13 +28,13 @@ import numpy as np
 from scipy.sparse.linalg import LinearOperator, cg
 
 from specht.architecture import Architecture, Kind
-from specht.groups.partitions import Partition
+from specht.groups.partition import Partition
 from specht.groups.tableaux import count_semistandard
 from specht.kernel.kernel import Kernel
 from specht.progress import Progress, report, stages
 from specht.sequences.law import Source
 from specht.spectra.block import IrrepBlock, diagonalise, require_finite
-from specht.spectra.points import Points, points
+from specht.spectra.expectations import Points, points
 from specht.spectra.rayleigh import BATCHES, FEWEST, signed_orders, tall_columns
 from specht.stats import standard_error
 

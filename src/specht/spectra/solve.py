@@ -16,7 +16,7 @@ from specht.spectra import methods
 from specht.spectra.law import CountLaw, count_readouts
 from specht.spectra.linear import is_linear_model
 from specht.spectra.methods import SpectrumSampling
-from specht.spectra.spectrum import Spectrum
+from specht.spectra.result import Spectrum
 
 Method = Literal["auto", "linear", "two tokens", "young", "rayleigh", "ritz"]
 

@@ -11,7 +11,7 @@ import specht
 from specht.errors import InputError
 from specht.learning.adaptive import ComplexityByWidth, adaptive_curve
 from specht.learning.complexity import samples_for_error, samples_to_learn
-from specht.learning.content import content
+from specht.learning.target_content import content
 from specht.sequences import targets
 from specht.sequences.sources import default_mixture, uniform
 

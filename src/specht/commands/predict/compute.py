@@ -16,12 +16,12 @@ from specht.lab.threads import one_thread
 from specht.learning import exact as gp, networks
 from specht.learning.adaptive.population import SEQUENCES, adaptive_curve, most_samples
 from specht.learning.complexity import sample_complexity, samples_for_error, samples_to_learn
-from specht.learning.content import content
 from specht.learning.curves import theory_curve
 from specht.learning.learning_curves import spectrum_for_curves
 from specht.learning.losses import LOSSES
 from specht.learning.modes import leading_modes
 from specht.learning.regime import Regime, kernel_regime
+from specht.learning.target_content import content
 from specht.progress import Progress, stages
 from specht.results import plain
 from specht.sequences.exchangeability import exchangeability_gap
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from specht.learning.tally import MeasuredCurve
     from specht.sequences.law import Source
     from specht.sequences.targets import Target
-    from specht.spectra.spectrum import Spectrum
+    from specht.spectra.result import Spectrum
 
 QUICK_VOCAB, QUICK_VOCAB_MEAN = 12, 8
 """Tokens at most, where nobody asked for a finite width: with more of them its theory takes longer than about ten seconds. The second is

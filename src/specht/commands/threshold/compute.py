@@ -104,7 +104,7 @@ def _bound(support: int, length: int) -> dict[str, Any]:
 
 def _profile(config: ThresholdConfig) -> dict[str, Any]:
     """The symmetry profile of the function on its own bits."""
-    from specht.profiles.profile import profile
+    from specht.profiles.solve import profile
     from specht.sequences.sources import iid
 
     function = config.build_function()

@@ -22,11 +22,11 @@ import numpy as np
 from specht.learning.adaptive.linear_block import LinearBlock
 from specht.learning.adaptive.linear_kernel import READOUT, Factors, TokenFunctions
 from specht.learning.adaptive.orbits import Orbits
-from specht.learning.content import SAMPLES
+from specht.learning.target_content import SAMPLES
 from specht.sequences.exchangeable import Exchangeable
 from specht.sequences.law import Source
 from specht.sequences.targets import Target
-from specht.spectra.points import Points, count_classes, points
+from specht.spectra.expectations import Points, count_classes, points
 
 _SETTINGS = 2**12
 """Most settings of read tokens that are listed."""

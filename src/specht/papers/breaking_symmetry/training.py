@@ -182,7 +182,7 @@ def _similarities(states: dict[str, list[np.ndarray]]) -> dict[str, Any]:
 
 def profile_of(f: Callable[[np.ndarray], np.ndarray], digits: int, tests: int, seed: int) -> dict[str, Any]:
     """Shares by level of the variance of a function of the digits of both numbers."""
-    from specht.profiles.profile import profile
+    from specht.profiles.solve import profile
     from specht.sequences.sources import uniform
 
     length = 2 * digits

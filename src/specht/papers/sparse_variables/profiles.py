@@ -26,7 +26,7 @@ FUNCTIONS = ("and", "or", "majority", "parity")
 )
 def measure_profile(target: str, length: int, samples: int, seed: int) -> xarray.Dataset:
     """The weights of a sparse function by level, on bits that balance its labels."""
-    from specht.profiles.profile import profile
+    from specht.profiles.solve import profile
     from specht.sequences.sources import iid
     from specht.studies.sparse.task import sparse_function
 

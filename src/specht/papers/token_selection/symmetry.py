@@ -62,7 +62,7 @@ def measure_model(codes: str, length: int, code: int, steps: int, samples: int, 
 
 def _profile(task: Any, function: Callable[..., Any], samples: int, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Shares of the mean square at levels 0, 1 and 2 and above, with their intervals."""
-    from specht.profiles.profile import profile
+    from specht.profiles.solve import profile
 
     measured = profile(function, lambda rng, n: task.draw(rng, n), task.length, seed, samples=samples, max_level=2)
     above = [part / measured.total for part in measured.above]

@@ -90,7 +90,7 @@ def measure_blocks(vocab: int, length: int, activation: str, seed: int) -> xarra
 def measure_bound(vocab: int, length: int, attention: str, activation: str, seed: int, heads: int = 1024) -> xarray.Dataset:
     """The largest eigenvalue of every irrep times its dimension over E[k], which the trace bounds by one."""
     import specht
-    from specht.spectra.scaling import top_points
+    from specht.spectra.families import top_points
 
     fields: Any = {"attention": attention, "activation": activation}
     arch = specht.Architecture(vocab=vocab, length=length, **fields)

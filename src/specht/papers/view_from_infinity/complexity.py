@@ -34,7 +34,7 @@ def measure_needs(length: int, s_w: float, ridge: float) -> xarray.Dataset:
     """
     import specht
     from specht.learning.complexity import samples_to_learn
-    from specht.learning.content import content
+    from specht.learning.target_content import content
 
     source = specht.sources.uniform(2)
     arch: Any = specht.Architecture(vocab=2, length=length, activation="erf", s_w=s_w, s_p=1.0)

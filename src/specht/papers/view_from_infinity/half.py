@@ -41,7 +41,7 @@ def measure_half(level: int, ridge: float, length: int, datasets: int, seed: int
     """
     import specht
     from specht.learning.complexity import samples_to_learn
-    from specht.learning.content import content
+    from specht.learning.target_content import content
 
     source = specht.sources.uniform(2)
     arch: Any = specht.Architecture(vocab=2, length=length, activation="erf", s_w=0.5, s_p=1.0)

@@ -27,7 +27,7 @@ def measure_polynomials(length: int) -> xarray.Dataset:
     `wrong` counts irreps whose projector has another rank than the theorem says: [L-m,m] once for m = 0 to min(d, L-d), and no others.
     """
     from specht.groups.irreps import isotypic_projectors
-    from specht.groups.partitions import Partition
+    from specht.groups.partition import Partition
 
     wrong, occurring = [], []
     for degree in range(length + 1):
@@ -50,7 +50,7 @@ def measure_polynomials(length: int) -> xarray.Dataset:
 @measure(smoke=grid(lengths=fixed([64, 128])), quick=grid(lengths=fixed([64, 256, 1024])), full=grid(lengths=fixed([64, 256, 1024, 4096])))
 def measure_dimensions(lengths: list[int]) -> xarray.Dataset:
     """Dimensions of [L-m,m] against length."""
-    from specht.groups.partitions import Partition
+    from specht.groups.partition import Partition
 
     values = [[float(Partition((length - m, m) if m else (length,)).dimension) for m in range(4)] for length in lengths]
     return xarray.Dataset({"dimension": (("length", "level"), values)}, {"length": lengths, "level": np.arange(4)})

@@ -44,8 +44,8 @@ _FACTORS = fixed([0.1, 0.25, 1.0, 4.0, 10.0])
 def measure_linear(vocab: int, s_w: float, s_p: float, factors: list[float]) -> xarray.Dataset:
     """Local exponents of [L-1,1] over E[k] in the linear model at multiples of its crossover length, and those predicted."""
     import specht
-    from specht.spectra.crossover import crossover
-    from specht.spectra.scaling import scaling as families
+    from specht.spectra.families import scaling as families
+    from specht.spectra.turning_point import crossover
 
     arch = specht.Architecture(vocab=vocab, length=8, s_w=s_w, s_p=s_p)
     turn = crossover(arch)

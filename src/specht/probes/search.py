@@ -9,7 +9,7 @@ A change of a number counts if it is larger than $\epsilon^{2/3}$ times its larg
 float64, 2.4e-5 in float32; any change of a whole number counts. What is shown is the change as a fraction of the spread of the output, as
 in `invariance_residual`.
 
-Beside that every layer has the symmetry profile of what the readout sees (`specht.profiles.profile`), and the adjacency score of its states
+Beside that every layer has the symmetry profile of what the readout sees (`specht.profiles.solve`), and the adjacency score of its states
 (`specht.probes.similarity`).
 """
 
@@ -29,7 +29,7 @@ from specht.probes.profiles import layer_profiles
 from specht.probes.result import AdjacencyScore, Probe, ProbedLayer, View
 from specht.probes.similarity import adjacency_score, self_cosines
 from specht.probes.stabilisers import Comparison, members, permuted, position_classes
-from specht.profiles.profile import LEAST_SAMPLES
+from specht.profiles.solve import LEAST_SAMPLES
 from specht.progress import Progress, report, stages
 from specht.sequences.actions import random_permutations
 from specht.stats import standard_error

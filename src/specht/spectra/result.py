@@ -21,7 +21,7 @@ import numpy as np
 from specht.architecture import Architecture, Kind
 from specht.checks import not_negative, whole_number
 from specht.errors import InputError
-from specht.groups.partitions import Partition
+from specht.groups.partition import Partition
 from specht.groups.permutations import check_permutation
 from specht.results import Result, Variable
 from specht.sequences.actions import permute_context

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from specht.errors import InputError
-from specht.groups.partitions import Partition
+from specht.groups.partition import Partition
 from specht.learning.modes import Modes
 from specht.learning.multiplets import MultipletFunctions, multiplet
 from specht.learning.support import find_support
@@ -30,8 +30,8 @@ from specht.sequences.targets import Target
 from specht.sequences.tasks import Task, check_task, order_forgotten
 from specht.sequences.tokens import whole_numbers
 from specht.spectra.block import IrrepBlock
-from specht.spectra.points import Points, points
-from specht.spectra.spectrum import Row, Spectrum
+from specht.spectra.expectations import Points, points
+from specht.spectra.result import Row, Spectrum
 from specht.stats import jackknife_error, standard_error
 
 FOLDS = 16

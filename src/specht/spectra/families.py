@@ -13,8 +13,8 @@ import math
 from collections.abc import Sequence
 
 from specht.errors import InputError
-from specht.groups.partitions import Partition
-from specht.spectra.spectrum import ROUNDING, Row, Spectrum
+from specht.groups.partition import Partition
+from specht.spectra.result import ROUNDING, Row, Spectrum
 from specht.stats import FittedExponent, fit_exponent
 
 SIGNIFICANT = 3.0
