@@ -48,6 +48,19 @@ def test_importing_and_describing_do_not_load_jax():
     assert loaded.strip() == "[]"
 
 
+def test_rooms_that_describe_have_no_module_that_needs_jax():
+    loaded = run_python(
+        "import importlib, pkgutil, sys\n"
+        "sys.modules.update(dict.fromkeys(('jax', 'equinox', 'jaxtyping')))  # importing them fails\n"
+        "for room in ('architecture', 'presets', 'groups', 'sequences', 'corpus', 'testing', 'report'):\n"
+        "    module = importlib.import_module(f'specht.{room}')\n"
+        "    for inner in pkgutil.walk_packages(getattr(module, '__path__', []), f'specht.{room}.'):\n"
+        "        importlib.import_module(inner.name)\n"
+        "print(sum(name.startswith('specht.') for name in sys.modules))"
+    )
+    assert int(loaded) > 50
+
+
 def test_rooms_show_their_names_without_loading_anything():
     loaded = run_python(
         "import sys, specht, specht.nn, specht.corpus, specht.groups, specht.sequences, specht.learning, specht.studies.sparse.bounds\n"

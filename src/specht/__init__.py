@@ -30,7 +30,8 @@ if TYPE_CHECKING:
     from specht.learning.learning_curves import learning_curve as learning_curve
     from specht.presets import PRESETS as PRESETS, preset as preset
     from specht.probes.search import Probe as Probe, probe as probe
-    from specht.profiles.solve import Profile as Profile, profile as profile
+    from specht.profiles.result import Profile as Profile
+    from specht.profiles.solve import profile as profile
     from specht.results import load as load
     from specht.sequences import sources as sources, targets as targets
     from specht.sequences.targets import Target as Target

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from specht.sequences.actions import generators, gram_residual, random_permutations
-from specht.sequences.tokens import input_array
+from specht.sequences import generators, gram_residual, input_array, random_permutations
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike

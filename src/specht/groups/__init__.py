@@ -26,13 +26,26 @@ if TYPE_CHECKING:
         pair_relations as pair_relations,
     )
     from specht.groups.irreps import (
+        Action as Action,
         isotypic_projector as isotypic_projector,
         isotypic_projectors as isotypic_projectors,
         orthogonal_matrix as orthogonal_matrix,
     )
     from specht.groups.labels import Decomposition as Decomposition
-    from specht.groups.partition import Partition as Partition
+    from specht.groups.partition import Partition as Partition, about as about, partitions as partitions
+    from specht.groups.permutations import (
+        Permutation as Permutation,
+        check_permutation as check_permutation,
+        transposition as transposition,
+    )
     from specht.groups.products import ProductIrrep as ProductIrrep, functions_on_segments as functions_on_segments
-    from specht.groups.tableaux import kostka_number as kostka_number, standard_tableaux as standard_tableaux
+    from specht.groups.sets import count_vectors as count_vectors
+    from specht.groups.tableaux import (
+        Tableau as Tableau,
+        count_semistandard as count_semistandard,
+        inner_shapes as inner_shapes,
+        kostka_number as kostka_number,
+        standard_tableaux as standard_tableaux,
+    )
 
 __all__, __getattr__, __dir__ = lazy_names(__name__)

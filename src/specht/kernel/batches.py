@@ -7,7 +7,7 @@ from typing import Any
 from specht.architecture import Architecture
 from specht.errors import InputError
 from specht.kernel.pairs import Sequences
-from specht.sequences.tokens import check_batch
+from specht.sequences import check_batch
 
 
 def sequences(arch: Architecture, tokens: Any, mask: Any, name: str) -> Sequences:

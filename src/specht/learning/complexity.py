@@ -23,14 +23,14 @@ from scipy.optimize import brentq
 
 from specht.architecture import Architecture, Kind
 from specht.errors import InputError, explains_calls
-from specht.groups.partition import Partition
+from specht.groups import Partition
 from specht.learning.adaptive.needs import ComplexityByWidth, Needs, complexity_by_width
 from specht.learning.curves import theory_curve
 from specht.learning.renormalised import learnability, samples_at
 from specht.learning.target_content import Content, resolve
 from specht.results import Variable
-from specht.sequences.tasks import Task
-from specht.spectra.result import Spectrum
+from specht.sequences import Task
+from specht.spectra import Spectrum
 
 Placement = Literal["leading", "kernel", "even"]
 _MOST = 1e15

@@ -29,8 +29,8 @@ from specht.learning.renormalised import Learnability, equivalent_kernel, renorm
 from specht.learning.target_content import SAMPLES, Content, content
 from specht.progress import Progress
 from specht.results import Result, Variable, plain
-from specht.sequences.tasks import Task
-from specht.spectra.result import Spectrum
+from specht.sequences import Task
+from specht.spectra import Spectrum
 
 _SHOWN = 1e-6
 """Share of a target that a level must hold to count."""

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from specht.sequences.tasks import Task
+from specht.sequences import Task
 
 FIRST = 256
 """Samples of a dataset that are drawn first. Each further draw, with a generator of its own, doubles their number."""

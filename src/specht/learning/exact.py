@@ -25,15 +25,13 @@ import numpy as np
 from specht.architecture import Architecture, Kind, check_architecture
 from specht.checks import not_negative, positive, whole_number
 from specht.errors import InputError, explains_calls, unknown_choice
-from specht.kernel.forms import Form, choose_form
-from specht.kernel.kernel import Kernel
+from specht.kernel import Form, Kernel, choose_form
 from specht.learning.datasets import Datasets, LabelledSequences
 from specht.learning.gp.gram_source import OwnGram, own_gram
 from specht.learning.nested import NestedInference, count_features
 from specht.learning.tally import MeasuredCurve, Tally, mean_square, overlaps
 from specht.progress import Progress, report
-from specht.sequences.tasks import Task, check_task
-from specht.sequences.tokens import check_tokens
+from specht.sequences import Task, check_task, check_tokens
 from specht.stats import standard_error
 
 __all__ = [

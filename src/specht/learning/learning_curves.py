@@ -16,10 +16,8 @@ from specht.learning.networks import NetworkCurve
 from specht.learning.tally import MeasuredCurve
 from specht.learning.target_content import Content
 from specht.progress import Progress
-from specht.sequences.law import Source
-from specht.sequences.tasks import Task, check_task, order_forgotten
-from specht.spectra.result import Spectrum
-from specht.spectra.solve import Method, choose_method, spectrum
+from specht.sequences import Source, Task, check_task, order_forgotten
+from specht.spectra import Method, Spectrum, choose_method, spectrum
 
 By = Literal["theory", "gp", "networks"]
 Model = Architecture | Spectrum | Eigenvalues | Callable[..., Any]

@@ -8,9 +8,9 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 
 from specht.errors import InputError
-from specht.groups.partition import Partition
-from specht.sequences.targets import Target
-from specht.spectra.result import Row, Spectrum
+from specht.groups import Partition
+from specht.sequences import Target
+from specht.spectra import Row, Spectrum
 
 
 @dataclasses.dataclass(frozen=True)

@@ -31,8 +31,7 @@ from collections.abc import Sequence
 import numpy as np
 import scipy.sparse
 
-from specht.groups.partition import Partition
-from specht.groups.tableaux import Tableau, standard_tableaux
+from specht.groups import Partition, Tableau, standard_tableaux
 
 MOST_TABLEAUX = 600
 """Most functions that stand for a multiplet."""

@@ -14,8 +14,7 @@ import numpy as np
 
 from specht.architecture import Kind
 from specht.errors import InputError
-from specht.kernel.forms import MAX_POSITIONS, choose_form, why_no_features
-from specht.kernel.kernel import Kernel
+from specht.kernel import MAX_POSITIONS, Kernel, choose_form, why_no_features
 from specht.learning.gp.gram_source import OwnGram
 from specht.learning.gp.regression import regress, regress_features
 

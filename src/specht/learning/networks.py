@@ -30,17 +30,10 @@ from specht.learning.datasets import LabelledSequences
 from specht.learning.exact import ExactInference, prepare, sample_sizes
 from specht.learning.losses import describe_losses, loss_variables
 from specht.learning.tally import MeasuredCurve, Tally, mean_square, ratio
-from specht.nn.data import Fixed
-from specht.nn.empirical import tangent_kernel
-from specht.nn.network import Network, Size
-from specht.nn.posterior import SampledPosterior
-from specht.nn.recipe import Recipe
-from specht.nn.sampling import Sampling, StepSizeWarning, langevin
-from specht.nn.trained import Trained
-from specht.nn.training import train
+from specht.nn import Fixed, Network, Recipe, SampledPosterior, Sampling, Size, StepSizeWarning, Trained, langevin, tangent_kernel, train
 from specht.progress import Progress, stages
 from specht.results import Result, Variable, plain
-from specht.sequences.tasks import Task
+from specht.sequences import Task
 
 Method = Literal["langevin", "gradient descent"]
 REFERENCE = 512

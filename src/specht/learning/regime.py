@@ -17,13 +17,10 @@ from specht.checks import finite_number, whole_number
 from specht.learning.exact import ExactInference, prepare
 from specht.learning.networks import Networks, label_unit, train_to_the_end
 from specht.learning.tally import average, mean_square
-from specht.nn.data import Fixed
-from specht.nn.empirical import tangent_kernel
-from specht.nn.network import Network
-from specht.nn.trained import Trained
-from specht.profiles.solve import Profile, profile
+from specht.nn import Fixed, Network, Trained, tangent_kernel
+from specht.profiles import Profile, profile
 from specht.progress import Progress
-from specht.sequences.tasks import Task
+from specht.sequences import Task
 
 Verdict = Literal["kernel", "features", "unclear", "diverged"]
 LOSS_TOLERANCE = 0.1

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from specht.sequences.targets import Target
+from specht.sequences import Target
 
 TRIED = 1024
 """Sequences that exchanges are tried on."""

@@ -20,18 +20,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from specht.errors import InputError
-from specht.groups.partition import Partition
+from specht.groups import Partition
 from specht.learning.modes import Modes
 from specht.learning.multiplets import MultipletFunctions, multiplet
 from specht.learning.support import find_support
 from specht.progress import Progress, report
-from specht.sequences.law import Source
-from specht.sequences.targets import Target
-from specht.sequences.tasks import Task, check_task, order_forgotten
-from specht.sequences.tokens import whole_numbers
-from specht.spectra.block import IrrepBlock
-from specht.spectra.expectations import Points, points
-from specht.spectra.result import Row, Spectrum
+from specht.sequences import Source, Target, Task, check_task, order_forgotten, whole_numbers
+from specht.spectra import IrrepBlock, Points, Row, Spectrum, points
 from specht.stats import jackknife_error, standard_error
 
 FOLDS = 16

@@ -11,7 +11,7 @@ import numpy as np
 from specht.errors import InputError, explains_calls
 from specht.nn.losses import check_labels
 from specht.nn.network import Network
-from specht.sequences.tokens import check_tokens, input_array
+from specht.sequences import check_tokens, input_array
 
 Draw = Callable[[np.random.Generator, int], tuple[Any, Any]]
 """From a generator and a number n to n inputs (n, ...) and labels (n, columns)."""

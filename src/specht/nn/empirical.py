@@ -25,7 +25,7 @@ from specht.checks import whole_number
 from specht.errors import explains_calls
 from specht.nn.network import Network, Size
 from specht.progress import Progress, report
-from specht.sequences.tokens import check_batch
+from specht.sequences import check_batch
 
 _WORKING_BYTES = 2**29  # what is held for the sequences evaluated together stays below half a gigabyte
 

@@ -24,7 +24,7 @@ from specht.activations import activation
 from specht.architecture import Architecture
 from specht.checks import finite_number, whole_number
 from specht.errors import InputError, explains_calls, unknown_choice
-from specht.sequences.tokens import check_batch, split_batch
+from specht.sequences import check_batch, split_batch
 
 Parametrisation = Literal["ntk", "standard"]
 Tokens: TypeAlias = Int[Array, "n columns"]

@@ -15,7 +15,7 @@ from specht.errors import explains_calls, unknown_choice
 from specht.nn.losses import Loss
 
 Optimiser = Literal["sgd", "momentum", "adam", "adamw"]
-Schedule = Literal["constant", "cosine", "linear"]
+RateSchedule = Literal["constant", "cosine", "linear"]
 DecayTo = Literal["zero", "start"]
 
 
@@ -41,7 +41,7 @@ class Recipe:
     r"""Adds $\frac{w}{2} |\theta - \theta_*|^2$ to the loss; "adamw" takes it past the moments, straight to the step."""
     decay_to: DecayTo | str = "zero"
     r"""Where weight decay pulls to: zero, or the values at the start."""
-    schedule: Schedule | str = "constant"
+    schedule: RateSchedule | str = "constant"
     """constant; cosine and linear fall to zero over the steps after `warmup`."""
     warmup: int = 0
     """Steps over which the learning rate rises from zero."""
@@ -64,7 +64,7 @@ class Recipe:
         for name in ("batch", "patience"):
             if getattr(self, name) is not None:
                 whole_number(name, getattr(self, name), at_least=1)
-        for name, choices in (("optimiser", Optimiser), ("schedule", Schedule), ("decay_to", DecayTo), ("loss", Loss)):
+        for name, choices in (("optimiser", Optimiser), ("schedule", RateSchedule), ("decay_to", DecayTo), ("loss", Loss)):
             if getattr(self, name) not in get_args(choices):
                 raise unknown_choice(name, getattr(self, name), get_args(choices))
         for name in ("learning_rate", "output_scale"):

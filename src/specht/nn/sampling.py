@@ -47,7 +47,7 @@ from specht.nn.losses import check_outputs
 from specht.nn.network import Network
 from specht.nn.posterior import SampledPosterior
 from specht.progress import Progress, report
-from specht.sequences.tokens import input_array
+from specht.sequences import input_array
 
 LARGEST_STEP = 0.1
 """Step times curvature above which variances are off by more than five per cent."""

@@ -14,7 +14,7 @@ import numpy as np
 from specht.errors import InputError
 from specht.nn.data import check_model_inputs, in_blocks
 from specht.nn.loop import NOT_YET, TrainingPlan, outputs
-from specht.sequences.tokens import input_array
+from specht.sequences import input_array
 
 Start = Callable[[Any], Any]
 """From a random key to a model: a callable tree of arrays, such as a `Network`."""

@@ -30,7 +30,7 @@ from specht.nn.network import Network
 from specht.nn.posterior import SampledPosterior
 from specht.nn.trajectories import Schedule, begin, run
 from specht.progress import Progress
-from specht.sequences.tokens import input_array
+from specht.sequences import input_array
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

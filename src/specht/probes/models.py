@@ -234,7 +234,7 @@ def _is_network(model: Any) -> bool:
 def _drawn(arch: Architecture, size: tuple[int, int, int], weights: int) -> Any:
     import jax
 
-    from specht.nn.network import Network, Size
+    from specht.nn import Network, Size
 
     return Network.init(arch, Size(*size), key=jax.random.key(whole_number("weights", weights, 0, 2**31 - 1)))
 

@@ -12,9 +12,9 @@ from specht.errors import InputError
 from specht.probes.models import OpenedModel
 from specht.probes.outputs import Layers
 from specht.probes.stabilisers import with_readout
-from specht.profiles.solve import Profile, profile
+from specht.profiles import Profile, profile
 from specht.progress import Progress, stages
-from specht.sequences.sources import uniform
+from specht.sequences import uniform
 
 WIDEST = 256
 """Outputs of which a profile is taken as they are; more are projected to so many."""

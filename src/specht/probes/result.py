@@ -10,9 +10,9 @@ import numpy as np
 from specht.probes.models import Frame, Readout
 from specht.probes.stabilisers import IGNORED
 from specht.probes.words import describe_view, remarks_on, verdict_on
-from specht.profiles.result import Profile
+from specht.profiles import Profile
 from specht.results import Result, Variable
-from specht.sequences.actions import Residual
+from specht.sequences import Residual
 
 NO_OUTPUT = -2
 """In place of a class, where a layer has no output at a position."""

@@ -23,15 +23,15 @@ import numpy as np
 
 from specht.checks import whole_number
 from specht.errors import InputError, explains_calls
-from specht.groups.permutations import Permutation, transposition
+from specht.groups import Permutation, transposition
 from specht.probes.models import open_model
 from specht.probes.profiles import layer_profiles
 from specht.probes.result import AdjacencyScore, Probe, ProbedLayer, View
 from specht.probes.similarity import adjacency_score, self_cosines
 from specht.probes.stabilisers import Comparison, members, permuted, position_classes
-from specht.profiles.solve import LEAST_SAMPLES
+from specht.profiles import LEAST_SAMPLES
 from specht.progress import Progress, report, stages
-from specht.sequences.actions import random_permutations
+from specht.sequences import random_permutations
 from specht.stats import standard_error
 
 

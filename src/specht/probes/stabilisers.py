@@ -22,12 +22,12 @@ from collections.abc import Iterable
 import numpy as np
 
 from specht.errors import InputError
-from specht.groups.permutations import Permutation, transposition
+from specht.groups import Permutation, transposition
 from specht.memory import available_memory
 from specht.probes.models import Frame, OpenedModel
 from specht.probes.outputs import EPSILON, Values
 from specht.progress import Progress, report
-from specht.sequences.actions import Residual, spread_of
+from specht.sequences import Residual, spread_of
 
 _NOISE = 16.0
 """Roundings of the largest number of a row that may add up in another one."""

@@ -29,7 +29,7 @@ import numpy as np
 from scipy.optimize import nnls, root_scalar
 from scipy.stats import chi2
 
-from specht.groups.partition import Partition, partitions
+from specht.groups import Partition, partitions
 from specht.profiles.cubes import CubeSample
 from specht.profiles.shuffles import Cube
 

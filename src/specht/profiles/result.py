@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from specht.groups.partition import Partition
+from specht.groups import Partition
 from specht.results import Result, Variable
 
 

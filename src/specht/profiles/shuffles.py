@@ -32,8 +32,7 @@ import numpy as np
 
 from specht.checks import whole_number
 from specht.errors import InputError
-from specht.groups.partition import Partition, partitions
-from specht.groups.tableaux import inner_shapes
+from specht.groups import Partition, inner_shapes, partitions
 
 Blocks = tuple[int, ...]
 """Sizes of disjoint sets of positions, largest first."""

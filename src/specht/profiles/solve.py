@@ -33,8 +33,7 @@ from specht.profiles.fit import Bootstrap, Column, WeightFit, columns, top_level
 from specht.profiles.result import Correlation, IntervalEstimate, Profile, ShapeWeight
 from specht.profiles.shuffles import MOST_BLOCKS, Cube, designs, shuffle_factor
 from specht.progress import Progress
-from specht.sequences.law import Source
-from specht.sequences.tokens import input_array
+from specht.sequences import Source, input_array
 
 Sampler = Callable[[np.random.Generator, int], Any]
 """From a generator and a number n to n sequences (n, L, ...), or to a pair of them and what stays fixed."""

@@ -24,8 +24,7 @@ from specht.architecture import Kind
 from specht.arrays import as_numpy
 from specht.checks import whole_number
 from specht.errors import InputError, unknown_choice
-from specht.groups.irreps import Action
-from specht.groups.permutations import Permutation, check_permutation, transposition
+from specht.groups import Action, Permutation, check_permutation, transposition
 from specht.sequences.tokens import input_array
 
 

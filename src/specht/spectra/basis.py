@@ -21,8 +21,7 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse
 
-from specht.groups.partition import Partition
-from specht.groups.tableaux import count_semistandard, kostka_number
+from specht.groups import Partition, count_semistandard, kostka_number
 from specht.spectra.combinatorics import CountIndex, log_factorial
 
 

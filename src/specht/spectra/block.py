@@ -8,7 +8,7 @@ from collections.abc import Callable
 import numpy as np
 
 from specht.errors import InputError
-from specht.groups.partition import Partition
+from specht.groups import Partition
 
 Eigenfunction = Callable[[np.ndarray], np.ndarray]
 """From tokens (n, columns) to values (n,), with mean square one under the source."""

@@ -7,7 +7,7 @@ import functools
 import numpy as np
 from scipy.special import gammaln
 
-from specht.groups.sets import count_vectors
+from specht.groups import count_vectors
 
 
 def log_factorial(n: np.ndarray) -> np.ndarray:

@@ -20,10 +20,8 @@ import numpy as np
 from specht.architecture import Kind, Readout
 from specht.checks import whole_number
 from specht.errors import InputError, unknown_choice
-from specht.groups.irreps import isotypic_projectors
-from specht.groups.partition import Partition
-from specht.sequences.actions import action_on, generators, gram_matrix
-from specht.sequences.law import Source
+from specht.groups import Partition, isotypic_projectors
+from specht.sequences import Source, action_on, generators, gram_matrix
 
 LARGEST_STATES = 5000
 """Most sequences that are listed: a matrix of them takes 200 megabytes."""

@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from specht.groups.sets import count_vectors
-from specht.sequences.law import Source
+from specht.groups import count_vectors
+from specht.sequences import Source
 from specht.spectra.combinatorics import log_factorial
 
 MOST_CLASSES = 2**17

@@ -13,7 +13,7 @@ import math
 from collections.abc import Sequence
 
 from specht.errors import InputError
-from specht.groups.partition import Partition
+from specht.groups import Partition
 from specht.spectra.result import ROUNDING, Row, Spectrum
 from specht.stats import FittedExponent, fit_exponent
 

@@ -28,12 +28,8 @@ import numpy as np
 
 from specht.checks import whole_number
 from specht.errors import InputError
-from specht.groups.characters import character, class_size
-from specht.groups.irreps import isotypic_projectors
-from specht.groups.partition import Partition, partitions
-from specht.groups.permutations import Permutation
-from specht.sequences.actions import action_on, permute_context
-from specht.sequences.tokens import input_array
+from specht.groups import Partition, Permutation, character, class_size, isotypic_projectors, partitions
+from specht.sequences import action_on, input_array, permute_context
 from specht.stats import standard_error
 
 _LONGEST = 12

@@ -7,7 +7,7 @@ import dataclasses
 import numpy as np
 
 from specht.architecture import Architecture
-from specht.sequences.exchangeable import Exchangeable
+from specht.sequences import Exchangeable
 
 
 def count_readouts(arch: Architecture) -> int:

@@ -24,7 +24,7 @@ from typing import NamedTuple
 import numpy as np
 
 from specht.architecture import Architecture, Kind
-from specht.groups.partition import Partition
+from specht.groups import Partition
 from specht.spectra.block import IrrepBlock, diagonalise, require_finite
 from specht.spectra.law import CountLaw
 

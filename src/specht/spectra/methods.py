@@ -11,12 +11,10 @@ import numpy as np
 
 from specht.architecture import Architecture, Kind
 from specht.errors import InputError
-from specht.groups.partition import Partition, about, partitions
-from specht.groups.sets import count_vectors
-from specht.kernel.forms import MAX_POSITIONS, SAMPLED_FORMS, choose_form
-from specht.kernel.kernel import Kernel
+from specht.groups import Partition, about, count_vectors, partitions
+from specht.kernel import MAX_POSITIONS, SAMPLED_FORMS, Kernel, choose_form
 from specht.progress import Progress, stages
-from specht.sequences.law import Source
+from specht.sequences import Source
 from specht.spectra import values
 from specht.spectra.block import IrrepBlock
 from specht.spectra.combinatorics import CountIndex, log_factorial

@@ -23,11 +23,10 @@ import numpy as np
 
 from specht.architecture import Architecture, Kind
 from specht.errors import InputError
-from specht.groups.partition import Partition
-from specht.kernel.kernel import Kernel
+from specht.groups import Partition
+from specht.kernel import Kernel
 from specht.progress import Progress, report, stages
-from specht.sequences.exchangeable import Exchangeable
-from specht.sequences.law import Source, cumulative, pick
+from specht.sequences import Exchangeable, Source, cumulative, pick
 from specht.spectra.block import IrrepBlock, require_finite
 from specht.stats import standard_error
 

@@ -21,11 +21,9 @@ import numpy as np
 from specht.architecture import Architecture, Kind
 from specht.checks import not_negative, whole_number
 from specht.errors import InputError
-from specht.groups.partition import Partition
-from specht.groups.permutations import check_permutation
+from specht.groups import Partition, check_permutation
 from specht.results import Result, Variable
-from specht.sequences.actions import permute_context
-from specht.sequences.tokens import check_tokens
+from specht.sequences import check_tokens, permute_context
 from specht.spectra.block import Eigenfunction, IrrepBlock
 
 ROUNDING = 1e-14

@@ -28,11 +28,10 @@ import numpy as np
 from scipy.sparse.linalg import LinearOperator, cg
 
 from specht.architecture import Architecture, Kind
-from specht.groups.partition import Partition
-from specht.groups.tableaux import count_semistandard
-from specht.kernel.kernel import Kernel
+from specht.groups import Partition, count_semistandard
+from specht.kernel import Kernel
 from specht.progress import Progress, report, stages
-from specht.sequences.law import Source
+from specht.sequences import Source
 from specht.spectra.block import IrrepBlock, diagonalise, require_finite
 from specht.spectra.expectations import Points, points
 from specht.spectra.rayleigh import BATCHES, FEWEST, signed_orders, tall_columns

@@ -7,11 +7,9 @@ from typing import Literal, get_args
 from specht.architecture import Architecture, Kind, check_architecture
 from specht.checks import whole_number
 from specht.errors import InputError, explains_calls, unknown_choice
-from specht.kernel.forms import SAMPLED_FORMS, choose_form
+from specht.kernel import SAMPLED_FORMS, choose_form
 from specht.progress import Progress, report
-from specht.sequences.exchangeability import require_exchangeable
-from specht.sequences.law import Source
-from specht.sequences.sources import uniform
+from specht.sequences import Source, require_exchangeable, uniform
 from specht.spectra import methods
 from specht.spectra.law import CountLaw, count_readouts
 from specht.spectra.linear import is_linear_model

@@ -14,8 +14,7 @@ import dataclasses
 from typing import Literal
 
 from specht.architecture import Architecture, Kind
-from specht.sequences.law import Source
-from specht.sequences.sources import uniform
+from specht.sequences import Source, uniform
 from specht.spectra.linear import is_linear_model
 
 Place = Literal["well below", "around", "well beyond"]

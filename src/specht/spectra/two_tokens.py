@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable
 
 import numpy as np
 
-from specht.groups.partition import Partition
+from specht.groups import Partition
 from specht.progress import Progress, report
 from specht.spectra.basis import basis
 from specht.spectra.block import IrrepBlock, diagonalise

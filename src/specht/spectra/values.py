@@ -13,11 +13,9 @@ from collections.abc import Callable
 import numpy as np
 
 from specht.architecture import Kind
-from specht.kernel.forms import choose_form
-from specht.kernel.kernel import Kernel
-from specht.kernel.tables import PairCounts, kernel_of_counts
+from specht.kernel import Kernel, PairCounts, choose_form, kernel_of_counts
 from specht.progress import Progress, report, stages
-from specht.sequences.tokens import every_sequence
+from specht.sequences import every_sequence
 from specht.spectra.combinatorics import CountIndex
 from specht.spectra.two_tokens import OverlapKernel
 

@@ -19,8 +19,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from specht.groups.partition import Partition
-from specht.groups.sets import count_vectors
+from specht.groups import Partition, count_vectors
 from specht.progress import Progress, report
 from specht.spectra.basis import Basis, TableauColumns, basis, columns_of, evaluate
 from specht.spectra.block import Eigenfunctions, IrrepBlock, diagonalise

@@ -19,15 +19,14 @@ import numpy as np
 
 from specht.errors import InputError, explains_calls, unknown_choice
 from specht.files import write_atomically
-from specht.kernel.embedded import by_position
-from specht.kernel.model import model_of
+from specht.kernel import by_position, model_of
 from specht.learning.adaptive.chains import Chains, LogPosterior, sample
 from specht.learning.adaptive.collapsed import Collapsed, Level
 from specht.learning.adaptive.problem import MAX_ENTRIES, AdaptiveProblem
 from specht.learning.adaptive.saddle import LocalMinimum, Saddle, saddle
 from specht.learning.adaptive.sampled import Adapted, draws_of
 from specht.learning.adaptive.widths import Widths, widths_of
-from specht.nn.trajectories import ChainState
+from specht.nn import ChainState
 from specht.progress import Progress
 
 Method = Literal["sample", "fast", "saddle"]

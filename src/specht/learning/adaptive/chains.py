@@ -12,10 +12,10 @@ import numpy as np
 from jax.flatten_util import ravel_pytree
 
 from specht.errors import explains_calls
-from specht.kernel.model import KernelModel
+from specht.kernel import KernelModel
 from specht.learning.adaptive.collapsed import Collapsed, Data, Weights
 from specht.learning.adaptive.saddle import LocalMinimum
-from specht.nn.trajectories import ChainState, Schedule, begin, run
+from specht.nn import ChainState, Schedule, begin, run
 from specht.progress import Progress
 
 

@@ -27,10 +27,18 @@ from jax import Array
 
 from specht.activations import activation
 from specht.architecture import Architecture
-from specht.kernel.embedded import Embedding, Heads, attended, by_position, embedded_diagonal, embedded_kernel, streams
-from specht.kernel.model import KernelModel
-from specht.kernel.pairs import Sequences
-from specht.kernel.products import outer
+from specht.kernel import (
+    Embedding,
+    Heads,
+    KernelModel,
+    Sequences,
+    attended,
+    by_position,
+    embedded_diagonal,
+    embedded_kernel,
+    outer,
+    streams,
+)
 from specht.learning.adaptive.widths import Widths
 from specht.learning.gp.evidence import log_evidence_of
 

@@ -19,7 +19,7 @@ from specht.learning.adaptive.orbits import Orbits, find_orbits
 from specht.learning.adaptive.projection import project
 from specht.learning.adaptive.sampled_spectrum import MOST_SHARE, SampledKernel
 from specht.progress import Progress, stages
-from specht.sequences.tasks import Task
+from specht.sequences import Task
 
 Method = Literal["auto", "exact", "sampled"]
 SEQUENCES = 512

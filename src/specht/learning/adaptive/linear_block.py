@@ -20,7 +20,7 @@ from specht.learning.adaptive.equivalent import Labels, PredictedLosses, Sector,
 from specht.learning.adaptive.linear_kernel import Expansion, LinearKernel, TokenFunctions, columns_that_vary, token_functions
 from specht.learning.adaptive.operators import Matrix, Monomials, Parts
 from specht.learning.adaptive.orbits import Orbits
-from specht.sequences.law import Source
+from specht.sequences import Source
 
 MOST_FUNCTIONS = 800
 """Largest size of a matrix: beyond, a step of the search takes longer than a second."""

@@ -21,7 +21,7 @@ from specht.learning.adaptive.curve import AdaptiveCurve, Kind, Transition
 from specht.learning.adaptive.expected import SEQUENCES, Expected, expect
 from specht.learning.adaptive.population import positive_numbers
 from specht.results import Result, Variable, plain
-from specht.sequences.tasks import Task
+from specht.sequences import Task
 
 Record = TypeVar("Record")
 _MOST = 1e12

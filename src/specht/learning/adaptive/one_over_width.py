@@ -23,13 +23,12 @@ from specht.architecture import Architecture, check_architecture
 from specht.arrays import as_numpy
 from specht.checks import finite_number, whole_number
 from specht.errors import explains_calls
-from specht.kernel.kernel import Kernel
+from specht.kernel import Kernel
 from specht.learning.checks import labels
-from specht.nn.empirical import feature_kernel
-from specht.nn.network import Network, Size
+from specht.nn import Network, Size, feature_kernel
 from specht.progress import Progress, report
 from specht.results import Result, Variable
-from specht.sequences.tokens import check_batch
+from specht.sequences import check_batch
 from specht.stats import standard_error
 
 LARGEST_SPREAD = 1.0

@@ -13,7 +13,7 @@ import numpy as np
 from specht.architecture import Architecture, Variances
 from specht.errors import InputError
 from specht.learning.support import MOST, TRIED, find_support
-from specht.sequences.tasks import Task, check_task
+from specht.sequences import Task, check_task
 
 FIXED = -1
 """Index of a variance that is zero and stays so."""

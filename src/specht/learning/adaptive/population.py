@@ -29,7 +29,7 @@ from specht.learning.adaptive.expected import SEQUENCES, Method, choose_method, 
 from specht.learning.adaptive.orbits import find_orbits
 from specht.learning.adaptive.sampled_spectrum import MOST_SHARE, require_closed_form
 from specht.progress import Progress
-from specht.sequences.tasks import Task
+from specht.sequences import Task
 
 
 @explains_calls

@@ -12,13 +12,10 @@ import numpy as np
 from specht.architecture import Architecture, check_architecture
 from specht.checks import finite_number
 from specht.errors import InputError
-from specht.kernel.batches import sequences
-from specht.kernel.embedded import why_not_embedded
-from specht.kernel.kernel import Kernel
-from specht.kernel.pairs import Sequences
+from specht.kernel import Kernel, Sequences, sequences, why_not_embedded
 from specht.learning.adaptive.collapsed import Data
 from specht.learning.checks import labels
-from specht.sequences.tokens import check_batch
+from specht.sequences import check_batch
 
 MAX_ENTRIES = 2**26
 """Entries of the covariance of all pairs of columns of all pairs of sequences, where it has to be followed position by position."""

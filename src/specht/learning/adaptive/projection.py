@@ -23,10 +23,8 @@ from specht.learning.adaptive.linear_block import LinearBlock
 from specht.learning.adaptive.linear_kernel import READOUT, Factors, TokenFunctions
 from specht.learning.adaptive.orbits import Orbits
 from specht.learning.target_content import SAMPLES
-from specht.sequences.exchangeable import Exchangeable
-from specht.sequences.law import Source
-from specht.sequences.targets import Target
-from specht.spectra.expectations import Points, count_classes, points
+from specht.sequences import Exchangeable, Source, Target
+from specht.spectra import Points, count_classes, points
 
 _SETTINGS = 2**12
 """Most settings of read tokens that are listed."""

@@ -29,8 +29,7 @@ from jax.scipy.linalg import solve_triangular
 
 from specht.architecture import Variances
 from specht.errors import InputError
-from specht.kernel.functions import kernel_of_batches
-from specht.kernel.kernel import Kernel
+from specht.kernel import Kernel, kernel_of_batches
 from specht.learning.adaptive.collapsed import Collapsed, Data
 from specht.learning.adaptive.problem import AdaptiveProblem
 from specht.learning.adaptive.result import AdaptiveResult, Order, singled_out

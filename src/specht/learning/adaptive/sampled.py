@@ -12,12 +12,11 @@ import jax.numpy as jnp
 import numpy as np
 
 from specht.arrays import as_numpy
-from specht.kernel.model import KernelModel, model_of
-from specht.kernel.pairs import Sequences
+from specht.kernel import KernelModel, Sequences, model_of
 from specht.learning.adaptive.chains import Chains, weights_of
 from specht.learning.adaptive.collapsed import Collapsed, Data, Level, needs_draws
 from specht.learning.adaptive.result import AdaptiveResult, Order
-from specht.nn.posterior import diagnosed, square_of_mean
+from specht.nn import diagnosed, square_of_mean
 from specht.results import Variable
 from specht.stats import standard_error
 

@@ -27,10 +27,10 @@ from scipy.optimize import brentq
 
 from specht.architecture import Architecture, Variances
 from specht.errors import InputError
-from specht.kernel.forms import SAMPLED_FORMS, choose_form
+from specht.kernel import SAMPLED_FORMS, choose_form
 from specht.learning.adaptive.equivalent import Labels, PredictedLosses, resolvent
 from specht.learning.adaptive.orbits import Orbits
-from specht.sequences.tasks import Task
+from specht.sequences import Task
 
 MOST_SHARE = 0.5
 """Largest number of samples, as a share of the sequences that are drawn."""
@@ -45,8 +45,7 @@ class SampledKernel:
     def __init__(self, orbits: Orbits, task: Task, *, sequences: int, seed: int = 0) -> None:
         import jax
 
-        from specht.kernel.batches import sequences as batch_of
-        from specht.kernel.functions import kernel_of_batches
+        from specht.kernel import kernel_of_batches, sequences as batch_of
 
         arch = orbits.arch
         require_closed_form(arch)

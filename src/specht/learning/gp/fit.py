@@ -29,7 +29,7 @@ from specht.errors import InputError
 from specht.progress import Progress, report
 
 if TYPE_CHECKING:
-    from specht.kernel.counted import CountedBatch
+    from specht.kernel import CountedBatch
 
 _sytrd, _sytrd_lwork, _ormqr, _ptsv = linalg.get_lapack_funcs(("sytrd", "sytrd_lwork", "ormqr", "ptsv"), dtype=np.float64)
 
@@ -224,7 +224,7 @@ class Shape:
 
 
 def _counted(tokens: np.ndarray, mask: np.ndarray) -> CountedBatch:
-    from specht.kernel.counted import CountedBatch  # loads JAX
+    from specht.kernel import CountedBatch  # loads JAX
 
     return CountedBatch(tokens, mask)
 

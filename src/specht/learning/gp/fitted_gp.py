@@ -198,13 +198,13 @@ class _ArchitectureGram:
     seed: int
 
     def __call__(self, values: Mapping[str, Any], batch: Any) -> Any:
-        from specht.kernel.functions import kernel_of_batches
+        from specht.kernel import kernel_of_batches
 
         return kernel_of_batches(self.structure, batch, variances=Variances(**values), heads=self.heads, seed=self.seed)
 
 
 def _of_architecture(source: GramSource, arch: Architecture, inputs: MaskedInputs, per: tuple[str, ...]) -> ParametricGram:
-    from specht.kernel.batches import sequences
+    from specht.kernel import sequences
 
     own = {name: np.asarray(value, dtype=np.float64) for name, value in source.kernel.variances._asdict().items()}
     order = ("readout", "positions", "tokens", "dense")
@@ -219,7 +219,7 @@ def _of_architecture(source: GramSource, arch: Architecture, inputs: MaskedInput
 
 def _with_variances(source: GramSource, arch: Architecture, fitted: Fitted) -> Any:
     """The kernel of the same structure with the fitted variances."""
-    from specht.kernel.kernel import Kernel
+    from specht.kernel import Kernel
 
     old, variances = source.kernel, Variances(**fitted.values)
     settings = {"heads": old.heads_drawn() or HEADS, "seed": old.seed, "memory": old.memory}
@@ -230,7 +230,7 @@ def _with_variances(source: GramSource, arch: Architecture, fitted: Fitted) -> A
 
 def _scaled(kernel: Any, scale: float) -> Any:
     """The kernel times a number."""
-    from specht.kernel.combination import Combination
+    from specht.kernel import Combination
 
     return Combination("*", float(scale), kernel)
 

@@ -18,7 +18,7 @@ from specht.checks import whole_number
 from specht.errors import InputError
 from specht.learning.checks import table, vector
 from specht.learning.gp.kernel_recipe import kernel_of, recipe_of
-from specht.sequences.tokens import check_batch
+from specht.sequences import check_batch
 
 _FEW = 8
 """Inputs whose features are counted."""
@@ -54,7 +54,7 @@ class GramSource:
 
     def __init__(self, kernel: Any) -> None:
         if isinstance(kernel, Architecture):
-            from specht.kernel.kernel import Kernel  # loads JAX
+            from specht.kernel import Kernel  # loads JAX
 
             kernel = Kernel(kernel)
         if not callable(kernel):
@@ -72,7 +72,7 @@ class GramSource:
     @property
     def jointly(self) -> bool:
         """Whether all inputs that meet each other must be evaluated in one call, because their heads are drawn together."""
-        from specht.kernel.forms import choose_form
+        from specht.kernel import choose_form
 
         return any(choose_form(arch, "nngp") == "joint" for arch in _architectures(self.kernel))
 
@@ -125,7 +125,7 @@ class GramSource:
         """How many explicit features the kernel has; None where it has none that are known."""
         if self.arch is None or not hasattr(self.kernel, "features"):
             return None
-        from specht.kernel.forms import SAMPLED_FORMS, choose_form, why_no_features
+        from specht.kernel import SAMPLED_FORMS, choose_form, why_no_features
 
         if why_no_features(self.arch) is not None or choose_form(self.arch, "nngp") in SAMPLED_FORMS:
             return None  # random features are many

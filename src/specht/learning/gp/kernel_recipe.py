@@ -15,7 +15,7 @@ from specht.architecture import Architecture, Variances
 from specht.progress import Progress
 
 if TYPE_CHECKING:
-    from specht.kernel.kernel import Kernel
+    from specht.kernel import Kernel
 
 Method = Literal["nngp", "ntk"]
 _METHODS: dict[str, Method] = {"nngp": "nngp", "__call__": "nngp", "ntk": "ntk"}
@@ -48,7 +48,7 @@ class KernelRecipe:
 
     def build(self, progress: Progress | None = None) -> Any:
         """The kernel, or its method, as a function of tokens."""
-        from specht.kernel.kernel import Kernel  # loads JAX
+        from specht.kernel import Kernel  # loads JAX
 
         settings: dict[str, Any] = {"relative_error": self.relative_error, "heads": self.heads, "seed": self.seed, "memory": self.memory}
         kernel = Kernel(self.arch, variances=self.variances, progress=progress, **settings)
@@ -71,7 +71,7 @@ def kernel_of(function: Any) -> Kernel | None:
     owner = getattr(function, "__self__", function)
     if not isinstance(getattr(owner, "arch", None), Architecture):
         return None  # before JAX is loaded for somebody's own function
-    from specht.kernel.kernel import Kernel
+    from specht.kernel import Kernel
 
     known = owner is function or getattr(function, "__name__", None) in _METHODS
     return owner if type(owner) is Kernel and known else None  # a subclass may compute anything

@@ -26,7 +26,7 @@ import numpy as np
 
 from specht.checks import finite_number, whole_number
 from specht.errors import InputError
-from specht.sequences.codes import dual_code
+from specht.sequences import dual_code
 from specht.stats import standard_error
 from specht.studies.selection.theory import Dynamics, checked_rate, recorded_steps
 

@@ -25,7 +25,7 @@ from jaxtyping import Array, Float, Int
 
 from specht.checks import whole_number
 from specht.errors import InputError, unknown_choice
-from specht.nn.data import EVALUATED_TOGETHER, Draw, Fixed
+from specht.nn import EVALUATED_TOGETHER, Draw, Fixed
 from specht.studies.selection.task import Selection
 
 Codes = Literal["one-hot", "fixed", "stochastic"]

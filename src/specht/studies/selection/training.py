@@ -14,11 +14,7 @@ import numpy as np
 
 from specht.checks import whole_number
 from specht.errors import InputError
-from specht.nn.data import Fresh
-from specht.nn.ledger import Keeper
-from specht.nn.recipe import Optimiser, Recipe, Schedule
-from specht.nn.trained import Trained
-from specht.nn.training import train
+from specht.nn import Fresh, Keeper, Optimiser, RateSchedule, Recipe, Trained, train
 from specht.progress import Progress
 from specht.studies.selection.model import (
     Codes,
@@ -50,7 +46,7 @@ class SelectionTraining:
     query: Query | str = "dual"
     optimiser: Optimiser | str = "sgd"
     learning_rate: float = 1.0
-    schedule: Schedule | str = "constant"
+    schedule: RateSchedule | str = "constant"
     steps: int = 6000
     batch: int = 256
     scale: float = 0.0

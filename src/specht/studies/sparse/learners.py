@@ -17,7 +17,7 @@ from specht.studies.sparse.task import Samples, SparseFunction, needed
 
 if TYPE_CHECKING:
     from specht.architecture import Architecture
-    from specht.learning.adaptive.problem import AdaptiveProblem
+    from specht.learning.adaptive import AdaptiveProblem
     from specht.studies.sparse.model import BitModel
     from specht.studies.sparse.trials import Schooling, TrialRun
 
@@ -138,8 +138,7 @@ class WidthLearner(_Regression):
     def predict(self, train: Samples, x: np.ndarray) -> np.ndarray:
         if (train.y == train.y[0]).all():
             return np.full(len(x), train.y[0], np.int8)
-        from specht.learning.adaptive.saddle import nearest_minimum, variances_at  # loads JAX
-        from specht.learning.adaptive.widths import Widths
+        from specht.learning.adaptive import Widths, nearest_minimum, variances_at  # loads JAX
         from specht.studies.sparse.trials import filled
 
         problem = self.problem(train)
@@ -149,8 +148,8 @@ class WidthLearner(_Regression):
 
     def problem(self, train: Samples) -> AdaptiveProblem:
         """The samples as the theory of finite width takes them: labels -1 and 1 without their mean, the kernel in units of its own mean."""
-        from specht.kernel.kernel import Kernel
-        from specht.learning.adaptive.problem import AdaptiveProblem
+        from specht.kernel import Kernel
+        from specht.learning.adaptive import AdaptiveProblem
         from specht.studies.sparse.trials import filled
 
         arch, labels = _block(self.task.length), 2.0 * train.y - 1.0
@@ -193,7 +192,7 @@ def network_learner(
 
 
 def _perceptron_gram(kind: Any) -> Callable[[np.ndarray, np.ndarray | None], np.ndarray]:
-    from specht.kernel.perceptron import perceptron_gram
+    from specht.kernel import perceptron_gram
 
     return functools.partial(perceptron_gram, kind=kind)
 
@@ -214,7 +213,7 @@ def _with_symbol(x: np.ndarray, rows: int | None = None) -> np.ndarray:
 
 def _block_gram(arch: Architecture, kind: Any, variances: Any = None) -> Callable[[np.ndarray, np.ndarray | None], np.ndarray]:
     """The kernel of a block between bits, which are filled up to few different sizes: every one is compiled."""
-    from specht.kernel.kernel import Kernel
+    from specht.kernel import Kernel
     from specht.studies.sparse.trials import filled
 
     kernel = Kernel(arch, variances=variances)

@@ -20,8 +20,7 @@ from scipy import optimize
 
 from specht.checks import whole_number
 from specht.errors import InputError, unknown_choice
-from specht.sequences.targets import Target
-from specht.sequences.tokens import input_array
+from specht.sequences import Target, input_array
 
 MOST_BITS = 10
 """Largest number of bits that a function may read: its table has two to the power of it entries."""

@@ -21,7 +21,7 @@ from specht.studies.sparse.bounds.generalisation import Risk, generalisation_gap
 from specht.studies.sparse.bounds.norms import DenseNorms, HeadNorms, LayerNorms, spectral
 
 if TYPE_CHECKING:
-    from specht.nn.network import Network
+    from specht.nn import Network
     from specht.studies.sparse.model import BitTransformer
 
 STEEPEST_GELU = activation("gelu").steepest or 0.0

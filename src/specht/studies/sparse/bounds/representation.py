@@ -19,7 +19,7 @@ import numpy as np
 
 from specht.checks import finite_number, whole_number
 from specht.errors import InputError
-from specht.sequences.codes import dual_code
+from specht.sequences import dual_code
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
