@@ -65,7 +65,7 @@ class Tree:
     def has_front_door(self, module: str) -> bool:
         """Whether it is a room, or a folder in one that says what is public."""
         start = f"{module.replace('.', '/')}/__init__.py"
-        return self.is_room(module) and "." not in module or "__all__" in self.sources.get(start, "")
+        return (self.is_room(module) and "." not in module) or "__all__" in self.sources.get(start, "")
 
     def imports(self, path: str) -> Iterator[tuple[str, str | None]]:
         """What a file imports from the package, at the top or later: a module without `specht.`, and a name in it if there is one."""
