@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from specht.corpus.read.chunks import Segment
-from specht.corpus.stats.isotypic import PARTS, Resampling, WindowTensor, isotypic_energies, isotypic_grams
+from specht.corpus.stats.isotypic import PARTS, WindowTensor, isotypic_energies, isotypic_grams
+from specht.corpus.stats.resampling import Resampling
 from specht.errors import InputError
 from specht.groups.irreps import isotypic_projector
 from specht.groups.partition import Partition, partitions
@@ -87,7 +88,7 @@ def test_energies_of_known_windows():
     full[range(LENGTH), range(LENGTH)] = 0
     expected, total = projected_grams(full[None]), (full**2).sum()
 
-    found = isotypic_energies(tensor, weights, resamples=20)
+    found = isotypic_energies(tensor, weights)
     for part in PARTS:
         assert found.shares[part].value == pytest.approx(expected[part].item() / total)
         assert found.shares[part].stderr == pytest.approx(0, abs=1e-12)
@@ -118,47 +119,40 @@ def test_exchangeable_windows_are_invariant_and_independent_ones_undefined():
     assert not isotypic_energies(noise, np.ones(3)).defined
 
 
-def slow_windows(ids, ends, length, starts_only, owned):
+def slow_windows(ids, ends, length, owned):
     """Records as lists, cut into windows; `ends` are the places behind each record."""
     low, windows = 0, []
     for end in ends:
-        limit = end if starts_only else min(end, owned)
-        places = range(low, limit - length + 1, length)
-        windows += [ids[place : place + length] for place in (places[:1] if starts_only else places) if place < owned]
+        places = range(low, min(end, owned) - length + 1, length)
+        windows += [ids[place : place + length] for place in places]
         low = end
     return windows
 
 
-@pytest.mark.parametrize("mode", ["all", "starts"])
-def test_windows_stay_inside_records(mode):
+def test_windows_stay_inside_records():
     rng = np.random.default_rng(5)
     sizes = rng.integers(1, 15, size=60)
     ends = np.cumsum(sizes)
     ids = rng.integers(0, 3, ends[-1])
     left = np.concatenate([np.arange(size)[::-1] for size in sizes])
     owned = ends[-1] - 9
-    tensor = WindowTensor(4, 3, 2, mode)
+    tensor = WindowTensor(4, 3, 2)
     tensor.update(Segment(ids, owned, 1, np.minimum(left[:owned], 6)))
-    windows = slow_windows(ids, ends, 4, mode == "starts", owned)
-    assert tensor.counts.tolist() == [0, len(windows)]
+    windows = slow_windows(ids, ends, 4, owned)
+    assert tensor.windows.tolist() == [0, len(windows)]
     for pair, (a, b) in enumerate(itertools.combinations(range(4), 2)):
         expected = np.zeros((3, 3))
         for window in windows:
             expected[window[a], window[b]] += 1
         np.testing.assert_array_equal(tensor.pairs[1, pair], expected)
     for a in range(4):
-        np.testing.assert_array_equal(tensor.positions[1, a], np.bincount([window[a] for window in windows], minlength=3))
+        np.testing.assert_array_equal(tensor.tokens[1, a], np.bincount([window[a] for window in windows], minlength=3))
 
 
 def test_one_record_without_limits():
     tensor = WindowTensor(4, 2, 1)
     tensor.update(Segment(np.zeros(14, dtype=np.intp), 11, 0))
-    assert tensor.counts.tolist() == [2]
-    starts = WindowTensor(4, 2, 1, "starts")
-    segment = Segment(np.zeros(5, dtype=np.intp), 2, 0)
-    starts.update(segment)
-    starts.update(segment, begins=False)
-    assert starts.counts.tolist() == [1]
+    assert tensor.windows.tolist() == [2]
 
 
 def test_pieces_add_up_in_any_order():
@@ -175,7 +169,6 @@ def test_pieces_add_up_in_any_order():
         merged.merge(piece)
     for name, array in whole.arrays().items():
         np.testing.assert_array_equal(merged.arrays()[name], array)
-    assert merged.windows == "all"
     np.testing.assert_allclose(whole.probabilities.sum(), 1)
 
 
@@ -193,10 +186,8 @@ def test_bad_input_is_answered_by_a_sentence():
     with pytest.raises(InputError, match="one a symbol"):
         isotypic_energies(tensor, np.ones(4))
     with pytest.raises(InputError, match="count all pieces alike"):
-        tensor.merge(WindowTensor(4, 3, 2, "starts"))
+        tensor.merge(WindowTensor(4, 2, 2))
     with pytest.raises(InputError, match="of at least 4"):
         WindowTensor(3, 3, 2)
-    with pytest.raises(InputError, match="Unknown windows 'strats': did you mean 'starts'"):
-        WindowTensor(4, 3, 2, "strats")  # pyright: ignore[reportArgumentType]
     with pytest.raises(InputError, match="GiB"):
         WindowTensor(64, 1000, 16)

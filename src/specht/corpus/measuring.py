@@ -11,12 +11,12 @@ import numpy as np
 
 from specht.corpus.read.corpora import Corpus, has_articles, open_corpus
 from specht.corpus.read.tokenise import choose, spell
+from specht.corpus.stats.counts import LagCounts
 from specht.corpus.stats.exact import LagByLag
 from specht.corpus.stats.exchangeability import Score, Symmetry, symmetry
 from specht.corpus.stats.harmonics import Harmonics, Kind, harmonics
 from specht.corpus.stats.influence import MOST_SYMBOLS, Influence, WindowSample, influence
 from specht.corpus.stats.isotypic import IsotypicEnergies, WindowTensor, isotypic_energies
-from specht.corpus.stats.lag_counts import LagCounts
 from specht.corpus.stats.metrics import Metric, weights
 from specht.corpus.stats.shuffles import NULLS, Null
 from specht.corpus.stats.third import ThirdMoments, ThirdScore, third_score
@@ -99,7 +99,7 @@ def _influence(statistics: Statistics, sample: WindowSample) -> Influence:
 
 def _isotypic(statistics: Statistics, tensor: WindowTensor) -> IsotypicEnergies | None:
     settings = statistics.survey.settings
-    if np.count_nonzero(tensor.counts) < 2:  # there are no squares without two blocks
+    if np.count_nonzero(tensor.windows) < 2:  # there are no squares without two blocks
         return None
     return isotypic_energies(tensor, weights(settings.metric, tensor.probabilities), seed=settings.seed)
 

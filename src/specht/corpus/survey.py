@@ -19,10 +19,10 @@ from specht.corpus.read.chunks import Encoded, Segment
 from specht.corpus.read.corpora import Corpus
 from specht.corpus.read.stream import Blocks, segments
 from specht.corpus.read.vocabulary import TypeCounts, Vocabulary
+from specht.corpus.stats.counts import LagCounts
 from specht.corpus.stats.exchangeability import CUTS
 from specht.corpus.stats.influence import MOST_SYMBOLS, WindowSample
 from specht.corpus.stats.isotypic import WindowTensor
-from specht.corpus.stats.lag_counts import LagCounts
 from specht.corpus.stats.metrics import Metric
 from specht.corpus.stats.moments import Plan, moments_of
 from specht.corpus.stats.shuffles import Null, drawn, shuffled, split_counts

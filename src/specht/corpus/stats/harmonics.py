@@ -105,12 +105,8 @@ class Harmonics:
     kind: Kind
     cosines: Likeness
     r"""$\mathrm{Re} \langle C, C' \rangle / \|C\| \|C'\|$ of the complex blocks."""
-    real_cosines: Likeness
-    """The same of their real parts alone, which do not see the direction of time."""
     imaginary: float
     """Largest |Im C(k)| / |Re C(k)|; under permutation symmetry all blocks are real."""
-    traces: np.ndarray
-    """Trace of each block."""
     eigenvalues: np.ndarray | None = None
     """[k, n] in falling order; None where they were not asked for."""
     overlaps: Likeness | None = None
@@ -129,11 +125,6 @@ class Harmonics:
         spectra = self.spectra(normalised)
         return Likeness(np.array([[kolmogorov_distance(u, w) for w in spectra] for u in spectra]))
 
-    def taxicab(self, normalised: bool = True) -> Likeness:
-        """Sum of the differences of the eigenvalues of the same rank."""
-        spectra = self.spectra(normalised)
-        return Likeness(np.array([[np.abs(u - w).sum() for w in spectra] for u in spectra]))
-
 
 def harmonics(
     tables: Any,
@@ -142,7 +133,6 @@ def harmonics(
     *,
     kind: Kind = "centred",
     whitened: bool = False,
-    rest: bool = True,
     eigenvalues: bool = False,
     components: int = 0,
 ) -> Harmonics:
@@ -153,7 +143,6 @@ def harmonics(
         pairs: number of pairs at each lag.
         probabilities: p, one number a symbol.
         whitened: divide coordinate i by sqrt(p_i), that is D^(-1/2) C D^(-1/2) with D = diag(p); symbols that never occur are left out.
-        rest: whether the last symbol, all types outside the vocabulary, is a coordinate like the others. Otherwise it is dropped.
         eigenvalues: also find the eigenvalues of all blocks.
         components: dimension r of the principal subspaces to compare; 0 for none. They take three times as long as eigenvalues.
 
@@ -172,7 +161,6 @@ def harmonics(
     p = lags.probabilities
     # A symbol with weight zero is out of every inner product, and out of the eigenvalue problem.
     scale = np.divide(1, np.sqrt(p), out=np.zeros_like(p), where=p > 0) if whitened else np.ones_like(p)
-    scale[-1] *= rest
     components = whole_number("components", components, 0, int(np.count_nonzero(scale)))
 
     result = _cosines(lags, kind, scale)
@@ -196,7 +184,6 @@ def _cosines(lags: LagTables, kind: Kind, scale: np.ndarray) -> Harmonics:
     """Cosines from the inner products of A and all K_s(t), and of all K_a(t), taken a few rows of the tables at a time."""
     p, number, site = lags.probabilities, lags.pairs[:, None, None], _site(lags, kind)
     even, odd = np.zeros((lags.length, lags.length)), np.zeros((lags.length - 1, lags.length - 1))
-    trace = np.zeros(lags.length)
     step = max(1, _BLOCK // (lags.length * len(p)))
     for low in range(0, len(p), step):
         rows = slice(low, low + step)
@@ -209,7 +196,6 @@ def _cosines(lags: LagTables, kind: Kind, scale: np.ndarray) -> Harmonics:
             turned -= lags.second[:, rows, None] * p + p[rows, None] * lags.first[:, None] - mean
         symmetric = np.concatenate([site[None, rows], (straight + turned) / 2]) * metric
         antisymmetric = (straight - turned) / 2 * metric
-        trace += symmetric[:, :, rows].trace(axis1=1, axis2=2)
         symmetric, antisymmetric = symmetric.reshape(lags.length, -1), antisymmetric.reshape(lags.length - 1, -1)
         even += symmetric @ symmetric.T
         odd += antisymmetric @ antisymmetric.T
@@ -222,9 +208,7 @@ def _cosines(lags: LagTables, kind: Kind, scale: np.ndarray) -> Harmonics:
     return Harmonics(
         kind=kind,
         cosines=Likeness(_normalised(products + imaginary, even[0, 0], kind)),
-        real_cosines=Likeness(_normalised(products, even[0, 0], kind)),
         imaginary=float(ratios.max()),
-        traces=real @ trace,
     )
 
 

@@ -19,107 +19,56 @@ from __future__ import annotations
 import dataclasses
 import itertools
 from collections.abc import Iterable
-from typing import Any, Literal, Self, get_args
+from typing import Any
 
 import numpy as np
 
 from specht.checks import whole_number
 from specht.corpus.read.chunks import Segment
-from specht.corpus.read.stream import record_starts, window_starts
-from specht.corpus.stats.counts import Counts
+from specht.corpus.read.stream import window_starts
+from specht.corpus.stats.counts import Counts, table_of_zeros
+from specht.corpus.stats.metrics import coordinate_weights
 from specht.corpus.stats.resampling import DebiasedEstimate, Resampling
-from specht.errors import InputError, unknown_choice
 
-Windows = Literal["all", "starts"]
-"""all: every record is cut into windows from its start on; starts: the first window of each record, nothing else."""
 PARTS = ("(L)", "(L-1,1)", "(L-2,2)", "(L-2,1,1)")
-
-_LARGEST_TABLE = 2**28
-"""Counters of a table, 2 GiB: more than that is asked for by mistake."""
-
-
-def table_of_zeros(shape: tuple[int, ...], cure: str) -> np.ndarray:
-    """Counters, refused with a sentence where they would not fit into memory."""
-    size = int(np.prod([float(n) for n in shape]))
-    if size > _LARGEST_TABLE:
-        raise InputError(f"Counting would take {size * 8 / 2**30:.1f} GiB, and {_LARGEST_TABLE // 2**27} GiB are the limit: {cure}.")
-    return np.zeros(shape, dtype=np.int64)
-
-
-def coordinate_weights(weights: Any, symbols: int) -> np.ndarray:
-    """The weights $s_i$ of a metric as an array with one entry a symbol, or the error for what is none."""
-    array = np.asarray(weights, dtype=float)
-    if array.shape != (symbols,) or not np.isfinite(array).all() or (array < 0).any() or not array.any():
-        raise InputError(f"weights must be {symbols} finite numbers of at least 0, one a symbol, got an array of shape {array.shape}.")
-    return array
 
 
 class WindowTensor(Counts):
-    """How often tokens i and j stand at positions a < b of the same window, block by block."""
+    """How often tokens i and j stand at positions a < b of the same window, block by block.
 
-    added = ("pairs", "positions")
+    Every record is cut into windows from its start on.
+    """
 
-    def __init__(self, length: int, symbols: int, blocks: int, windows: Windows = "all") -> None:
+    added = ("pairs", "tokens")
+
+    def __init__(self, length: int, symbols: int, blocks: int) -> None:
         """Arguments:
         length: L, at least 4 for all four parts to exist.
-        symbols: V + 1, the rest being a symbol.
+        symbols: V + 1; types outside the vocabulary are one symbol.
         """
         self.length = whole_number("length", length, 4)
         self.symbols = whole_number("symbols", symbols, 1)
         self.blocks = whole_number("blocks", blocks, 1)
-        if windows not in get_args(Windows):
-            raise unknown_choice("windows", windows, get_args(Windows))
-        self.windows: Windows = windows
         pairs = self.length * (self.length - 1) // 2
         self.pairs = table_of_zeros((blocks, pairs, symbols, symbols), "take fewer symbols, blocks or positions")
         """Counts [block, pair, i, j], pairs a < b in the order of `itertools.combinations`; for a > b they are the transpose."""
-        self.positions = np.zeros((blocks, length, symbols), dtype=np.int64)
+        self.tokens = np.zeros((blocks, length, symbols), dtype=np.int64)
         """Counts [block, a, i]."""
 
     @property
-    def counts(self) -> np.ndarray:
+    def windows(self) -> np.ndarray:
         """Number of windows in each block."""
-        return self.positions[:, 0].sum(axis=-1)
+        return self.tokens[:, 0].sum(axis=-1)
 
-    @property
-    def probabilities(self) -> np.ndarray:
-        """p, the mean over all windows and positions."""
-        return self.positions.sum(axis=(0, 1)) / max(1, self.positions.sum())
-
-    def update(self, segment: Segment, begins: bool = True) -> None:
-        """Count the windows of a segment.
-
-        Arguments:
-            begins: whether a record begins with the first token, which matters for `windows="starts"` only: a segment does not know.
-        """
-        all_of_them = self.windows == "all"
-        starts = window_starts(segment, self.length) if all_of_them else _first_windows(segment, self.length, begins)
-        places = starts + np.arange(self.length)[:, None]
-        tokens = segment.ids[places].astype(np.intp, copy=False)  # products of ids overflow in anything shorter
+    def update(self, segment: Segment) -> None:
+        """Count the windows of a segment."""
+        places = window_starts(segment, self.length) + np.arange(self.length)[:, None]
+        ids = segment.ids[places].astype(np.intp, copy=False)  # products of ids overflow in anything shorter
         table = self.pairs[segment.block].reshape(-1, self.symbols**2)
         for a in range(self.length):
-            self.positions[segment.block, a] += np.bincount(tokens[a], minlength=self.symbols)
+            self.tokens[segment.block, a] += np.bincount(ids[a], minlength=self.symbols)
         for pair, (a, b) in enumerate(itertools.combinations(range(self.length), 2)):
-            table[pair] += np.bincount(tokens[a] * self.symbols + tokens[b], minlength=self.symbols**2)
-
-    def merge(self, other: Self) -> None:
-        """Add the counts of other pieces of the same text."""
-        if (self.pairs.shape, self.windows) != (other.pairs.shape, other.windows):
-            raise InputError(
-                f"Windows of {other.length} tokens, {other.symbols} symbols, {other.blocks} blocks ({other.windows}) cannot be added to "
-                f"windows of {self.length}, {self.symbols}, {self.blocks} ({self.windows}): count all pieces alike."
-            )
-        super().merge(other)
-
-
-def _first_windows(segment: Segment, length: int, begins: bool) -> np.ndarray:
-    """Where a record begins that is as long as a window, which may reach behind the owned tokens: nobody else counts it."""
-    records = record_starts(segment)
-    records = records if begins else records[1:]
-    behind = len(segment.ids) - records - 1
-    if segment.left is not None:
-        behind = np.minimum(behind, segment.left[records])
-    return records[behind >= length - 1]
+            table[pair] += np.bincount(ids[a] * self.symbols + ids[b], minlength=self.symbols**2)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -135,16 +84,16 @@ class IsotypicEnergies:
 
     @property
     def defined(self) -> bool:
-        """Whether there is an energy to take shares of: its interval does not cover zero."""
+        """Whether there are correlations beyond noise: the interval of the energy does not cover zero."""
         return self.energy.low > 0
 
 
-def isotypic_energies(tensor: WindowTensor, weights: Any, *, resamples: int = 1000, level: float = 0.95, seed: int = 0) -> IsotypicEnergies:
+def isotypic_energies(tensor: WindowTensor, weights: Any, *, seed: int = 0) -> IsotypicEnergies:
     """Debiased shares of the four isotypic parts in the correlations between positions, with bootstrap intervals.
 
     Arguments:
         weights: the metric, one number s_i a symbol; 0 leaves a symbol out.
-        resamples, level, seed: of the bootstrap over blocks.
+        seed: of the bootstrap over blocks.
 
     >>> tokens = np.random.default_rng(0).integers(0, 2, 4000).repeat(2)  # each token twice: neighbours agree
     >>> tensor = WindowTensor(length=4, symbols=2, blocks=4)
@@ -155,24 +104,23 @@ def isotypic_energies(tensor: WindowTensor, weights: Any, *, resamples: int = 10
     [0.3, 0.0, 0.7, 0.0]
     """
     weights = coordinate_weights(weights, tensor.symbols)
-    resampling = Resampling(tensor.counts, resamples, level, seed)
+    resampling = Resampling(tensor.windows, seed=seed)
     used = np.flatnonzero(weights)
-    scale, number = weights[used], np.maximum(tensor.counts, 1)
+    scale, number = weights[used], np.maximum(tensor.windows, 1)
     metric = scale[:, None] * scale
     p = tensor.probabilities[used]
-    places = tensor.positions[:, :, used] / number[:, None, None]
+    means = tensor.tokens[:, :, used] / number[:, None, None]
 
     def centred(second: np.ndarray, a: int, b: int) -> np.ndarray:
         # E[(x_a - p)(x_b - p)^T] with the mean of all blocks, not the one of the block: a block's own would bring the bias back.
-        first_mean, second_mean = places[:, a, :, None], places[:, b, None, :]
-        return (second - first_mean * p - p[:, None] * second_mean + p[:, None] * p) * metric
+        return (second - means[:, a, :, None] * p - p[:, None] * means[:, b, None, :] + p[:, None] * p) * metric
 
     pairs = (
         centred(tensor.pairs[:, pair, used[:, None], used] / number[:, None, None], a, b)
         for pair, (a, b) in enumerate(itertools.combinations(range(tensor.length), 2))
     )
     grams = isotypic_grams(pairs, tensor.length)
-    own = np.stack([centred(places[:, a, :, None] * np.eye(len(used)), a, a) for a in range(tensor.length)], axis=1)
+    own = np.stack([centred(means[:, a, :, None] * np.eye(len(used)), a, a) for a in range(tensor.length)], axis=1)
     deviation = (own - own.mean(axis=1, keepdims=True)).reshape(tensor.blocks, -1)
 
     energy = resampling.squared_norm(sum(grams.values(), start=np.zeros((tensor.blocks, tensor.blocks))))

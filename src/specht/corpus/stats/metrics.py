@@ -5,15 +5,15 @@ A metric gives coordinate $i$ of the one-hot vectors a weight $s_i$, so that $\|
 
 from __future__ import annotations
 
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 
-from specht.errors import unknown_choice
+from specht.errors import InputError, unknown_choice
 
 Metric = Literal["chi2-floor", "chi2", "plain"]
 FLOOR = 1e-3
-"""Probability below which `chi2-floor` weighs all types alike, so that a type that occurs once does not rule."""
+"""Probability below which `chi2-floor` weighs all types alike, so that a type that occurs once does not decide."""
 
 
 def weights(metric: Metric, probabilities: np.ndarray) -> np.ndarray:
@@ -35,6 +35,14 @@ def weights(metric: Metric, probabilities: np.ndarray) -> np.ndarray:
     floor = FLOOR if metric == "chi2-floor" else 0.0
     seen = p > 0.0
     return np.where(seen, 1.0 / np.sqrt(np.where(seen, np.maximum(p, floor), 1.0)), 0.0)
+
+
+def coordinate_weights(weights: Any, symbols: int) -> np.ndarray:
+    """The weights $s_i$ of a metric as an array with one entry a symbol; anything else is refused."""
+    array = np.asarray(weights, dtype=float)
+    if array.shape != (symbols,) or not np.isfinite(array).all() or (array < 0).any() or not array.any():
+        raise InputError(f"weights must be {symbols} finite numbers of at least 0, one a symbol, got an array of shape {array.shape}.")
+    return array
 
 
 def site_norm(weights: np.ndarray, probabilities: np.ndarray) -> float:

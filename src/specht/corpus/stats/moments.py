@@ -27,7 +27,7 @@ import numpy as np
 from specht.checks import whole_number
 from specht.corpus.read.chunks import Segment
 from specht.corpus.read.stream import Blocks
-from specht.corpus.stats.lag_counts import count_pairs
+from specht.corpus.stats.counts import count_pairs
 from specht.corpus.stats.metrics import Metric, weights
 from specht.corpus.stats.sketch import CELLS, MeanProducts, Sketch
 from specht.errors import InputError

@@ -18,16 +18,17 @@ import functools
 
 import numpy as np
 
-from specht.checks import finite_number, whole_number
+from specht.checks import whole_number
 from specht.errors import InputError
 
+_LEVEL = 0.95
 _STEP = 0.25
 """How far weights go from the blocks as they are to those that were drawn."""
 
 
 @dataclasses.dataclass(frozen=True)
 class DebiasedEstimate:
-    """A debiased number with a bootstrap interval and the standard deviation of the resamples."""
+    """A number without the bias of noise, with a bootstrap interval of 95 % and the standard deviation of the resamples."""
 
     value: float
     low: float
@@ -43,27 +44,26 @@ class Resampled:
     """Numbers of one quantity: `values[0]` from the blocks as they are, the others from blocks drawn with replacement."""
 
     values: np.ndarray
-    level: float
-    stretch: float = 1.0
+    stretch: float
     """By how much deviations of the draws have to be enlarged."""
 
     def estimate(self) -> DebiasedEstimate:
         """The value with its percentile interval."""
         drawn = self.values[0] + self.stretch * (self.values[1:] - self.values[0])
-        low, high = np.quantile(drawn, [(1 - self.level) / 2, (1 + self.level) / 2])
+        low, high = np.quantile(drawn, [(1 - _LEVEL) / 2, (1 + _LEVEL) / 2])
         return DebiasedEstimate(float(self.values[0]), float(low), float(high), float(drawn.std()))
 
     def over(self, other: Resampled) -> Resampled:
         """The ratio, resample by resample; NaN where the denominator is zero."""
         ratios = np.full_like(self.values, np.nan)
         np.divide(self.values, other.values, out=ratios, where=other.values != 0)
-        return Resampled(ratios, self.level, self.stretch)
+        return Resampled(ratios, self.stretch)
 
 
 class Resampling:
     """Weights of the blocks, as they are and in every resample, shared by all quantities of one analysis."""
 
-    def __init__(self, sizes: np.ndarray, resamples: int = 1000, level: float = 0.95, seed: int = 0) -> None:
+    def __init__(self, sizes: np.ndarray, resamples: int = 1000, seed: int = 0) -> None:
         sizes = np.asarray(sizes, dtype=float)
         blocks = len(sizes)
         if np.count_nonzero(sizes) < 2:
@@ -71,7 +71,6 @@ class Resampling:
                 f"Debiasing multiplies different blocks, and {np.count_nonzero(sizes)} of {blocks} blocks hold data: use a longer text, "
                 "or shorter windows."
             )
-        self.level = finite_number("level", level, above=0, below=1)
         drawn = _draws(blocks, whole_number("resamples", resamples, 2), seed)
         self._weights = sizes * np.concatenate([np.ones((1, blocks)), 1.0 + _STEP * (drawn - 1.0)])
         self._pairs = self._weights.sum(axis=1) ** 2 - (self._weights**2).sum(axis=1)
@@ -81,7 +80,7 @@ class Resampling:
     def squared_norm(self, gram: np.ndarray) -> Resampled:
         """Mean of the products of different blocks, given the products of all."""
         different = gram - np.diag(np.diag(gram))
-        return Resampled(((self._weights @ different) * self._weights).sum(axis=1) / self._pairs, self.level, self._stretch)
+        return Resampled(((self._weights @ different) * self._weights).sum(axis=1) / self._pairs, self._stretch)
 
 
 @functools.lru_cache(maxsize=4)  # every lag of a corpus is resampled alike

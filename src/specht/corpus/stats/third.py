@@ -13,25 +13,24 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import math
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
 from specht.checks import whole_number
 from specht.corpus.read.chunks import Segment
-from specht.corpus.stats.counts import Counts
-from specht.corpus.stats.isotypic import coordinate_weights, table_of_zeros
+from specht.corpus.stats.counts import Counts, table_of_zeros
+from specht.corpus.stats.metrics import coordinate_weights
 from specht.corpus.stats.resampling import DebiasedEstimate, Resampling
-from specht.errors import InputError
 
 
-def gap_pairs(length: int, min_gap: int = 1) -> list[tuple[int, int]]:
+def gap_pairs(length: int) -> list[tuple[int, int]]:
     """The distances (s, t) between the three tokens of triples that fit into a window.
 
     >>> gap_pairs(4)
     [(1, 1), (1, 2), (2, 1)]
     """
-    return [(s, t) for s in range(min_gap, length) for t in range(min_gap, length - s)]
+    return [(s, t) for s in range(1, length) for t in range(1, length - s)]
 
 
 class ThirdMoments(Counts):
@@ -39,37 +38,29 @@ class ThirdMoments(Counts):
 
     added = ("triples", "tokens")
 
-    def __init__(self, length: int, symbols: int, blocks: int, min_gap: int = 1) -> None:
+    def __init__(self, length: int, symbols: int, blocks: int) -> None:
         """Arguments:
-        length: tokens of the longest window, at least 3.
-        symbols: V + 1, the rest being a symbol.
-        min_gap: distances s and t below it are not counted.
+        length: tokens of the window, at least 3.
+        symbols: V + 1; types outside the vocabulary are one symbol.
         """
-        self.min_gap = whole_number("min_gap", min_gap, 1)
-        self.length = whole_number("length", length, 2 * self.min_gap + 1)
+        self.length = whole_number("length", length, 3)
         self.symbols = whole_number("symbols", symbols, 1)
-        self.blocks = whole_number("blocks", blocks, 1)
-        self.gaps = gap_pairs(self.length, self.min_gap)
-        shape = (self.blocks, len(self.gaps), self.symbols**3)
-        self.triples = table_of_zeros(shape, "take fewer symbols, blocks or positions, or a larger min_gap")
+        self.gaps = gap_pairs(self.length)
+        shape = (whole_number("blocks", blocks, 1), len(self.gaps), self.symbols**3)
+        self.triples = table_of_zeros(shape, "take fewer symbols, blocks or positions")
         """Counts [block, gap pair, (i, j, k)]. The singles and pairs among exactly these triples are sums over it."""
-        self.tokens = np.zeros((self.blocks, self.symbols), dtype=np.int64)
+        self.tokens = np.zeros((blocks, self.symbols), dtype=np.int64)
         """Counts [block, i] of all tokens, which the mean p is taken from."""
-
-    @property
-    def probabilities(self) -> np.ndarray:
-        """p, the mean over all tokens."""
-        return self.tokens.sum(axis=0) / max(1, self.tokens.sum())
 
     def update(self, segment: Segment) -> None:
         """Count all triples that begin at the owned tokens of a segment."""
         ids = segment.ids.astype(np.intp, copy=False)
         table = self.triples[segment.block]
         self.tokens[segment.block] += np.bincount(ids[: segment.owned], minlength=self.symbols)
-        places = {reach: segment.starts(reach) for reach in range(2 * self.min_gap, self.length)}
-        for s, among in itertools.groupby(enumerate(self.gaps), key=lambda entry: entry[1][0]):
+        places = {reach: segment.starts(reach) for reach in range(2, self.length)}
+        for s, gaps in itertools.groupby(enumerate(self.gaps), key=lambda entry: entry[1][0]):
             pairs: np.ndarray | None = None
-            for index, (_, t) in among:
+            for index, (_, t) in gaps:
                 starts = places[s + t]
                 if pairs is None:
                     # Wider gaps have fewer starts, all of them among those of the smallest.
@@ -78,22 +69,13 @@ class ThirdMoments(Counts):
                 codes = pairs[starts] + ids[segment.shifted(starts, s + t)]
                 table[index] += np.bincount(codes, minlength=self.symbols**3)
 
-    def merge(self, other: Self) -> None:
-        """Add the counts of other pieces of the same text."""
-        mine, theirs = ((each.length, each.min_gap, each.symbols, each.blocks) for each in (self, other))
-        if mine != theirs:
-            raise InputError(
-                f"Triples counted with (length, min_gap, symbols, blocks) {theirs} cannot be added to {mine}: count them alike."
-            )
-        super().merge(other)
-
 
 @dataclasses.dataclass(frozen=True)
 class ThirdScore:
     """The invariant share of the third cumulants of distinct positions."""
 
     score: DebiasedEstimate
-    """S3; not to be read unless `defined`."""
+    """S3; says nothing unless `defined`."""
     energy: DebiasedEstimate
     """E3, the mean square of the cumulants."""
     invariant: DebiasedEstimate
@@ -106,30 +88,19 @@ class ThirdScore:
 
     @property
     def defined(self) -> bool:
-        """Whether there are third cumulants to speak of: the interval of E3 does not cover zero."""
+        """Whether there are third cumulants beyond noise: the interval of E3 does not cover zero."""
         return self.energy.low > 0
 
     def __str__(self) -> str:
         return str(self.score) if self.defined else f"undefined (E3 is {self.z:.1f} standard deviations from zero)"
 
 
-def third_score(
-    moments: ThirdMoments,
-    weights: Any,
-    *,
-    length: int | None = None,
-    min_gap: int | None = None,
-    resamples: int = 1000,
-    level: float = 0.95,
-    seed: int = 0,
-) -> ThirdScore:
+def third_score(moments: ThirdMoments, weights: Any, *, seed: int = 0) -> ThirdScore:
     """S3, debiased, with a bootstrap interval over blocks.
 
     Arguments:
         weights: the metric, one number s_i a symbol; 0 leaves a symbol out.
-        length: tokens of a window, at most as many as were counted, which is the default.
-        min_gap: triples with a distance below it are left out, and the weights w_st divided by their sum over the others.
-        resamples, level, seed: of the bootstrap.
+        seed: of the bootstrap.
 
     >>> tokens = np.random.default_rng(0).integers(0, 2, 3000)
     >>> moments = ThirdMoments(length=5, symbols=2, blocks=3)
@@ -139,24 +110,20 @@ def third_score(
     False
     """
     weights = coordinate_weights(weights, moments.symbols)
-    min_gap = moments.min_gap if min_gap is None else whole_number("min_gap", min_gap, moments.min_gap, (moments.length - 1) // 2)
-    length = moments.length if length is None else whole_number("length", length, 2 * min_gap + 1, moments.length)
-    gaps = gap_pairs(length, min_gap)
-    chosen = [moments.gaps.index(gap) for gap in gaps]
-    number = moments.triples.sum(axis=2)[:, chosen]
+    number = moments.triples.sum(axis=2)
     # A block without a single triple of some kind has no estimate of it and is left out.
     blocks = np.flatnonzero(number.all(axis=1))
-    resampling = Resampling(number[blocks].sum(axis=1), resamples, level, seed)
+    resampling = Resampling(number[blocks].sum(axis=1), seed=seed)
 
     # Centring is linear: E[(x - p)(x - p)(x - p)] is the table of triples with s (I - p 1^T) applied to each of its indices.
     used = np.flatnonzero(weights)
     centring = (weights[:, None] * (np.eye(moments.symbols) - moments.probabilities[:, None]))[used]
     shape = (len(blocks),) + 3 * (moments.symbols,)
-    share = np.array([length - s - t for s, t in gaps], dtype=float)
+    share = np.array([moments.length - s - t for s, t in moments.gaps], dtype=float)
     share /= share.sum()
     products, mean = np.zeros((len(blocks), len(blocks))), np.zeros((len(blocks), len(used) ** 3))
-    for column, (index, w) in enumerate(zip(chosen, share, strict=True)):
-        cumulant = (moments.triples[blocks, index] / number[blocks, column, None]).reshape(shape)
+    for index, w in enumerate(share):
+        cumulant = (moments.triples[blocks, index] / number[blocks, index, None]).reshape(shape)
         for _ in range(3):
             # Takes the last index to the front of the three, so that after three turns all are centred and in their old order.
             cumulant = np.moveaxis(cumulant @ centring.T, -1, 1)

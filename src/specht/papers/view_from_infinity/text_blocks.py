@@ -11,8 +11,8 @@ import xarray
 from specht.corpus.measuring import COMPONENTS, KINDS
 from specht.corpus.read.corpora import Corpus
 from specht.corpus.read.vocabulary import TypeCounts, Vocabulary
+from specht.corpus.stats.counts import count_pairs
 from specht.corpus.stats.harmonics import block_moments, harmonics, kolmogorov_distance
-from specht.corpus.stats.lag_counts import count_pairs
 from specht.corpus.stats.shuffles import Null
 from specht.corpus.survey import Survey, SurveySettings, plan_survey, take_census
 from specht.papers.view_from_infinity.texts import known_types, missing, opened
