@@ -127,10 +127,8 @@ def test_shorter_windows_are_asked_for_after_counting():
 
 def test_correlations_by_lag():
     p, by_lag = covariances(np.random.default_rng(6).dirichlet([0.4] * 4, size=(2, 4)), lags=9)
-    steps = []
-    found = symmetry(population(p, by_lag), progress=lambda done, total: steps.append((done, total)))
+    found = symmetry(population(p, by_lag))
     tensor = by_position(p, by_lag, "chi2-floor")
-    assert steps == [(lag, 9) for lag in range(1, 10)]
     for each in found.lags:
         matrix = tensor[0, each.lag]
         assert each.rms == pytest.approx(np.linalg.norm(matrix) / np.linalg.norm(tensor[0, 0]), rel=1e-9)

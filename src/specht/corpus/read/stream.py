@@ -100,9 +100,13 @@ def _behind(records: np.ndarray, owned: int) -> np.ndarray:
 
 
 def window_starts(segment: Segment, length: int) -> np.ndarray:
-    """Where disjoint windows begin: at the start of the segment and of each record in it, and from there on in steps of `length`."""
-    records = record_starts(segment)
-    number = (np.append(records[1:], segment.owned) - records) // length
+    """Where disjoint windows of a segment begin."""
+    return starts_in(record_starts(segment), segment.owned, length)
+
+
+def starts_in(records: np.ndarray, end: int, length: int) -> np.ndarray:
+    """Where disjoint windows begin, the last before `end`: where a record does, and from there on in steps of `length`."""
+    number = (np.append(records[1:], end) - records) // length
     before = np.cumsum(number) - number
     return np.repeat(records, number) + length * (np.arange(number.sum()) - np.repeat(before, number))
 

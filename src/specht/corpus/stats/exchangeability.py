@@ -29,9 +29,7 @@ from specht.checks import whole_number
 from specht.corpus.stats.metrics import site_norm
 from specht.corpus.stats.moments import Plan
 from specht.corpus.stats.resampling import DebiasedEstimate, Resampling
-from specht.corpus.summaries import score_variables
 from specht.errors import InputError
-from specht.progress import Progress
 from specht.results import Result, Variable
 
 DRAWS = 2000
@@ -40,6 +38,18 @@ FEWEST_BLOCKS = 3
 """Blocks that must hold windows, uneven ones counting less."""
 CUTS = (1, 2, 3, 5, 10, 20, 40)
 """Smallest lags for which the score of the remaining ones is given."""
+
+
+_MEANINGS = {
+    "score": "share of the correlations between positions that ignores order",
+    "low": "lower end of the 95 % interval of the score",
+    "high": "upper end of the 95 % interval of the score",
+    "distance": "share of the correlations that depends on the distance of two tokens",
+    "direction": "share of the correlations that depends on which token comes first",
+    "rms": "root mean square correlation of two positions, over the norm of the covariance of one",
+    "defined": "whether correlations can be told from none",
+    "plug_in": "the score with the bias of sampling noise",
+}
 
 
 class Estimates(Protocol):
@@ -60,13 +70,13 @@ class Score(Result):
     """The score lies between `low` and `high` with 95 % confidence, as far as this corpus stands for others like it."""
     high: float
     distance: float
-    """Share of what depends on the distance of two tokens."""
+    """Share of the correlations that depends on the distance of two tokens."""
     direction: float
-    """Share of what depends on which token comes first."""
+    """Share of the correlations that depends on which token comes first."""
     rms: float
     """Root mean square correlation of two positions, over the norm of the covariance of one: the score says nothing where this is 0."""
     defined: bool
-    """False if correlations cannot be told from none: then there is nothing to score."""
+    """False if the correlations are no larger than noise: then there is nothing to score."""
     plug_in: float
     """The score as it comes out with the bias of sampling noise."""
     energy: DebiasedEstimate
@@ -94,6 +104,12 @@ class Score(Result):
 
     def _variables(self) -> list[Variable]:
         return [*score_variables([self], ()), Variable("length", (), self.length, "tokens of a window", "tokens")]
+
+
+def score_variables(scores: Sequence[Score], dims: str | tuple[str, ...], before: str = "") -> list[Variable]:
+    """The fields of scores along a dimension; of a single one, along none."""
+    columns = {name: [getattr(score, name) for score in scores] for name in _MEANINGS}
+    return [Variable(f"{before}{name}", dims, values if dims else values[0], _MEANINGS[name]) for name, values in columns.items()]
 
 
 class LagEnergy(NamedTuple):
@@ -127,7 +143,6 @@ def symmetry(
     lengths: Sequence[int] = (),
     cuts: Sequence[int] = CUTS,
     seed: int = 0,
-    progress: Progress | None = None,
 ) -> Symmetry:
     """The scores of a corpus from its statistics.
 
@@ -138,7 +153,7 @@ def symmetry(
     """
     plan = estimates.plan
     length = plan.length if length is None else _checked(length, plan)
-    wanted = sorted({length, *(_checked(each, plan) for each in lengths)})
+    wanted = sorted({length, *(_checked(other, plan) for other in lengths)})
     shortest = [cut for cut in cuts if 1 < cut < length - 1]
     sums, kept = _Sums(), _Kept()
     left_out: dict[int, np.ndarray] = {}
@@ -156,10 +171,8 @@ def symmetry(
             for cut in shortest:
                 rest = sums.weighted - left_out.pop(cut)
                 kept.invariant[length, cut] = rest @ rest.T
-        if progress is not None:
-            progress(lag, max(wanted) - 1)
     site = site_norm(plan.weights, plan.probabilities)
-    by_length = [_score(kept, each, 1, site, seed) for each in wanted]
+    by_length = [_score(kept, other, 1, site, seed) for other in wanted]
     main = by_length[wanted.index(length)]
     without = [_score(kept, length, cut, site, seed) for cut in shortest]
     return Symmetry(main, tuple(by_length), (main, *without), tuple(_lag_energies(kept, length, site, seed)))
@@ -191,7 +204,7 @@ class _Sums:
 
 @dataclasses.dataclass
 class _Kept:
-    """Products of blocks, all that is left of the estimates."""
+    """Products of blocks, which is all that scores need of the estimates."""
 
     pairs: list[np.ndarray] = dataclasses.field(default_factory=list)
     """Number in each block, by lag."""
@@ -203,9 +216,9 @@ class _Kept:
 
 
 def _score(kept: _Kept, length: int, from_lag: int, site: float, seed: int) -> Score:
-    worth = kept.pairs[length - 2]  # the windows of each block: one without any knows nothing of the longest lag
-    _check_blocks(worth, length)
-    resampling = Resampling(worth, DRAWS, seed=seed)
+    windows = kept.pairs[length - 2]  # in each block; one without any knows nothing of the longest lag
+    _check_blocks(windows, length)
+    resampling = Resampling(windows, DRAWS, seed=seed)
     weights = np.arange(length - from_lag, 0, -1, dtype=np.float64)
     share = weights / weights.sum()
     lags = slice(from_lag - 1, length - 1)
@@ -213,22 +226,22 @@ def _score(kept: _Kept, length: int, from_lag: int, site: float, seed: int) -> S
     direction = np.tensordot(share, np.stack(kept.antisymmetric[lags]), axes=1)
     total = np.tensordot(share, np.stack(kept.symmetric[lags]), axes=1) + direction
     energy = resampling.squared_norm(total)
-    found = resampling.squared_norm(invariant).over(energy).estimate()
-    turned = float(resampling.squared_norm(direction).over(energy).values[0])
-    whole = energy.estimate()
+    score = resampling.squared_norm(invariant).over(energy).estimate()
+    directed = float(resampling.squared_norm(direction).over(energy).values[0])
+    whole, plain = energy.estimate(), windows @ total @ windows
     return Score(
-        score=found.value,
-        low=found.low,
-        high=found.high,
-        distance=1.0 - found.value - turned,
-        direction=turned,
+        score=score.value,
+        low=score.low,
+        high=score.high,
+        distance=1.0 - score.value - directed,
+        direction=directed,
         rms=_root(whole.value) / site if site else 0.0,
         defined=whole.low > 0.0,  # where correlations are noise the share of them is noise over noise
-        plug_in=float(worth @ invariant @ worth / (worth @ total @ worth)) if worth @ total @ worth else 0.0,
+        plug_in=float(windows @ invariant @ windows / plain) if plain else 0.0,
         energy=whole,
         length=length,
         from_lag=from_lag,
-        influence=tuple(_influence(np.outer(worth, worth) * invariant, np.outer(worth, worth) * total)),
+        influence=tuple(_influence(np.outer(windows, windows) * invariant, np.outer(windows, windows) * total)),
     )
 
 
@@ -261,7 +274,7 @@ def _lag_energies(kept: _Kept, length: int, site: float, seed: int) -> Iterator[
             energy = resampling.squared_norm(symmetric + antisymmetric)
             square = energy.estimate()
             direction = float(resampling.squared_norm(antisymmetric).over(energy).values[0]) if square.value > 0.0 else 0.0
-            value, low, high = (_root(each) / site if site else 0.0 for each in (square.value, square.low, square.high))
+            value, low, high = (_root(number) / site if site else 0.0 for number in (square.value, square.low, square.high))
             yield LagEnergy(lag, value, low, high, direction)
 
 

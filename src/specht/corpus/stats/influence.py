@@ -19,16 +19,15 @@ from specht.corpus.read.stream import window_starts
 WINDOWS = 20_000
 """How many windows are looked at, evenly spread over the corpus."""
 MOST_SYMBOLS = 1000
-"""Types that are distinguished here; others count as the rest."""
-FEW = 0.01
-"""Share of the windows which, if it carries `MUCH`, deserves a warning."""
-MUCH = 0.5
+"""Types that are distinguished here; all others count as one."""
+FEW, MUCH = 0.01, 0.5
+"""A warning is due where this share of the windows carries that much of the invariant part."""
 _ROWS = 1024
 """Windows that are looked at together."""
 
 
 class WindowSample:
-    """Every so many windows of a corpus, with ids of a vocabulary of at most `MOST_SYMBOLS` types. Samples of separate pieces add up."""
+    """Every `step`-th window of a corpus, with ids of a vocabulary of at most `MOST_SYMBOLS` types. Samples of separate pieces add up."""
 
     def __init__(self, length: int, step: int) -> None:
         self.length, self.step = length, step
@@ -36,7 +35,7 @@ class WindowSample:
 
     @classmethod
     def spread(cls, length: int, tokens: int) -> WindowSample:
-        """About `WINDOWS` of a corpus of so many tokens, or all if there are fewer."""
+        """About `WINDOWS` windows of a corpus of this many tokens, or all if there are fewer."""
         return cls(length, max(1, tokens // (length * WINDOWS)))
 
     @property
@@ -50,15 +49,15 @@ class WindowSample:
         self._windows.append(segment.ids[starts[:, None] + np.arange(self.length)].astype(np.int16))
 
     def arrays(self) -> dict[str, np.ndarray]:
-        """All there is to save."""
+        """The windows by name, to be saved or sent."""
         return {"windows": self.windows}
 
     def restore(self, arrays: Mapping[str, np.ndarray]) -> None:
-        """Add what `arrays` of another sample gave."""
+        """Add the windows of another sample."""
         self._windows.append(arrays["windows"].astype(np.int16))
 
     def merge(self, other: WindowSample) -> None:
-        """Add those of other pieces of the same text."""
+        """Add the windows of other pieces of the same text."""
         self._windows += other._windows
 
 
@@ -69,11 +68,11 @@ class Influence:
     windows: int
     """How many were looked at."""
     carrying_half: int
-    """The fewest of them that carry half of it."""
+    """The fewest windows that carry half of the invariant part."""
     top_share: float
-    """What the hundredth part of them with the largest contributions carries; above one if others pull the other way."""
+    """Share that the 1 % of windows with the largest contributions carry; above one where other contributions are negative."""
     tokens: tuple[int, ...]
-    """Types that fill those windows more than others, the most conspicuous first."""
+    """Types that are unusually frequent in those windows, the most conspicuous first."""
 
     @property
     def is_uneven(self) -> bool:
@@ -82,11 +81,7 @@ class Influence:
 
 
 def influence(windows: np.ndarray, probabilities: np.ndarray, weights: np.ndarray) -> Influence:
-    """Who contributes to the invariant part.
-
-    Arguments:
-        windows: ids, shape (n, L).
-    """
+    """How much each window, a row of ids, contributes to the invariant part."""
     windows, p, s = np.asarray(windows, dtype=np.intp), probabilities, weights
     n = len(windows)
     if n < 4:
@@ -103,9 +98,9 @@ def influence(windows: np.ndarray, probabilities: np.ndarray, weights: np.ndarra
 
 
 def _counts(windows: np.ndarray, symbols: int) -> np.ndarray:
-    found = np.zeros((len(windows), symbols))
-    np.add.at(found, (np.arange(len(windows))[:, None], windows), 1.0)
-    return found
+    counts = np.zeros((len(windows), symbols))
+    np.add.at(counts, (np.arange(len(windows))[:, None], windows), 1.0)
+    return counts
 
 
 def _invariant(windows: np.ndarray, p: np.ndarray, s: np.ndarray) -> np.ndarray:
@@ -126,15 +121,15 @@ def _site(counts: np.ndarray, number: float, p: np.ndarray, s: np.ndarray) -> np
 
 
 def _contributions(windows: np.ndarray, mean: np.ndarray, p: np.ndarray, s: np.ndarray) -> np.ndarray:
-    """The scalar products of B with the windows' own, up to a factor."""
+    """The scalar products of B with the part B_w of each window, up to a factor."""
     length, along = windows.shape[1], mean @ (s * p)
-    found = []
+    products = []
     for start in range(0, len(windows), _ROWS):
         counts = _counts(windows[start : start + _ROWS], len(p))
         centred = (counts - length * p) * s
         own = counts @ (s**2 * np.diag(mean)) - 2.0 * (counts * s) @ along + length * (s * p) @ along
-        found.append(((centred @ mean) * centred).sum(axis=1) - own)
-    return np.concatenate(found)
+        products.append(((centred @ mean) * centred).sum(axis=1) - own)
+    return np.concatenate(products)
 
 
 def _conspicuous(windows: np.ndarray, p: np.ndarray, number: int = 5) -> tuple[int, ...]:

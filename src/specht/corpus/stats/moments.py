@@ -80,7 +80,7 @@ class Plan:
         return hashlib.sha256(text.encode() + np.ascontiguousarray(self.probabilities, dtype=np.float64).tobytes()).hexdigest()
 
     def counter(self, order: int = 0) -> PairSums:
-        """Statistics of nothing yet; `order` is the place of what will be counted among its likes."""
+        """Statistics of nothing yet; `order` is the number of the part of the corpus that will be counted."""
         return (Tables if self.method == "tables" else Sketches)(self, order)
 
     def check_windows(self, moments: PairSums) -> None:
@@ -98,14 +98,14 @@ class Plan:
 
 
 class PairSums(abc.ABC):
-    """Sums over pairs, by block and lag. What blocks have not been seen takes no memory."""
+    """Sums over pairs, by block and lag. Blocks of which nothing was counted take no memory."""
 
     dtype: type
 
     def __init__(self, plan: Plan, order: int = 0, lags: range | None = None) -> None:
         """Arguments:
-        order: place of what is counted among its likes, in which they are added up.
-        lags: those that are counted, all of them unless given.
+        order: the number of this part of the corpus; parts are added up in this order.
+        lags: those that are counted, all of them by default.
         """
         self.plan = plan
         self.lags = range(1, plan.length) if lags is None else lags
@@ -158,7 +158,7 @@ class PairSums(abc.ABC):
     def _count(self, segment: Segment, sums: np.ndarray, pairs: np.ndarray) -> None: ...
 
     def pairs_at(self, lag: int) -> np.ndarray:
-        """Number of pairs in each block, which is what its estimate is worth."""
+        """Number of pairs in each block, which is the weight of its estimate."""
         return self.pairs[:, self.lags.index(lag)]
 
     def save(self, path: str | Path) -> None:
@@ -166,41 +166,31 @@ class PairSums(abc.ABC):
         target = Path(path)
         temporary = target.with_name(f".{target.name}-{os.getpid()}")
         try:
-            temporary.write_bytes(self.encode())
+            with temporary.open("wb") as file:
+                np.savez(file, allow_pickle=False, **self.arrays())
             temporary.replace(target)
         except OSError as error:
             temporary.unlink(missing_ok=True)
             raise InputError(f"{target} cannot be written ({error.strerror or error}): make room, or take another path.") from None
 
     def arrays(self) -> dict[str, np.ndarray]:
-        """All there is to save."""
+        """Everything that `moments_of` needs to make the same statistics again."""
         head = json.dumps({"plan": self.plan.digest, "order": self.order, "blocks": sorted(self.sums)})
         sums = {f"block_{block}": sums for block, sums in self.sums.items()}
         return {"head": np.frombuffer(head.encode(), dtype=np.uint8), "pairs": self.pairs, **sums}
-
-    def encode(self) -> bytes:
-        """The content of a file."""
-        content = io.BytesIO()
-        np.savez(content, allow_pickle=False, **self.arrays())
-        return content.getvalue()
 
 
 def load(path: str | Path, plan: Plan) -> PairSums:
     """Statistics from a file that `save` wrote."""
     try:
-        return decode(Path(path).read_bytes(), plan)
+        with np.load(io.BytesIO(Path(path).read_bytes()), allow_pickle=False) as arrays:
+            return moments_of(arrays, plan)
     except InputError:
         raise
     except OSError as error:
         raise InputError(f"{path} cannot be read ({error.strerror or error}): check the path of the statistics.") from None
     except (ValueError, KeyError, EOFError, TypeError, RuntimeError, zipfile.BadZipFile):  # what damaged archives have been seen to cause
         raise InputError(f"{path} does not hold statistics of token pairs: count them again.") from None
-
-
-def decode(content: bytes, plan: Plan) -> PairSums:
-    """Statistics from the content of a file."""
-    with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
-        return moments_of(arrays, plan)
 
 
 def moments_of(arrays: Mapping[str, np.ndarray], plan: Plan) -> PairSums:
@@ -239,9 +229,9 @@ class Tables(PairSums):
     def _count(self, segment: Segment, sums: np.ndarray, pairs: np.ndarray) -> None:
         rows = segment.ids * self.plan.symbols
         for place, lag in enumerate(self.lags):
-            found = count_pairs(segment, rows, lag, self.plan.symbols)
-            sums[place] += found
-            pairs[place] += found.sum()
+            counts = count_pairs(segment, rows, lag, self.plan.symbols)
+            sums[place] += counts
+            pairs[place] += counts.sum()
 
     def centred(self, lag: int) -> tuple[np.ndarray, np.ndarray]:
         p, number = self.plan.probabilities, self.plan.blocks.number
@@ -249,18 +239,18 @@ class Tables(PairSums):
         place, pairs = self.lags.index(lag), np.maximum(self.pairs_at(lag), 1)
         symmetric, antisymmetric = np.zeros((2, number, len(scale)))
         for block, sums in self.sums.items():  # one by one: a large vocabulary takes megabytes a table
-            found = sums[place] / pairs[block]
-            firsts, seconds = found.sum(axis=1), found.sum(axis=0)
-            found -= np.outer(p, seconds)
-            found -= np.outer(firsts - firsts.sum() * p, p)
-            upper, lower = found.ravel()[above], found.ravel()[below]
+            covariance = sums[place] / pairs[block]
+            firsts, seconds = covariance.sum(axis=1), covariance.sum(axis=0)
+            covariance -= np.outer(p, seconds)
+            covariance -= np.outer(firsts - firsts.sum() * p, p)
+            upper, lower = covariance.ravel()[above], covariance.ravel()[below]
             np.multiply(upper + lower, scale, out=symmetric[block])
             np.multiply(upper - lower, scale, out=antisymmetric[block])
         return symmetric, antisymmetric
 
     @cached_property
     def _triangle(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Places of the entries (i, j) and (j, i) with i <= j, and what makes products of these all that there is to know.
+        """Places of the entries (i, j) and (j, i) with i <= j, and factors with which their products are those of whole matrices.
 
         An entry off the diagonal stands for two, each half a sum or half a difference; one on it for itself, a sum of two halves.
         """
@@ -296,9 +286,9 @@ class Sketches(PairSums):
                 np.multiply(weights[side, :stop], weights[1 - side, lag : stop + lag], out=values[:stop])
                 if apart is not None:
                     values[:stop][apart] = 0.0
-                found = np.bincount(cells[:stop], values[:stop], minlength=sketch.cells)
-                found -= means[side]
-                sums[place, side] += found
+                centred = np.bincount(cells[:stop], values[:stop], minlength=sketch.cells)
+                centred -= means[side]
+                sums[place, side] += centred
             pairs[place] += int(firsts.sum())
 
     def centred(self, lag: int) -> tuple[np.ndarray, np.ndarray]:

@@ -14,6 +14,7 @@ from typing import Literal, get_args
 import numpy as np
 
 from specht.corpus.read.chunks import Encoded
+from specht.corpus.read.stream import starts_in
 from specht.errors import unknown_choice
 
 Null = Literal["window", "article", "global"]
@@ -40,11 +41,11 @@ def split_counts(counts: np.ndarray, sizes: Iterable[int], seed: int) -> list[np
     [[1, 0], [1, 0]]
     """
     rng = np.random.default_rng([seed, 3])
-    left, found = np.asarray(counts, dtype=np.int64), []
+    left, parts = np.asarray(counts, dtype=np.int64), []
     for size in sizes:
-        found.append(_draw(rng, left, size))
-        left = left - found[-1]
-    return found
+        parts.append(_draw(rng, left, size))
+        left = left - parts[-1]
+    return parts
 
 
 def _draw(rng: np.random.Generator, left: np.ndarray, size: int) -> np.ndarray:
@@ -56,15 +57,12 @@ def _draw(rng: np.random.Generator, left: np.ndarray, size: int) -> np.ndarray:
 def _in_windows(pieces: Iterable[Encoded], length: int, rng: np.random.Generator) -> Iterator[Encoded]:
     """Windows from the start of each record on, each a record of its own. What is left over has no partners and keeps its place."""
     for ids, records, last in _batches(pieces, length):
-        starts = np.append(records, len(ids))
-        number = np.diff(starts) // length
-        first = np.repeat(starts[:-1], number) + length * (np.arange(number.sum()) - np.repeat(np.cumsum(number) - number, number))
-        places = first[:, None] + np.arange(length)
-        found, begins = ids.copy(), np.ones(len(ids), dtype=bool)
-        found[places] = rng.permuted(ids[places], axis=1)
+        places = starts_in(records, len(ids), length)[:, None] + np.arange(length)
+        permuted, begins = ids.copy(), np.ones(len(ids), dtype=bool)
+        permuted[places] = rng.permuted(ids[places], axis=1)
         begins[places[:, 1:]] = False
-        stop = len(ids) if last else int(starts[-2] + length * number[-1])
-        yield Encoded(found[:stop], np.flatnonzero(begins[:stop]))
+        stop = len(ids) if last else _taken(ids, records, length)
+        yield Encoded(permuted[:stop], np.flatnonzero(begins[:stop]))
 
 
 def _batches(pieces: Iterable[Encoded], length: int) -> Iterator[tuple[np.ndarray, np.ndarray, bool]]:
@@ -75,10 +73,14 @@ def _batches(pieces: Iterable[Encoded], length: int) -> Iterator[tuple[np.ndarra
         ids = np.concatenate([ids, piece.ids])
         if len(ids) >= max(_BATCH, 2 * length):
             yield ids, records, False
-            taken = int(records[-1] + (len(ids) - records[-1]) // length * length)
-            ids, records = ids[taken:], np.zeros(1, dtype=np.intp)
+            ids, records = ids[_taken(ids, records, length) :], np.zeros(1, dtype=np.intp)
     if len(ids):
         yield ids, records[records < len(ids)], True
+
+
+def _taken(ids: np.ndarray, records: np.ndarray, length: int) -> int:
+    """The end of the last window."""
+    return int(records[-1] + (len(ids) - records[-1]) // length * length)
 
 
 def _in_articles(pieces: Iterable[Encoded], rng: np.random.Generator) -> Iterator[Encoded]:
@@ -88,11 +90,11 @@ def _in_articles(pieces: Iterable[Encoded], rng: np.random.Generator) -> Iterato
 
     def release() -> Encoded:
         nonlocal size
-        found = Encoded(rng.permutation(np.concatenate(held)), np.concatenate(marks))
+        article = Encoded(rng.permutation(np.concatenate(held)), np.concatenate(marks))
         held.clear()
         marks.clear()
         size = 0
-        return found
+        return article
 
     for piece in pieces:
         bounds = [0, *(int(place) for place in piece.articles if place), len(piece)]
@@ -109,9 +111,9 @@ def _in_articles(pieces: Iterable[Encoded], rng: np.random.Generator) -> Iterato
 
 
 def drawn(pieces: Iterable[Encoded], counts: np.ndarray, rng: np.random.Generator) -> Iterator[Encoded]:
-    """A stream with tokens drawn at random out of so many of each type, see `split_counts`."""
+    """A stream with tokens drawn at random from this many tokens of each type, see `split_counts`."""
     left = np.asarray(counts, dtype=np.int64)
     for piece in pieces:
-        found = _draw(rng, left, len(piece))
-        left = left - found
-        yield Encoded(rng.permutation(np.repeat(np.arange(len(found)), found)), piece.records)
+        numbers = _draw(rng, left, len(piece))
+        left = left - numbers
+        yield Encoded(rng.permutation(np.repeat(np.arange(len(numbers)), numbers)), piece.records)

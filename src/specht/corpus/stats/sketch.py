@@ -20,7 +20,7 @@ from specht.checks import whole_number
 from specht.errors import InputError
 
 CELLS = 16384
-"""Cells of a sketch unless others are given: scores of millions of words are within about one per cent."""
+"""Cells of a sketch by default: scores of millions of words are within about one per cent."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -70,7 +70,7 @@ class MeanProducts:
         self._transforms = [np.fft.rfft(vector) for vector in self._vectors]
         self._reach = [int(sketch.places[side].max()) + 1 for side in (0, 1)]
         self._counts = np.zeros((2, len(probabilities)), dtype=np.int64)
-        self._found, self._result = np.zeros((2, 2, sketch.cells))
+        self._products, self._result = np.zeros((2, 2, sketch.cells))
 
     def at(self, firsts: np.ndarray, seconds: np.ndarray) -> np.ndarray:
         """The two sketches, shape (2, cells), for numbers of first and of second tokens; the next call overwrites them."""
@@ -79,11 +79,11 @@ class MeanProducts:
         if np.count_nonzero(change) <= self._FEW:
             self._move(change)
         else:
-            self._found = self._transformed(counts)
+            self._products = self._transformed(counts)
         self._counts = counts
         np.multiply(self._square, -float(firsts.sum()), out=self._result[0])
         self._result[1] = self._result[0]
-        self._result += self._found
+        self._result += self._products
         return self._result
 
     @cached_property
@@ -94,7 +94,7 @@ class MeanProducts:
     def _transformed(self, counts: np.ndarray) -> np.ndarray:
         """Sketches of $p m'^T + m p^T$ and of its transpose."""
         sketch = self._sketch
-        first, second = ([np.fft.rfft(sketch.of_vector(side, each)) for side in (0, 1)] for each in counts)
+        first, second = ([np.fft.rfft(sketch.of_vector(side, numbers)) for side in (0, 1)] for numbers in counts)
         p = self._transforms
         return np.fft.irfft(np.stack([p[0] * second[1] + first[0] * p[1], p[1] * second[0] + first[1] * p[0]]), n=sketch.cells)
 
@@ -105,4 +105,4 @@ class MeanProducts:
                 mine = which ^ side
                 place = sketch.places[mine, token]
                 other = self._vectors[1 - mine][: self._reach[1 - mine]]
-                self._found[side, place : place + len(other)] += change[which, token] * sketch.weights[mine, token] * other
+                self._products[side, place : place + len(other)] += change[which, token] * sketch.weights[mine, token] * other
