@@ -13,14 +13,13 @@ from specht.corpus.read.corpora import Corpus, has_articles, open_corpus
 from specht.corpus.read.tokenise import choose, spell
 from specht.corpus.stats.counts import LagCounts
 from specht.corpus.stats.exact import LagByLag
-from specht.corpus.stats.exchangeability import Score, Symmetry, symmetry
-from specht.corpus.stats.harmonics import Harmonics, Kind, harmonics
+from specht.corpus.stats.exchangeability import Score, Symmetry, score_variables, symmetry
+from specht.corpus.stats.harmonics import Harmonics, Kind, Likeness, harmonics
 from specht.corpus.stats.influence import MOST_SYMBOLS, Influence, WindowSample, influence
 from specht.corpus.stats.isotypic import IsotypicEnergies, WindowTensor, isotypic_energies
 from specht.corpus.stats.metrics import Metric, weights
 from specht.corpus.stats.shuffles import NULLS, Null
 from specht.corpus.stats.third import ThirdMoments, ThirdScore, third_score
-from specht.corpus.summaries import measured_summary, measured_variables
 from specht.corpus.survey import How, Statistics, Survey, SurveySettings, plan_survey, take_census
 from specht.errors import InputError, explains_calls
 from specht.progress import Progress, report
@@ -33,7 +32,7 @@ COMPONENTS = 10
 
 @dataclasses.dataclass(frozen=True)
 class MeasuredCorpus(Result):
-    """What was found of a corpus; None stands for what was not counted, or for what its records are too short for."""
+    """The symmetry of a corpus; None stands for what was not counted, or for what its records are too short for."""
 
     symmetry: Symmetry
     influence: Influence | None = None
@@ -47,8 +46,16 @@ class MeasuredCorpus(Result):
         return self.symmetry.main
 
     def summary(self) -> dict[str, Any]:
-        """What was found as plain values, as files and figures have them."""
-        return measured_summary(self)
+        """Scores, lags, irreps, third cumulants and blocks C(k) as plain values, as files and figures have them."""
+        return {
+            **self.main.summary(),
+            "lengths": [score.summary() for score in self.symmetry.lengths],
+            "cuts": [score.summary() for score in self.symmetry.cuts],
+            "lags": [energy._asdict() for energy in self.symmetry.lags],
+            "isotypic": self.isotypic and dataclasses.asdict(self.isotypic) | {"defined": self.isotypic.defined},
+            "third": self.third and dataclasses.asdict(self.third.score) | {"z": self.third.z, "defined": self.third.defined},
+            "harmonics": {blocks.kind: _blocks_summary(blocks) for blocks in self.harmonics},
+        }
 
     def _summary(self) -> str:
         extras = [name for name in ("influence", "isotypic", "third") if getattr(self, name) is not None]
@@ -56,20 +63,55 @@ class MeasuredCorpus(Result):
         return f"score {self.main._summary()}" + (f"\nand {', '.join(extras)}" if extras else "")
 
     def _variables(self) -> list[Variable]:
-        return measured_variables(self)
+        """Scores along the length of the windows first, then along the smallest lag, and correlations along the lag."""
+        symmetry, lags = self.symmetry, self.symmetry.lags
+        words = {name: f"{name} of the correlations at each lag" for name in ("rms", "low", "high", "direction")}
+        return [
+            Variable("length", "length", [score.length for score in symmetry.lengths], "tokens of a window", "tokens"),
+            *score_variables(symmetry.lengths, "length"),
+            Variable("from_lag", "from_lag", [score.from_lag for score in symmetry.cuts], "smallest lag of the correlations", "tokens"),
+            *score_variables(symmetry.cuts, "from_lag", "cut_"),
+            Variable("lag", "lag", [energy.lag for energy in lags], "distance of two tokens", "tokens"),
+            *(Variable(f"lag_{name}", "lag", [getattr(energy, name) for energy in lags], meaning) for name, meaning in words.items()),
+        ]
+
+
+def _blocks_summary(harmonics: Harmonics) -> dict[str, Any]:
+    """Similarities of the blocks C(k), and their eigenvalues where they are known."""
+    values = {"cosines": harmonics.cosines.matrix.tolist(), **_spreads(harmonics.cosines), "imaginary": harmonics.imaginary}
+    if harmonics.eigenvalues is not None:
+        spectra = harmonics.spectra()
+        values["spectra"] = {str(k): spectra[k].tolist() for k in _shown_waves(len(spectra) - 1)}
+        values["kolmogorov"] = _spreads(harmonics.kolmogorov())
+    return values | ({"overlaps": _spreads(harmonics.overlaps)} if harmonics.overlaps is not None else {})
+
+
+def _spreads(likeness: Likeness) -> dict[str, Any]:
+    """How alike the blocks k ≠ 0 are, and how alike the block k = 0 is to them."""
+    return {"within": dataclasses.asdict(likeness.within), "across": dataclasses.asdict(likeness.across)}
+
+
+def _shown_waves(largest: int) -> list[int]:
+    """Wave numbers whose eigenvalues are shown: 0, 1, 2, 4, ..., and the largest.
+
+    >>> _shown_waves(12)
+    [0, 1, 2, 4, 8, 12]
+    """
+    powers = [2**power for power in range(largest.bit_length()) if 2**power < largest]
+    return [0, *powers, largest]
 
 
 def measure(corpus: Corpus, settings: SurveySettings, progress: Progress | None = None) -> tuple[Survey, MeasuredCorpus]:
     """Survey a corpus here and now."""
     meter = Meter(progress)
-    survey = plan_survey(corpus, settings, take_census(corpus, range(len(corpus.parts)), meter.census))
+    survey = plan_survey(corpus, settings, take_census(corpus, range(len(corpus.parts)), meter.count))
     meter.total = 2 * survey.total
     statistics = count_all(survey, progress=meter.count)
     return survey, findings(statistics)
 
 
 def count_all(survey: Survey, null: Null | None = None, progress: Callable[[int], object] = lambda tokens: None) -> Statistics:
-    """The statistics of all parts: batch by batch, and added up, as they are when others count the batches."""
+    """The statistics of all parts, counted batch by batch in this process."""
     whole = Statistics(survey, null=null)
     for order, batch in enumerate(survey.batches):
         statistics = Statistics(survey, order, null)
@@ -79,40 +121,34 @@ def count_all(survey: Survey, null: Null | None = None, progress: Callable[[int]
 
 
 def findings(statistics: Statistics) -> MeasuredCorpus:
-    """What the statistics of a whole corpus say."""
-    extras = statistics.extras
-    return MeasuredCorpus(
-        symmetry=scores(statistics),
-        influence=_influence(statistics, extras["influence"]) if "influence" in extras else None,
-        isotypic=_isotypic(statistics, extras["isotypic"]) if "isotypic" in extras else None,
-        third=_third(statistics, extras["third"]) if "third" in extras else None,
-        harmonics=_harmonics(extras["harmonics"]) if "harmonics" in extras else (),
-    )
+    """The symmetry of a whole corpus, from its statistics."""
+    evaluate: dict[str, Callable[[Survey, Any], Any]]
+    evaluate = {"influence": _influence, "isotypic": _isotypic, "third": _third, "harmonics": _harmonics}
+    extras = {name: evaluate[name](statistics.survey, counter) for name, counter in statistics.extras.items()}
+    return MeasuredCorpus(scores(statistics), **extras)
 
 
-def _influence(statistics: Statistics, sample: WindowSample) -> Influence:
-    survey = statistics.survey
+def _influence(survey: Survey, sample: WindowSample) -> Influence:
     kept = survey.narrowed(MOST_SYMBOLS)
     p = np.bincount(kept, survey.plan.probabilities)
     return influence(sample.windows, p, weights(survey.settings.metric, p))
 
 
-def _isotypic(statistics: Statistics, tensor: WindowTensor) -> IsotypicEnergies | None:
-    settings = statistics.survey.settings
+def _isotypic(survey: Survey, tensor: WindowTensor) -> IsotypicEnergies | None:
     if np.count_nonzero(tensor.windows) < 2:  # there are no squares without two blocks
         return None
-    return isotypic_energies(tensor, weights(settings.metric, tensor.probabilities), seed=settings.seed)
+    return isotypic_energies(tensor, weights(survey.settings.metric, tensor.probabilities), seed=survey.settings.seed)
 
 
-def _third(statistics: Statistics, moments: ThirdMoments) -> ThirdScore | None:
+def _third(survey: Survey, moments: ThirdMoments) -> ThirdScore | None:
     if np.count_nonzero(moments.triples.sum(axis=2).all(axis=1)) < 2:
         return None
-    # As a coordinate the rest would outweigh twenty types.
+    # As one coordinate the types outside the vocabulary would outweigh the twenty in it.
     scale = np.append(weights("chi2", moments.probabilities)[:-1], 0.0)
-    return third_score(moments, scale, seed=statistics.survey.settings.seed)
+    return third_score(moments, scale, seed=survey.settings.seed)
 
 
-def _harmonics(counts: LagCounts) -> tuple[Harmonics, ...]:
+def _harmonics(survey: Survey, counts: LagCounts) -> tuple[Harmonics, ...]:
     try:
         return tuple(blocks(counts, kind) for kind in KINDS)
     except InputError:  # records too short for them, or a corpus so regular that blocks vanish
@@ -124,11 +160,11 @@ def blocks(counts: LagCounts, kind: Kind) -> Harmonics:
 
     Otherwise frequencies decide about eigenvalues and hide the correlations. Without the single-site term they have both signs.
     """
-    given = (counts.tables, counts.pairs, counts.probabilities)
+    pairs = (counts.tables, counts.pairs, counts.probabilities)
     if kind == "off-site":
-        return harmonics(*given, kind=kind)
-    whitened = harmonics(*given, kind=kind, whitened=True, eigenvalues=True)
-    return dataclasses.replace(harmonics(*given, kind=kind, components=min(COMPONENTS, counts.symbols)), eigenvalues=whitened.eigenvalues)
+        return harmonics(*pairs, kind=kind)
+    whitened = harmonics(*pairs, kind=kind, whitened=True, eigenvalues=True)
+    return dataclasses.replace(harmonics(*pairs, kind=kind, components=min(COMPONENTS, counts.symbols)), eigenvalues=whitened.eigenvalues)
 
 
 def scores(statistics: Statistics) -> Symmetry:
@@ -177,7 +213,7 @@ def score(
         source: a path, a folder, a pattern, a name of `specht.corpus.read.named`, an array of token ids (n,) or (records, n), or None for
             the source of Python's standard library.
         length: tokens of a window.
-        vocab: types that are distinguished; 500, or all there are, unless given.
+        vocab: types that are distinguished; by default 500, or all there are.
         metric: how types are weighed, see `specht.corpus.stats.metrics`.
         tokens, records, encoding, tokenizer: how files are read, see `specht.corpus.read.text`.
         how: "sketch", exact "tables" of all pairs at once, "exact" tables lag by lag, or what suits the vocabulary.
@@ -188,8 +224,8 @@ def score(
     >>> rng = np.random.default_rng(0)
     >>> coins = rng.choice([0.2, 0.8], size=(4000, 1))  # each record throws a coin of its own
     >>> records = (rng.random((4000, 8)) < coins).astype(int)
-    >>> found = score(records, length=8)
-    >>> found.defined, abs(found.score - 1.0) < 0.02
+    >>> symmetric = score(records, length=8)
+    >>> symmetric.defined, abs(symmetric.score - 1.0) < 0.02
     (True, True)
     """
     corpus = open_corpus(source, tokens=tokens, records=records, encoding=encoding, tokenizer=tokenizer)
@@ -198,27 +234,22 @@ def score(
 
 
 class Meter:
-    """Tokens seen so far; how many there will be may be known after the census only."""
+    """Reports how many tokens have been read, once their total number is known."""
 
     def __init__(self, progress: Progress | None, total: int = 0) -> None:
         self._progress, self._done, self.total = progress, 0, total
 
-    def census(self, tokens: int) -> None:
-        self._done += tokens
-
     def count(self, tokens: int) -> None:
         self._done += tokens
-        report(self._progress, self._done, self.total)
+        if self.total:
+            report(self._progress, self._done, self.total)
 
 
 def describe(survey: Survey, measured: MeasuredCorpus) -> dict[str, Any]:
-    """A corpus and what was found of it, as plain values."""
+    """A corpus and its symmetry as plain values."""
     corpus, words, influence = survey.corpus, survey.vocabulary, measured.influence
     kinds = {choose(part.path) for part in corpus.parts} if corpus.tokens == "auto" else {corpus.tokens}
-    uneven = influence and {
-        "windows": influence.windows,
-        "carrying_half": influence.carrying_half,
-        "top_share": influence.top_share,
+    uneven = influence and dataclasses.asdict(influence) | {
         "tokens": explain(survey, influence.tokens),
         "uneven": influence.is_uneven,
         "blocks": list(measured.main.influence),
@@ -236,7 +267,7 @@ def describe(survey: Survey, measured: MeasuredCorpus) -> dict[str, Any]:
 
 
 def explain(survey: Survey, tokens: Sequence[int]) -> list[str]:
-    """Types as one reads them."""
+    """The names of types as people read them."""
     reading, part = survey.corpus.reading, survey.corpus.parts[0]
     name = reading.tokens if reading.tokens != "auto" else choose(part.path) if hasattr(part, "path") else "ids"
     return [spell(name, survey.vocabulary.types[token], reading.tokenizer) for token in tokens if token < len(survey.vocabulary)]

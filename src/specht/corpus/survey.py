@@ -51,14 +51,14 @@ class SurveySettings:
     cuts: tuple[int, ...] = CUTS
     """Lags from which on the windows are scored again."""
     vocab: int | None = None
-    """Types that are distinguished; 500, or as many as there are, unless given."""
+    """Types that are distinguished; by default 500, or as many as there are."""
     metric: Metric = "chi2-floor"
     how: How = "auto"
     """Tables of all pairs at once, sketches of them, tables lag by lag (exact), or what suits the vocabulary."""
     blocks: int = 16
     cells: int = CELLS
     extras: tuple[str, ...] = ()
-    """What is counted beside pairs: names of `EXTRAS`."""
+    """Names of `EXTRAS`: what is counted beside pairs."""
     batch: int = BATCH
     """Least number of tokens that are counted together."""
     seed: int = 0
@@ -120,15 +120,15 @@ class Survey:
     def batches(self) -> tuple[tuple[int, ...], ...]:
         """Consecutive parts that are counted together: at least as many tokens as a block has, and enough to be worth a job."""
         enough = max(self.total / self.settings.blocks, self.settings.batch)
-        found: list[list[int]] = [[]]
+        batches: list[list[int]] = [[]]
         held = 0
         for part, size in enumerate(self.sizes):
             if held >= enough:
-                found.append([])
+                batches.append([])
                 held = 0
-            found[-1].append(part)
+            batches[-1].append(part)
             held += size
-        return tuple(tuple(batch) for batch in found)
+        return tuple(map(tuple, batches))
 
     def narrowed(self, types: int) -> np.ndarray:
         """From places in the vocabulary to places in a smaller one: the most frequent types keep theirs, all others are its rest."""
@@ -166,7 +166,7 @@ class Survey:
         return split_counts(counts, [sum(self.sizes[part] for part in batch) for batch in self.batches], self.settings.seed)
 
     def as_json(self) -> dict[str, Any]:
-        """What a worker needs to make the same survey."""
+        """Plain values from which `from_json` makes the same survey elsewhere."""
         words = self.vocabulary
         return {
             "corpus": self.corpus.as_json(),
@@ -177,9 +177,10 @@ class Survey:
 
     @classmethod
     def from_json(cls, fields: dict[str, Any]) -> Survey:
-        """The survey that `as_json` described."""
-        given = fields["settings"]
-        settings = SurveySettings(**(given | {name: tuple(given[name]) for name in ("lengths", "cuts", "extras")}))
+        """The survey of which `as_json` gave these values."""
+        settings = SurveySettings(
+            **{name: tuple(value) if isinstance(value, list) else value for name, value in fields["settings"].items()}
+        )
         types, counts, rest = fields["vocabulary"]
         words = Vocabulary(tuple(types), np.array(counts, dtype=np.int64), rest)
         return cls(Corpus.from_json(fields["corpus"]), settings, words, tuple(fields["sizes"]))
@@ -206,7 +207,7 @@ def take_census(corpus: Corpus, parts: Iterable[int], progress: Callable[[int], 
 
 
 def merge_censuses(censuses: Iterable[Census]) -> Census:
-    """The census of all parts, those of parts being given in their order."""
+    """The census of the whole corpus, from those of its parts in their order."""
     counts, sizes = TypeCounts(), []
     for census in censuses:
         counts.merge(census.counts)
@@ -215,7 +216,7 @@ def merge_censuses(censuses: Iterable[Census]) -> Census:
 
 
 def plan_survey(corpus: Corpus, settings: SurveySettings, census: Census) -> Survey:
-    """What the parts have to be counted with, given the types of all of them; a corpus that cannot be surveyed is refused."""
+    """The survey of a corpus whose types are known; a corpus that cannot be surveyed is refused."""
     tokens = census.counts.tokens
     if tokens < 2:
         raise InputError(f"{corpus.name} has {tokens} token{'s' * (tokens != 1)}: give a corpus of many windows.")
@@ -245,7 +246,7 @@ def _check_memory(survey: Survey) -> None:
 
 
 class Extra(NamedTuple):
-    """Something that is counted for a small vocabulary, with counters that add up."""
+    """A statistic of a small vocabulary, whose counters add up."""
 
     types: int
     """Size of the vocabulary."""
@@ -269,11 +270,11 @@ EXTRAS = {
     "third": Extra(20, 3, 16, lambda length, symbols, survey: ThirdMoments(length, symbols, survey.settings.blocks)),
     "harmonics": Extra(100, 4, 128, lambda length, symbols, survey: LagCounts(length, symbols)),
 }
-"""Which windows matter, energies by irrep, third cumulants, and blocks C(k)."""
+"""How much windows contribute, energies by irrep, third cumulants, and blocks C(k)."""
 
 
 class Statistics:
-    """What was counted in some parts of a corpus; those of all parts together give the scores."""
+    """Counts of some parts of a corpus; those of all parts together give the scores."""
 
     def __init__(self, survey: Survey, order: int = 0, null: Null | None = None) -> None:
         self.survey = survey
@@ -299,13 +300,13 @@ class Statistics:
             progress(segment.owned)
 
     def add(self, other: Statistics) -> None:
-        """Add the statistics of the parts that follow, which are used up by it."""
+        """Add the statistics of the parts that follow, which lose their counts to these."""
         self.moments.add(other.moments)
         for name, counter in self.extras.items():
             counter.merge(other.extras[name])
 
     def arrays(self) -> dict[str, np.ndarray]:
-        """All there is to save."""
+        """All counts by name, to be saved or sent."""
         arrays = {f"moments_{name}": array for name, array in self.moments.arrays().items()}
         for name, counter in self.extras.items():
             arrays |= {f"{name}_{field}": _compact(array) for field, array in counter.arrays().items()}
@@ -313,7 +314,7 @@ class Statistics:
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, np.ndarray], survey: Survey, null: Null | None = None) -> Statistics:
-        """The statistics that `arrays` came from."""
+        """The statistics of which `arrays` gave these."""
 
         def of(name: str) -> dict[str, np.ndarray]:
             return {field.removeprefix(f"{name}_"): array for field, array in arrays.items() if field.startswith(f"{name}_")}
@@ -333,10 +334,10 @@ def _compact(array: np.ndarray) -> np.ndarray:
 
 
 def merge_statistics(batches: Iterable[Statistics]) -> Statistics:
-    """The statistics of all batches together, which have to come in their order; each is let go before the next is taken."""
-    found = iter(batches)
-    whole = next(found)
-    while (each := next(found, None)) is not None:
-        whole.add(each)
-        del each  # before the next one is read
+    """The statistics of all batches together, which have to come in their order; each is forgotten before the next is read."""
+    remaining = iter(batches)
+    whole = next(remaining)
+    while (batch := next(remaining, None)) is not None:
+        whole.add(batch)
+        del batch  # before the next one is read
     return whole

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from specht.corpus.read.chunks import Encoded, Segment
+from specht.corpus.read.chunks import Encoded
 from specht.corpus.read.stream import SEGMENT, segments
 from specht.corpus.stats.moments import Tables
 from specht.corpus.stats.shuffles import Null
@@ -32,8 +32,7 @@ class LagByLag:
             self.plan.check_records(int(np.diff(self._records, append=size).max()))
             self._stack = stack.pop_all()
         self._ids = np.memmap(self._file, dtype=np.uint32, mode="r", shape=(size,))
-        size = 4 * self.plan.blocks.number * self.plan.symbols**2
-        self._step = max(1, _MEMORY // size)
+        self._step = max(1, _MEMORY // (4 * self.plan.blocks.number * self.plan.symbols**2))
         self._tables = Tables(self.plan, lags=range(0))
 
     def close(self) -> None:
@@ -49,9 +48,11 @@ class LagByLag:
         return self.tables(lag).pairs_at(lag)
 
     def tables(self, lag: int) -> Tables:
-        """Counts of pairs of a lag, among others."""
+        """Counts of pairs at this lag and at some others."""
         if lag not in self._tables.lags:
-            self._count(range(lag, min(lag + self._step, self.plan.length)))
+            self._tables = Tables(self.plan, lags=range(lag, min(lag + self._step, self.plan.length)))
+            for segment in segments(self._pieces(), self.plan.blocks, self._tables.lags[-1]):
+                self._tables.update(segment)
         return self._tables
 
     def _write(self, null: Null | None) -> tuple[int, np.ndarray]:
@@ -63,14 +64,6 @@ class LagByLag:
                 records.append(piece.records + size)
                 size += len(piece)
         return size, np.unique(np.concatenate(records))
-
-    def _count(self, lags: range) -> None:
-        self._tables = tables = Tables(self.plan, lags=lags)  # at once, so that the last ones are let go
-        for segment in self._segments(lags[-1]):
-            tables.update(segment)
-
-    def _segments(self, reach: int) -> Iterator[Segment]:
-        return segments(self._pieces(), self.plan.blocks, reach)
 
     def _pieces(self) -> Iterator[Encoded]:
         for start in range(0, len(self._ids), SEGMENT):
