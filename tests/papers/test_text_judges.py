@@ -142,6 +142,12 @@ def test_every_part_of_a_criterion_counts(name, results):
     assert CLAIMS[name].judge(results).outcome == "fails"
 
 
+@pytest.mark.parametrize(("name", "number"), [("f3-order", 3), ("e5-corpora", 1), ("e7-less", 1)])
+def test_figures_with_names_along_an_axis_are_drawn(name, number):
+    (experiment,) = (one for one in EXPERIMENTS if CLAIMS[name] in one.claims)
+    assert len(experiment.plots(CASES[name][0])) == number
+
+
 @pytest.mark.parametrize(
     ("name", "results"),
     [

@@ -6,10 +6,12 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+import plotly.graph_objects as go
 import xarray
 
 from specht.papers.claims import Scale, Verdict
 from specht.papers.criteria import Finding
+from specht.report.figures import Plot, finished
 
 
 class Power(NamedTuple):
@@ -86,3 +88,11 @@ def at_scale(scale: Scale, *, smoke: Any, quick: Any, full: Any) -> Any:
 def with_error(value: float, stderr: float | None = None, digits: int = 3) -> str:
     """A number for a table, with its standard error where it has one."""
     return f"{value:.{digits}g}" if not stderr else f"{value:.{digits}g} ± {stderr:.1g}"
+
+
+def plotted(figure: go.Figure, title: str, caption: str, *, x: str, y: str, ticks: Any = None, linear: str = "", wide: bool = True) -> Plot:
+    """A figure with its words and its named axes. The axes named in `linear` are linear, others logarithmic."""
+    finished(figure, x=x, y=y, ticks=ticks, linear_y="y" in linear)
+    if "x" in linear:
+        figure.update_xaxes(type="linear", dtick=None)
+    return Plot(figure, title, caption, wide)

@@ -202,8 +202,11 @@ def finished(figure: go.Figure, *, x: str, y: str, ticks: Sequence[Any] | np.nda
 
 
 def _marks(values: Sequence[Any]) -> dict[str, Any]:
-    """Marks of a logarithmic axis that would show fewer than two powers of ten; otherwise the axis has its own."""
-    shown = np.concatenate([np.asarray(some, dtype=float).ravel() for some in values if some is not None] or [np.ones(0)])
+    """Marks of a logarithmic axis that would show fewer than two powers of ten; otherwise, and for names, the axis has its own."""
+    arrays = [np.asarray(some) for some in values if some is not None]
+    if any(array.dtype.kind == "U" for array in arrays):
+        return {}
+    shown = np.concatenate([array.astype(float).ravel() for array in arrays] or [np.ones(0)])
     shown = shown[np.isfinite(shown) & (shown > 0.0)]
     if shown.size == 0 or math.floor(math.log10(shown.max())) > math.ceil(math.log10(shown.min())):
         return {}
