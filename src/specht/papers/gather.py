@@ -63,25 +63,24 @@ def gather(results: Sequence[Result], axes: Axes) -> xarray.Dataset:
     if len(set(places)) < len(places):
         raise ValueError(f"Two results have the same {', '.join(axes.dimensions) or 'arguments'}: name what tells them apart in the grid.")
     datasets = [result.data for result in results]
-    inner = _inner_labels(datasets)
+    inner = _inner_places(datasets)
     clash = set(inner) & set(axes.dimensions)
     if clash:
         raise ValueError(f"{sorted(clash)[0]!r} is an argument that varies and a dimension of the result: give one of them another name.")
     outer = tuple(len(labels[name]) for name in axes.dimensions)
-    names = dict.fromkeys(str(name) for data in datasets for name in data.variables if name not in inner)
-    variables = {name: _filled(name, datasets, places, axes.dimensions, outer, inner) for name in names}
-    is_coordinate = {str(name) for data in datasets for name in data.coords}
-    combined = xarray.Dataset(
-        {name: variable for name, variable in variables.items() if name not in is_coordinate},
-        coords=dict(labels)
-        | {name: values for name, values in inner.items() if not isinstance(values, int)}
-        | {name: variable for name, variable in variables.items() if name in is_coordinate}
-        | {name: _along(name, other, results, labels[other]) for name, other in axes.followers.items() if name in results[0].arguments},
-    )
-    for name in results[0].arguments:
-        if name not in axes.dimensions and name not in axes.followers:
-            combined.attrs[name] = results[0].arguments[name]
-    return combined
+    coordinates = {str(name) for data in datasets for name in data.coords}
+    filled: dict[str, Any] = {}
+    for name in dict.fromkeys(str(name) for data in datasets for name in data.variables if name not in inner):
+        arrays = [(place, data[name]) for place, data in zip(places, datasets, strict=True) if name in data.variables]
+        own, values = _filled(arrays, outer, inner)
+        filled[name] = (*axes.dimensions, *own), values
+    arguments = results[0].arguments
+    coords: dict[str, Any] = dict(labels)
+    coords |= {name: list(places) for name, places in inner.items() if name in coordinates}
+    coords |= {name: filled.pop(name) for name in list(filled) if name in coordinates}
+    coords |= {name: _along(name, other, results, labels[other]) for name, other in axes.followers.items() if name in arguments}
+    constant = [name for name in arguments if name not in axes.dimensions and name not in axes.followers]
+    return xarray.Dataset(filled, coords, {name: arguments[name] for name in constant})
 
 
 def _sorted(values: Any) -> list[Any]:
@@ -90,43 +89,29 @@ def _sorted(values: Any) -> list[Any]:
     return sorted(different) if all(isinstance(value, int | float | np.number) for value in different) else different
 
 
-def _inner_labels(datasets: Sequence[xarray.Dataset]) -> dict[str, Any]:
-    """The coordinates of each dimension of the results, or its largest size if it has none."""
-    labels: dict[str, Any] = {}
+def _inner_places(datasets: Sequence[xarray.Dataset]) -> dict[str, dict[Any, int]]:
+    """The place of each label of the results' own dimensions; where one has no coordinates, numbers from zero on are its labels."""
+    places: dict[str, dict[Any, int]] = {}
     for name in dict.fromkeys(str(name) for data in datasets for name in data.dims):
-        holders = [data for data in datasets if name in data.dims]
-        if all(name in data.coords for data in holders):
-            rows = [data[name].values.tolist() for data in holders]
-            labels[name] = rows[0] if all(row == rows[0] for row in rows) else _sorted(itertools.chain.from_iterable(rows))
-        else:
-            labels[name] = max(data.sizes[name] for data in holders)
-    return labels
+        rows = [data[name].values.tolist() for data in datasets if name in data.dims]
+        labels = rows[0] if all(row == rows[0] for row in rows) else _sorted(itertools.chain.from_iterable(rows))
+        places[name] = {label: place for place, label in enumerate(labels)}
+    return places
 
 
 def _filled(
-    name: str,
-    datasets: Sequence[xarray.Dataset],
-    places: Sequence[tuple[int, ...]],
-    dimensions: tuple[str, ...],
-    outer: tuple[int, ...],
-    inner: Mapping[str, Any],
+    arrays: Sequence[tuple[tuple[int, ...], xarray.DataArray]], outer: tuple[int, ...], inner: Mapping[str, Mapping[Any, int]]
 ) -> tuple[tuple[str, ...], np.ndarray]:
-    """One variable of all results."""
-    arrays = [(place, data[name]) for place, data in zip(places, datasets, strict=True) if name in data.variables]
-    own = tuple(str(dimension) for dimension in arrays[0][1].dims)
-    sizes = [inner[dimension] if isinstance(inner[dimension], int) else len(inner[dimension]) for dimension in own]
+    """One variable of all results, each at its place: the names of its own dimensions, and the values with these behind the arguments."""
+    own = tuple(map(str, arrays[0][1].dims))
     is_number = all(array.dtype.kind in "fiub" for _, array in arrays)
-    values = np.full((*outer, *sizes), np.nan if is_number else "", dtype=np.float64 if is_number else object)
+    shape = (*outer, *(len(inner[name]) for name in own))
+    values = np.full(shape, np.nan if is_number else "", dtype=np.float64 if is_number else object)
     for place, array in arrays:
-        at = [
-            np.arange(array.sizes[dimension])
-            if isinstance(inner[dimension], int)
-            else np.array([inner[dimension].index(label) for label in array[dimension].values.tolist()], dtype=int)
-            for dimension in own
-        ]
+        at = [np.array([inner[name][label] for label in array[name].values.tolist()], dtype=int) for name in own]
         part = values[(*place, Ellipsis)]  # a view, for results that are single numbers too
         part[np.ix_(*at) if at else Ellipsis] = array.values
-    return (*dimensions, *own), values if is_number else values.astype(str)
+    return own, values if is_number else values.astype(str)
 
 
 def _along(name: str, other: str, results: Sequence[Result], labels: Sequence[Any]) -> tuple[str, np.ndarray]:
