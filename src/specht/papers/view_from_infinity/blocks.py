@@ -8,6 +8,7 @@ import numpy as np
 import plotly.graph_objects as go
 import xarray
 
+import specht
 from specht.papers.criteria import Finding, at_most, below, every
 from specht.papers.measure import measure, present, rows
 from specht.papers.view_from_infinity.sources import EXACT
@@ -39,7 +40,6 @@ def measure_blocks(vocab: int, length: int, activation: str, seed: int) -> xarra
     between eigenvalues that one copy of an irrep should make equal, over the largest eigenvalue, and `difference` that between brute
     force and `specht.spectrum`.
     """
-    import specht
     from specht.groups.irreps import isotypic_projectors
     from specht.sequences.actions import action_on
     from specht.spectra.dense import dense_operator
@@ -89,7 +89,6 @@ def measure_blocks(vocab: int, length: int, activation: str, seed: int) -> xarra
 )
 def measure_bound(vocab: int, length: int, attention: str, activation: str, seed: int, heads: int = 1024) -> xarray.Dataset:
     """The largest eigenvalue of every irrep times its dimension over E[k], which the trace bounds by one."""
-    import specht
     from specht.spectra.families import top_points
 
     fields: Any = {"attention": attention, "activation": activation}

@@ -8,6 +8,7 @@ from typing import Any
 import plotly.graph_objects as go
 import xarray
 
+import specht
 from specht.papers import common
 from specht.papers.criteria import Finding, above, at_least, both, exponent
 from specht.papers.measure import grid, measure
@@ -32,7 +33,6 @@ def measure_needs(length: int, s_w: float, ridge: float) -> xarray.Dataset:
 
     `dimension` is that of [L-m,m]; half of it is the least number of samples at any ridge.
     """
-    import specht
     from specht.learning.complexity import samples_to_learn
     from specht.learning.target_content import content
 
@@ -60,8 +60,6 @@ def measure_bare(length: int, ridge: float) -> xarray.Dataset:
 
     `bare` is the ridge over the eigenvalue, `samples` the number with unlearnt functions counted. The ridge is an absolute number.
     """
-    import specht
-
     arch: Any = specht.Architecture(vocab=2, length=length, s_w=0.5, s_p=1.0)
     spec = specht.spectrum(arch)
     (need,) = (need for need in specht.sample_complexity(spec, ridge / spec.trace) if need.irrep.level == 1)

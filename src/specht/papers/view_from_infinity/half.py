@@ -9,6 +9,7 @@ import numpy as np
 import plotly.graph_objects as go
 import xarray
 
+import specht
 from specht.papers import common
 from specht.papers.claims import Verdict
 from specht.papers.criteria import Finding, every, near
@@ -39,7 +40,6 @@ def measure_half(level: int, ridge: float, length: int, datasets: int, seed: int
     Two uniform tokens, linear attention with an erf activation, s_w = 1/2, s_p = 1. The standard error is that of the share learnt,
     carried over by the slope of the curve.
     """
-    import specht
     from specht.learning.complexity import samples_to_learn
     from specht.learning.target_content import content
 

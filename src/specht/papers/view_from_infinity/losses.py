@@ -9,6 +9,7 @@ import numpy as np
 import plotly.graph_objects as go
 import xarray
 
+import specht
 from specht.papers import common
 from specht.papers.criteria import Finding, at_least, at_most
 from specht.papers.measure import fixed, grid, measure
@@ -39,7 +40,6 @@ LARGE, SMALL = 1.0, 0.05
 )
 def measure_losses(vocab: int, length: int, ridge: float, noise: float, n_train: list[int], datasets: int, seed: int) -> xarray.Dataset:
     """Losses of the solvable model on a target of levels 0 and 1: predicted, by the equivalent kernel, and by exact inference."""
-    import specht
     from specht.learning.modes import leading_modes
     from specht.sequences.tasks import shifted
 

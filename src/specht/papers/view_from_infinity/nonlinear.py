@@ -9,6 +9,7 @@ import numpy as np
 import plotly.graph_objects as go
 import xarray
 
+import specht
 from specht.papers import common
 from specht.papers.claims import Verdict
 from specht.papers.criteria import Finding, above, at_most, both
@@ -29,8 +30,6 @@ _KERNELS = rows(("activation", "s_w"), *CASES)
 )
 def measure_levels(activation: str, s_w: float, length: int) -> xarray.Dataset:
     """Top eigenvalues of levels 0, 1 and 2 of linear attention over E[k], for two uniform tokens: exact, zero below rounding."""
-    import specht
-
     fields: Any = {"activation": activation}
     arch = specht.Architecture(vocab=2, length=length, s_w=s_w, s_p=1.0, **fields)
     spec = specht.spectrum(arch, max_level=2)

@@ -6,6 +6,7 @@ import numpy as np
 import plotly.graph_objects as go
 import xarray
 
+import specht
 from specht.papers import common
 from specht.papers.criteria import Finding, at_least
 from specht.papers.measure import grid, measure
@@ -26,7 +27,6 @@ def measure_outputs(
     `r2` is the share of the variance of the exact mean outputs that the prediction explains, and its standard error a jackknife over
     independent groups of data sets.
     """
-    import specht
     from specht.learning.modes import leading_modes
 
     source, arch = specht.sources.default_mixture(vocab), specht.Architecture(vocab=vocab, length=length)

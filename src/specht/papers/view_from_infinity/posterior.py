@@ -10,6 +10,7 @@ import numpy as np
 import plotly.graph_objects as go
 import xarray
 
+import specht
 from specht.papers import common
 from specht.papers.claims import Scale, Verdict
 from specht.papers.criteria import Finding, at_most, below, both, exponent, larger, near
@@ -44,7 +45,6 @@ def measure_posterior(
     """
     import warnings
 
-    import specht
     from specht.nn.sampling import StepSizeWarning
 
     x, y = _sequences()

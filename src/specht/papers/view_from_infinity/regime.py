@@ -9,6 +9,7 @@ import numpy as np
 import plotly.graph_objects as go
 import xarray
 
+import specht
 from specht.papers import common
 from specht.papers.criteria import Finding, above, at_most, both, is_true, positive
 from specht.papers.measure import grid, measure
@@ -35,7 +36,6 @@ _EASY, _HARD = (grid(n=n, ridge=ridge, seed=0) for n, ridge in (EASY, HARD))
 )
 def measure_regime(output_scale: float, width: int, n: int, ridge: float, networks: int, seed: int) -> xarray.Dataset:
     """Networks trained to the end on a target that singles out one position, against regression with their infinite tangent kernel."""
-    import specht
     from specht.learning.networks import Networks
     from specht.learning.regime import kernel_regime
 
@@ -68,7 +68,6 @@ def measure_regime(output_scale: float, width: int, n: int, ridge: float, networ
 )
 def measure_level(activation: str, level: int, width: int, datasets: int, chains: int, duration: float, seed: int) -> xarray.Dataset:
     """A target at one level: share learnt and loss, by theory, by exact inference and by networks sampled from their posterior."""
-    import specht
     from specht.learning import networks
     from specht.learning.networks import Networks
 

@@ -9,6 +9,7 @@ import numpy as np
 import plotly.graph_objects as go
 import xarray
 
+import specht
 from specht.papers import common
 from specht.papers.claims import Verdict
 from specht.papers.criteria import Finding, at_most, every, exponent, near
@@ -42,8 +43,6 @@ def measure_tops(vocab: int, s_w: float, s_p: float, length: int, heads: int, se
 
     Heads and sequences are those of each of the sixteen batches.
     """
-    import specht
-
     arch: Any = specht.Architecture(vocab=vocab, length=length, attention="softmax", s_w=s_w, s_p=s_p)
     spec = specht.spectrum(arch, method="rayleigh", max_level=2, heads=heads, sequences=sequences, seed=seed)
     rows = {row.irrep.tail.parts: row for row in spec.rows}
@@ -71,7 +70,6 @@ def measure_clusters(length: int, heads: int, seeds: list[int]) -> xarray.Datase
 
     `spread` is its largest minus its smallest eigenvalue over their mean, for several draws of the heads.
     """
-    import specht
     from specht.spectra.dense import multiplet_splittings
 
     arch: Any = specht.Architecture(vocab=2, length=length, attention="softmax", s_w=0.5, s_p=0.5)

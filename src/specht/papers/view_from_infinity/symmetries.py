@@ -7,6 +7,7 @@ from typing import Any
 import plotly.graph_objects as go
 import xarray
 
+import specht
 from specht.papers import common
 from specht.papers.claims import Verdict
 from specht.papers.criteria import Finding, above, below, both, exponent
@@ -20,8 +21,6 @@ VOCAB = 2
 
 
 def _architecture(length: int, **fields: Any) -> Any:
-    import specht
-
     return specht.Architecture(vocab=VOCAB, length=length, activation="erf", s_w=0.5, **fields)
 
 
@@ -36,7 +35,6 @@ def measure_splitting(length: int, epsilon: float, seed: int) -> xarray.Dataset:
     `leading` is the splitting of the leading multiplet of [L-1,1] over its eigenvalue, `largest` that of any multiplet above one part in
     ten thousand of the top eigenvalue.
     """
-    import specht
     from specht.spectra.dense import multiplet_splittings
 
     source = specht.sources.graded_mixture(epsilon, VOCAB, seed=seed)
@@ -50,8 +48,6 @@ def measure_splitting(length: int, epsilon: float, seed: int) -> xarray.Dataset:
 @measure(smoke=grid(length=6, seed=0), quick=grid(length=32, seed=0), full=grid(length=64, seed=0))
 def measure_without_positions(length: int, seed: int) -> xarray.Dataset:
     """The largest eigenvalue of any irrep but the trivial one, over E[k], without positions."""
-    import specht
-
     spec = specht.spectrum(_architecture(length, s_p=0.0), specht.sources.default_mixture(VOCAB, seed=seed))
     return xarray.Dataset({"rest": max(abs(row.eigenvalue) for row in spec.rows if row.irrep.level > 0) / spec.trace})
 
@@ -59,7 +55,6 @@ def measure_without_positions(length: int, seed: int) -> xarray.Dataset:
 @measure(smoke=grid(length=3, seed=0), quick=grid(length=6, seed=0), full=grid(length=8, seed=0))
 def measure_readout(length: int, seed: int) -> xarray.Dataset:
     """The splitting of multiplets of S_(L+1), which moves the readout token too, and of S_L, which does not."""
-    import specht
     from specht.spectra.dense import multiplet_splittings
 
     kernel, source = specht.Kernel(_architecture(length)), specht.sources.default_mixture(VOCAB, seed=seed)
@@ -78,8 +73,6 @@ def measure_readout(length: int, seed: int) -> xarray.Dataset:
 )
 def measure_law(vocab: int, length: int, seeds: list[int]) -> xarray.Dataset:
     """Total variation between a mixture of hidden Markov models and its average over orders, by kind of mixture, for several draws."""
-    import specht
-
     s = specht.sources
     kinds = {
         "generic": lambda seed: s.generic_mixture(vocab, seed=seed),

@@ -10,6 +10,7 @@ import numpy as np
 import plotly.graph_objects as go
 import xarray
 
+import specht
 from specht.papers import common
 from specht.papers.criteria import Finding, at_least, at_most, both
 from specht.papers.measure import fixed, grid, measure, rows
@@ -63,8 +64,6 @@ def measure_dimensions(lengths: list[int]) -> xarray.Dataset:
 )
 def measure_rows(vocab: int, length: int, seed: int) -> xarray.Dataset:
     """How large the top eigenvalue of an irrep with three rows is, over that of [L-2,2], for linear attention with an erf activation."""
-    import specht
-
     arch: Any = specht.Architecture(vocab=vocab, length=length, activation="erf")
     spec = specht.spectrum(arch, specht.sources.default_mixture(vocab, seed=seed))
     two = max(row.eigenvalue for row in spec.rows if row.irrep.parts == (length - 2, 2))

@@ -10,6 +10,7 @@ import numpy as np
 import plotly.graph_objects as go
 import xarray
 
+import specht
 from specht.papers import common
 from specht.papers.claims import Scale, Verdict
 from specht.papers.criteria import Finding, at_most, near
@@ -43,7 +44,6 @@ _FACTORS = fixed([0.1, 0.25, 1.0, 4.0, 10.0])
 )
 def measure_linear(vocab: int, s_w: float, s_p: float, factors: list[float]) -> xarray.Dataset:
     """Local exponents of [L-1,1] over E[k] in the linear model at multiples of its crossover length, and those predicted."""
-    import specht
     from specht.spectra.families import scaling as families
     from specht.spectra.turning_point import crossover
 

@@ -10,6 +10,7 @@ import numpy as np
 import plotly.graph_objects as go
 import xarray
 
+import specht
 from specht.papers import common
 from specht.papers.claims import Verdict
 from specht.papers.criteria import Finding, at_most, below, both, exponent
@@ -31,8 +32,6 @@ _CASES = (("linear", "nngp"), ("softmax", "nngp"), ("softmax", "ntk"))
 
 
 def _architecture(attention: str, activation: str) -> Any:
-    import specht
-
     fields: Any = {"attention": attention, "activation": activation}
     return specht.Architecture(vocab=VOCAB, length=LENGTH, s_w=0.6, s_p=0.5, **fields)
 
@@ -65,8 +64,6 @@ def measure_width(attention: str, activation: str, kind: str, width: int, networ
     part along the infinite kernel with a standard error that takes all entries as fully correlated, and `fluctuation` the distance of a
     single network from the mean. Heads and their size are a quarter of the width.
     """
-    import specht
-
     arch, x = _architecture(attention, activation), _inputs()
     kernel = specht.Kernel(arch, heads=heads, seed=seed)
     limit = getattr(kernel, kind)(x)
@@ -96,8 +93,6 @@ def _few_heads(heads: Iterable[int], width: int, networks: int) -> Grid:
 )
 def measure_heads(heads: int, width: int, networks: int, seed: int) -> xarray.Dataset:
     """How far the covariance of a single network is from its mean over networks, at one number of heads, for softmax attention + erf."""
-    import specht
-
     arch, x = _architecture("softmax", "erf"), _inputs()
     sampled = specht.nn.empirical_nngp(arch, x, size=specht.nn.Size(width, heads, HEAD_SIZE), networks=networks, seed=seed)
     return xarray.Dataset({"fluctuation": np.linalg.norm(sampled.stderr) * np.sqrt(networks) / np.linalg.norm(sampled.mean)})
@@ -106,8 +101,6 @@ def measure_heads(heads: int, width: int, networks: int, seed: int) -> xarray.Da
 @measure(smoke=grid(activation=["linear", "relu"]))
 def measure_ratio(activation: str) -> xarray.Dataset:
     """The tangent kernel over the covariance, entry by entry, for linear attention."""
-    import specht
-
     kernel = specht.Kernel(_architecture("linear", activation))
     return xarray.Dataset({"ratio": (("x", "y"), kernel.ntk(_inputs()) / kernel.nngp(_inputs()))})
 
