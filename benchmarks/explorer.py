@@ -12,7 +12,7 @@ from typing import Any
 
 from common import measure, print_line, run
 
-from specht.explorer import curves, layout, profiles, spectra
+from specht.explorer import layout, reports
 from specht.explorer.diagrams import legend
 from specht.explorer.state import SHARES, CurvePage, SpectrumPage, TargetPage
 
@@ -26,19 +26,19 @@ def moved(make: Callable[[float], Any]) -> Callable[[], Any]:
 
 
 def curve(**fields: Any) -> Callable[[], Any]:
-    return moved(lambda ridge: layout.report_view(curves.curve_report(CurvePage(**fields, ridge=ridge))))
+    return moved(lambda ridge: layout.report_view(reports.curve_report(CurvePage(**fields, ridge=ridge))))
 
 
 def spectrum(**fields: Any) -> Callable[[], Any]:
     def make(variance: float) -> Any:
-        shown = spectra.length_report(SpectrumPage(**fields, s_p=variance))
+        shown = reports.length_report(SpectrumPage(**fields, s_p=variance))
         return layout.report_view(shown.report, legend(shown.irreps))
 
     return moved(make)
 
 
 def profile(**fields: Any) -> Callable[[], Any]:
-    return moved(lambda _: layout.report_view(profiles.level_report(TargetPage(**fields))))
+    return moved(lambda _: layout.report_view(reports.level_report(TargetPage(**fields))))
 
 
 QUICK = {

@@ -23,7 +23,7 @@ import pytest
 from specht.commands.app import app, main
 from specht.papers.registry import papers
 from specht.papers.scorecard import expected_outcomes
-from specht.report.publish import anchor
+from specht.report.scorecard import anchor
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]

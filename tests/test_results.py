@@ -12,9 +12,9 @@ import xarray
 from toy_results import assert_comes_back, assert_same, assert_shows_itself
 
 import specht
+from specht.report.function_figures import share_plot
 from specht.report.inline import fragment
-from specht.report.profile_figures import share_plot
-from specht.report.spectrum_figures import spectrum_plot
+from specht.report.theory_figures import spectrum_plot
 from specht.results import FIGURES
 from specht.trees import named
 

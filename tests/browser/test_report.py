@@ -16,8 +16,7 @@ import toy_threshold
 
 from specht.commands.command import Command
 from specht.commands.forecast import ForecastCommand, ForecastConfig
-from specht.commands.predict import PredictCommand
-from specht.commands.predict.config import PredictConfig
+from specht.commands.predict import PredictCommand, PredictConfig
 from specht.commands.probe import ProbeCommand, ProbeConfig
 from specht.commands.profile import ProfileCommand, ProfileConfig
 from specht.commands.select import SelectCommand

@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 
 import specht
-from specht.commands import doctor, output
+from specht.commands import command, doctor
 from specht.commands.app import COMMANDS, app, main
-from specht.commands.cache import CACHE_VARIABLE, THRESHOLD_VARIABLE, machine_key, use_compilation_cache
+from specht.commands.command import CACHE_VARIABLE, THRESHOLD_VARIABLE, machine_key, use_compilation_cache
 
 
 def test_version(capsys):
@@ -205,7 +205,7 @@ class TestCache:
     def test_is_set_for_this_user_and_machine(self, monkeypatch, tmp_path):
         monkeypatch.setenv(CACHE_VARIABLE, "to be removed, and put back afterwards")
         monkeypatch.delenv(CACHE_VARIABLE)
-        monkeypatch.setattr("specht.commands.cache.user_cache", lambda: tmp_path / "specht")
+        monkeypatch.setattr("specht.commands.command.user_cache", lambda: tmp_path / "specht")
         use_compilation_cache()
         folder = tmp_path / "specht" / "jax" / machine_key()
         assert os.environ[CACHE_VARIABLE] == str(folder)
@@ -222,24 +222,24 @@ class TestCache:
         monkeypatch.setenv(CACHE_VARIABLE, "to be removed, and put back afterwards")
         monkeypatch.delenv(CACHE_VARIABLE)
         (tmp_path / "file").touch()
-        monkeypatch.setattr("specht.commands.cache.user_cache", lambda: tmp_path / "file" / "specht")
+        monkeypatch.setattr("specht.commands.command.user_cache", lambda: tmp_path / "file" / "specht")
         use_compilation_cache()
         assert CACHE_VARIABLE not in os.environ
 
 
 class TestOutput:
     def test_table_lines_up(self, capsys):
-        output.print_table([["trace", "1", "22"], ["name", "a long one that spans", ""]], header=["", "a", "b"])
+        command.print_table([["trace", "1", "22"], ["name", "a long one that spans", ""]], header=["", "a", "b"])
         assert capsys.readouterr().out.splitlines() == ["       a  b", "trace  1  22", "name   a long one that spans"]
 
     def test_no_progress_when_nobody_looks(self, monkeypatch):
         monkeypatch.setattr(sys.stderr, "isatty", lambda: False, raising=False)
-        with output.ProgressBar("work") as progress:
+        with command.ProgressBar("work") as progress:
             assert progress is None
 
     def test_short_work_shows_no_bar(self, monkeypatch, capsys):
         monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
-        with output.ProgressBar("work") as progress:
+        with command.ProgressBar("work") as progress:
             assert progress is not None
             progress(1, 2)
             progress(2, 2)

@@ -12,8 +12,7 @@ import cyclopts
 import pytest
 import xarray
 
-from specht.commands.command import Command, command_line
-from specht.commands.output import OutputFlags
+from specht.commands.command import Command, OutputFlags, command_line
 from specht.errors import InputError
 from specht.lab import store
 from specht.lab.config import Config

@@ -11,8 +11,8 @@ import pytest
 import xarray
 
 from specht.commands.app import main
+from specht.commands.command import OutputFlags
 from specht.commands.forecast import ForecastConfig, forecast
-from specht.commands.output import OutputFlags
 from specht.errors import InputError
 
 FAST = {"compare": ("bag", "positions"), "rows": 64, "fit_rows": 64, "repeats": 2, "sizes": (8, 16, 40)}

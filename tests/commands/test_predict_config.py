@@ -10,8 +10,7 @@ from pydantic import ValidationError
 from threadpoolctl import threadpool_info, threadpool_limits
 
 import specht
-from specht.commands.predict import compute
-from specht.commands.predict.config import MixtureFlags, PredictConfig
+from specht.commands.predict import MixtureFlags, PredictConfig, compute
 from specht.commands.predict.phases import jobs_of, measure_row
 from specht.commands.task_flags import TargetFlags
 from specht.errors import InputError

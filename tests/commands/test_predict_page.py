@@ -9,16 +9,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from specht.commands.predict import PredictCommand
-from specht.commands.predict.config import MixtureFlags, PredictConfig
+from specht.commands.predict import MixtureFlags, PredictCommand, PredictConfig
 from specht.commands.predict.figures import phase_plot
-from specht.commands.predict.page import curve_table, finite_table, predict_page
+from specht.commands.predict.page import answer, curve_table, finite_table, predict_page
 from specht.commands.predict.phases import diagram, jobs_of
-from specht.commands.predict.sentences import answer
 from specht.commands.task_flags import TargetFlags
 from specht.lab.config import ArchitectureFlags
-from specht.report.curve_figures import curve_plot
 from specht.report.static import draw
+from specht.report.theory_figures import curve_plot
 from specht.trees import facts, named, tree
 
 CONFIG = PredictConfig(

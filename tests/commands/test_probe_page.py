@@ -12,8 +12,8 @@ from toy_probe import moments, result_of
 
 from specht.commands.probe import ProbeCommand, ProbeConfig, layer_rows, notes, output_rows, subtitle
 from specht.lab.store import save_tree
+from specht.report.function_figures import adjacency_plot, class_plot, profile_plot, residual_plot
 from specht.report.html import Report, render
-from specht.report.probe_figures import adjacency_plot, class_plot, profile_plot, residual_plot
 from specht.report.static import draw
 from specht.trees import facts, named, plain
 
@@ -81,16 +81,17 @@ def test_matrix_has_a_code_for_every_fate():
 
 
 def test_numbers_of_the_figures(layered):
-    rounding, sees, ignores = residual_plot(layered, title="", caption="").figure.data
+    rounding, sees, ignores = residual_plot(layered).figure.data
     assert list(sees.x) == ["order"]
     assert list(sees.y) == [layered.layers[2].readout.residual]
     assert list(ignores.x) == ["embedding", "sums"]
     assert list(rounding.y) == [layer.tolerance / layer.readout.spread for layer in layered.layers]
-    assert all(plot(layered, title="", caption="").figure.layout.xaxis.automargin for plot in (residual_plot, profile_plot, adjacency_plot))
-    bars = profile_plot(layered, title="", caption="").figure.data
+    plots = (residual_plot(layered), profile_plot(layered), adjacency_plot(layered, caption=""))
+    assert all(plot.figure.layout.xaxis.automargin for plot in plots)
+    bars = profile_plot(layered).figure.data
     assert np.sum([bar.y for bar in bars], axis=0) == pytest.approx([100, 100, 100], abs=0.2)
     assert bars[0].y[1] == pytest.approx(100)
-    scores = adjacency_plot(layered, title="", caption="").figure.data[1]
+    scores = adjacency_plot(layered, caption="").figure.data[1]
     assert list(scores.y) == [layer.adjacency.value for layer in layered.layers]
 
 

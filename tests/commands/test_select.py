@@ -14,7 +14,7 @@ import xarray
 
 import specht
 from specht.commands.app import main
-from specht.commands.select.config import SelectConfig
+from specht.commands.select import SelectConfig
 
 SMALL = ["select", "--length", "8", "--support", "2", "--dimension", "2", "--code", "24", "--steps", "60", "--seeds", "2", "--n-test", "64"]
 TESTED = [*SMALL, "--test-lengths", "12", "10", "--test-supports", "3"]

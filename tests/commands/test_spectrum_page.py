@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from specht.commands import spectrum
-from specht.commands.spectrum import SpectrumCommand, exponent
-from specht.report import spectrum_figures, spectrum_notes
+from specht.commands.spectrum import SpectrumCommand, page
+from specht.commands.spectrum.page import exponent
+from specht.report import theory_figures
 from specht.report.html import Report, render
 from specht.report.page import listed
 from specht.trees import named, tree
@@ -64,23 +64,23 @@ def report_of(result: dict[str, Any]) -> Report:
 
 
 def top_rows(result: dict[str, Any]) -> list[list[str]]:
-    return spectrum.top_rows(named(result))
+    return page.top_rows(named(result))
 
 
 def exponent_rows(result: dict[str, Any]) -> list[list[str]]:
-    return spectrum.exponent_rows(named(result))
+    return page.exponent_rows(named(result))
 
 
 def remarks(result: dict[str, Any]) -> list[str]:
-    return spectrum_notes.remarks(named(result))
+    return page.remarks(named(result))
 
 
 def scaling_plot(entries: list[dict[str, Any]], **words: Any):
-    return spectrum_figures.scaling_plot(named(entries), **words)
+    return page.scaling_plot(named(entries), **words)
 
 
 def spectrum_plot(entries: list[dict[str, Any]], **words: Any):
-    return spectrum_figures.spectrum_plot(named(entries), **words)
+    return theory_figures.spectrum_plot(named(entries), **words)
 
 
 def test_answer_gives_exponents_and_samples():

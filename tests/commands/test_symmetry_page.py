@@ -11,13 +11,11 @@ import pytest
 import xarray
 from matplotlib.axes import Axes
 
-from specht.commands.symmetry import SymmetryCommand
+from specht.commands.symmetry import SymmetryCommand, SymmetryConfig
 from specht.commands.symmetry.compute import symmetry_tree
-from specht.commands.symmetry.config import SymmetryConfig
 from specht.commands.symmetry.figures import score_plot
-from specht.commands.symmetry.labels import labels
-from specht.commands.symmetry.remarks import answer, remarks
-from specht.commands.symmetry.tables import harmonics_table, influence_table, irrep_table, null_table, score_table, third_table
+from specht.commands.symmetry.page import answer, remarks
+from specht.commands.symmetry.tables import harmonics_table, influence_table, irrep_table, labels, null_table, score_table, third_table
 from specht.report.figures import Plot
 from specht.report.html import Report, render
 from specht.report.maths import formula, literal

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, strategies as st
 
+from specht.commands.threshold import ThresholdConfig
 from specht.commands.threshold.compute import jobs_of
-from specht.commands.threshold.config import ThresholdConfig
 from specht.studies.sparse import LEARNERS
 
 SAME = {

@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 from toy_threshold import BOTH, result_of, tree_of
 
-from specht.commands.threshold.figures import growth_plot, success_plot
-from specht.commands.threshold.page import answer, fit_rows, point_rows, remarks, threshold_page
+from specht.commands.threshold.page import answer, fit_rows, growth_plot, point_rows, remarks, success_plot, threshold_page
 from specht.report.html import Report, render
 from specht.report.static import draw
 

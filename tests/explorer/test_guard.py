@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from specht.explorer.guard import Guard
+from specht.explorer.server import Guard
 
 PORT, KEY = 8765, "right"
 HOST, COOKIE = f"127.0.0.1:{PORT}", f"specht-{PORT}={KEY}"

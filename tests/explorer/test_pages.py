@@ -11,7 +11,7 @@ import pytest
 
 from specht.commands.app import app as command_line
 from specht.errors import InputError
-from specht.explorer import curves, profiles, spectra, texts
+from specht.explorer import reports, texts
 from specht.explorer.state import CurvePage, SpectrumPage, TargetPage, TextPage
 from specht.report.html import Report
 
@@ -23,25 +23,25 @@ def points(report: Report, plot: int) -> list:
 
 def test_a_curve_is_that_of_the_command_line():
     page = CurvePage(length=8, s_w=2.0, ridge=0.1, target="counts", shift="redrawn")
-    report = curves.curve_report(page)
+    report = reports.curve_report(page)
     expected = "specht predict --length 8 --s-w 0.5 --target counts --shift redrawn --width infinite --ridge 0.1"
     assert report.reproduce == expected
     _, bound, _ = command_line.parse_args(shlex.split(report.reproduce)[1:])
-    assert bound.arguments["config"].identity() == curves.curve_config(page).identity()
+    assert bound.arguments["config"].identity() == reports.curve_config(page).identity()
 
 
 def test_moving_a_parameter_moves_the_curve():
-    first, second = (points(curves.curve_report(CurvePage(length=length)), 0)[0] for length in (8, 12))
+    first, second = (points(reports.curve_report(CurvePage(length=length)), 0)[0] for length in (8, 12))
     assert first != second
     assert all(later < earlier for earlier, later in itertools.pairwise(first))  # more samples, less loss
 
 
 def test_the_curve_follows_the_width():
-    config = curves.curve_config(CurvePage(width=64))
+    config = reports.curve_config(CurvePage(width=64))
     assert config.widths == [64]
-    assert curves.curve_config(CurvePage()).widths == []
+    assert reports.curve_config(CurvePage()).widths == []
     page = CurvePage(length=4, vocab=2, width=16, activation="erf", target="counts")
-    report = curves.curve_report(page)
+    report = reports.curve_report(page)
     assert "width 16" in [trace.name for trace in report.plots[0].figure.data]
     assert "--width 16" in report.reproduce
     assert "a transformer of width 16" in report.answer
@@ -49,21 +49,21 @@ def test_the_curve_follows_the_width():
 
 def test_exact_points_come_on_demand():
     page = CurvePage(length=4, vocab=2)
-    plain, checked = curves.curve_report(page), curves.curve_report(page, ("gp",))
+    plain, checked = reports.curve_report(page), reports.curve_report(page, ("gp",))
     assert len(points(checked, 0)) == len(points(plain, 0)) + 2  # test and train
     assert checked.reproduce == "specht predict --vocab 2 --length 4 --shift none --width infinite --check gp --datasets 8 --check-n 256"
     assert "Exact inference" in checked.answer
 
 
 def test_networks_are_small_here():
-    config = curves.curve_config(CurvePage(attention="softmax"), ("gp", "net"))
-    assert (config.networks.net_n, config.heads, config.check) == (curves.NET_N, curves.HEADS, ("gp", "net"))
-    assert "minutes" in curves.busy(("net",))
-    assert curves.busy(()) != curves.busy(("gp",))
+    config = reports.curve_config(CurvePage(attention="softmax"), ("gp", "net"))
+    assert (config.networks.net_n, config.heads, config.check) == (reports.NET_N, reports.HEADS, ("gp", "net"))
+    assert "minutes" in reports.busy(("net",))
+    assert reports.busy(()) != reports.busy(("gp",))
 
 
 def test_checks_belong_to_the_parameters_they_were_asked_for():
-    asked, page, other = curves.ChecksWanted(), CurvePage(), CurvePage(length=8)
+    asked, page, other = reports.ChecksWanted(), CurvePage(), CurvePage(length=8)
     assert asked.on(page, {"gp": False, "net": False}) == ()
     assert asked.on(page, {"gp": False, "net": True}) == ("net",)
     assert asked.on(page, {"gp": True, "net": False}) == ("gp", "net")
@@ -75,7 +75,7 @@ def test_checks_belong_to_the_parameters_they_were_asked_for():
 
 
 def test_spectra_have_diagrams_and_the_crossover():
-    shown = spectra.length_report(SpectrumPage(longest=128))
+    shown = reports.length_report(SpectrumPage(longest=128))
     against_length, normalised, _ = shown.report.plots
     assert [str(shape) for shape, _ in shown.irreps] == ["[128]", "[127,1]"]
     assert len(against_length.figure.layout.images) == len(normalised.figure.layout.images) == 2
@@ -93,14 +93,14 @@ def test_spectra_have_diagrams_and_the_crossover():
     ],
 )
 def test_a_crossover_that_is_not_seen_is_spoken_of(page, said):
-    assert said in spectra.length_report(page).report.plots[1].caption
+    assert said in reports.length_report(page).report.plots[1].caption
 
 
 def test_a_profile_is_that_of_the_command_line():
-    report = profiles.level_report(TargetPage(samples=500, length=8))
+    report = reports.level_report(TargetPage(samples=500, length=8))
     assert report.reproduce == "specht profile parity --length 8 --support 3 --samples 500"
     assert "level 3" in report.answer
-    assert profiles.profile_config(TargetPage(target="counts")).support is None
+    assert reports.profile_config(TargetPage(target="counts")).support is None
 
 
 def prose(words: int = 4000) -> str:

@@ -12,7 +12,7 @@ import plotly.graph_objects as go
 import pytest
 
 from specht.explorer.diagrams import CANVAS, SHOWN, label_curves, legend, young_image, young_svg
-from specht.explorer.downloads import COLUMNS, figure_csv
+from specht.explorer.layout import COLUMNS, figure_csv
 from specht.groups.partition import Partition, partitions
 
 

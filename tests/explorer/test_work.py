@@ -8,7 +8,7 @@ import time
 import pydantic
 import pytest
 
-from specht.commands.predict.config import PredictConfig
+from specht.commands.predict import PredictConfig
 from specht.errors import InputError
 from specht.explorer.work import KEPT, Work, sentence
 

@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from specht.commands.threshold.config import ThresholdConfig
+from specht.commands.threshold import ThresholdConfig
 from specht.papers.kernels_to_features import PAPER, trained
 
 LENGTHS = (25, 35, 50, 71, 100)

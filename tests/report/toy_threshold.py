@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import xarray
 
+from specht.commands.threshold import ThresholdConfig
 from specht.commands.threshold.compute import summary_of
-from specht.commands.threshold.config import ThresholdConfig
 from specht.trees import facts, tree
 
 

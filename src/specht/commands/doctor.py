@@ -12,8 +12,7 @@ from typing import Annotated, Any
 from cyclopts import Parameter
 
 import specht
-from specht.commands.cache import CACHE_VARIABLE, use_compilation_cache
-from specht.commands.output import print_json, print_table
+from specht.commands.command import CACHE_VARIABLE, print_json, print_table, use_compilation_cache
 from specht.commands.workers import STORE
 
 LIBRARIES = (

@@ -8,8 +8,7 @@ from typing import Annotated
 
 from cyclopts import Parameter, validators
 
-from specht.commands.cache import use_compilation_cache
-from specht.commands.output import print_json
+from specht.commands.command import print_json, use_compilation_cache
 
 
 def explore(

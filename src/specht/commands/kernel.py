@@ -16,12 +16,11 @@ from cyclopts import Group, Parameter
 from pydantic import Field, model_validator
 
 from specht.architecture import Architecture, Kind
-from specht.commands.command import Command, Writer, command_line
-from specht.commands.output import OutputFlags, print_json, print_table
+from specht.commands.command import Command, OutputFlags, Writer, command_line, print_json, print_table
+from specht.commands.kernel_method import KERNEL_NAMES, kernel_steps
 from specht.errors import InputError
 from specht.kernel.forms import FORMS, SAMPLED_FORMS, Form, choose_form
 from specht.lab.config import ArchitectureFlags, Config
-from specht.report.architecture import KERNEL_NAMES, kernel_steps
 from specht.report.page import Page, Step, Table
 from specht.trees import facts, tree
 

@@ -271,7 +271,7 @@ def _some_layer_has(result: SimpleNamespace, what: str) -> bool:
 
 def _matrices(result: SimpleNamespace) -> Iterator[Plot]:
     """One picture for neighbouring layers that make the same of positions."""
-    from specht.report.probe_figures import class_plot
+    from specht.report.function_figures import class_plot
 
     output = result.layers[-1]
     layers = [(layer.name, layer.positions) for layer in result.layers if layer.positions] or [(output.name, [output.readout])]
@@ -286,25 +286,14 @@ def _matrices(result: SimpleNamespace) -> Iterator[Plot]:
 
 
 def _by_layer(result: SimpleNamespace) -> Iterator[Plot]:
-    from specht.report.probe_figures import adjacency_plot, profile_plot, residual_plot
+    from specht.report.function_figures import adjacency_plot, profile_plot, residual_plot
 
-    yield residual_plot(
-        result,
-        title="How much permuting the context changes each layer",
-        caption="Largest change at the readout over its spread. Zero is drawn at the lower edge.",
-    )
+    yield residual_plot(result)
     if _some_layer_has(result, "profile"):
-        yield profile_plot(
-            result,
-            title="How much of each layer needs order",
-            caption="The variance at the readout by level, under uniform tokens. Level 0 ignores order, level m singles out m positions.",
-        )
+        yield profile_plot(result)
     if _some_layer_has(result, "adjacency"):
-        yield adjacency_plot(
-            result,
-            title="Whether nearby positions look alike",
-            caption="How often the nearer of two positions on one side has the more similar state, with standard errors over sequences.",
-        )
+        caption = "How often the nearer of two positions on one side has the more similar state, with standard errors over sequences."
+        yield adjacency_plot(result, caption=caption)
 
 
 def _method(result: SimpleNamespace) -> list[Step]:

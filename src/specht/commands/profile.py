@@ -158,7 +158,7 @@ class ProfileCommand(Command):
         )
 
     def page(self, data: xarray.DataTree) -> Page:
-        from specht.report.profile_figures import correlation_plot, share_plot
+        from specht.report.function_figures import correlation_plot, share_plot
 
         result = facts(data)
         shares = share_plot(

@@ -13,9 +13,16 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 from cyclopts import Parameter
 from pydantic import Field
 
-from specht.commands.cache import use_compilation_cache
-from specht.commands.command import figure_writers, made_with
-from specht.commands.output import OutputFlags, ProgressBar, print_json, print_paths, print_table
+from specht.commands.command import (
+    OutputFlags,
+    ProgressBar,
+    figure_writers,
+    made_with,
+    print_json,
+    print_paths,
+    print_table,
+    use_compilation_cache,
+)
 from specht.commands.workers import WorkFlags
 from specht.errors import InputError
 from specht.lab.config import Config
@@ -192,7 +199,7 @@ def _check_publishing(folder: Path) -> None:
 def _publish(folder: Path, scorecard: Scorecard) -> str:
     """Write the pages in place of those that were published there before."""
     from specht.lab import store
-    from specht.report.publish import scorecard_files
+    from specht.report.scorecard import scorecard_files
 
     files = scorecard_files(scorecard.papers, **scorecard.origin("--publish", str(folder)))
     listed = folder / PUBLISHED

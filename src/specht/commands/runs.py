@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import cyclopts
 from cyclopts import Parameter, validators
 
-from specht.commands.output import print_json, print_table
+from specht.commands.command import print_json, print_table
 
 if TYPE_CHECKING:
     from specht.lab.runs import Run

@@ -18,10 +18,10 @@ app = marimo.App(width="medium", app_title="Specht explorer", css_file="style.cs
 def _():
     import marimo as mo
 
-    from specht.explorer import curves, layout, profiles, scorecards, spectra, state, texts
+    from specht.explorer import layout, reports, scorecards, state, texts
     from specht.report import scorecard
 
-    return curves, layout, mo, profiles, scorecard, scorecards, spectra, state, texts
+    return layout, mo, reports, scorecard, scorecards, state, texts
 
 
 @app.cell
@@ -47,10 +47,10 @@ def _(nav, state):
 
 
 @app.cell
-def _(curves, first, layout, mo, present):
+def _(first, layout, mo, present, reports):
     curve_controls, spectrum_controls = layout.controls(first["curve"]), layout.controls(first["spectrum"])
     text_controls, profile_controls = layout.controls(first["text"], present), layout.controls(first["profile"])
-    gp_button, net_button = (mo.ui.run_button(label=label) for label in curves.CHECKS.values())
+    gp_button, net_button = (mo.ui.run_button(label=label) for label in reports.CHECKS.values())
     text_area = mo.ui.text_area(placeholder="Paste a text here", rows=8, full_width=True, label="text", max_length=None)
     score_button = mo.ui.run_button(label="Score", kind="success")
     stop_button = mo.ui.run_button(label="Cancel")
@@ -70,7 +70,7 @@ def _(curves, first, layout, mo, present):
 
 
 @app.cell
-def _(curves, layout, mo, texts):
+def _(layout, mo, reports, texts):
     # marimo sees that a state is read only where it goes by a name of its own.
     get_curve, set_curve = mo.state(None)
     get_spectrum, set_spectrum = mo.state(None)
@@ -79,7 +79,7 @@ def _(curves, layout, mo, texts):
     get_papers, set_papers = mo.state(None)
     _setters = {"curve": set_curve, "spectrum": set_spectrum, "text": set_text, "profile": set_profile, "papers": set_papers}
     desks = {name: layout.Desk(setter) for name, setter in _setters.items()}
-    checks_wanted, text_wanted = curves.ChecksWanted(), texts.TextWanted()
+    checks_wanted, text_wanted = reports.ChecksWanted(), texts.TextWanted()
     return checks_wanted, desks, get_curve, get_papers, get_profile, get_spectrum, get_text, text_wanted
 
 
@@ -145,7 +145,7 @@ def _(experiment_list, layout, mo, page, papers_page, run_list, saved, scorecard
 
 
 @app.cell
-def _(checks_wanted, curve_controls, curves, desks, gp_button, mo, net_button, page, state, stop_button, tick):
+def _(checks_wanted, curve_controls, desks, gp_button, mo, net_button, page, reports, state, stop_button, tick):
     mo.stop(page != "curve")
     _page = state.CurvePage(**curve_controls.value)
     if stop_button.value:
@@ -153,8 +153,8 @@ def _(checks_wanted, curve_controls, curves, desks, gp_button, mo, net_button, p
     _checks = checks_wanted.on(_page, {"gp": gp_button.value, "net": net_button.value})
     desks["curve"].answer(
         (_page, _checks),
-        lambda progress: curves.curve_report(_page, _checks, progress),
-        curves.busy(_checks),
+        lambda progress: reports.curve_report(_page, _checks, progress),
+        reports.busy(_checks),
         stop_button,
         tick,
         meanwhile=(_page, ()),
@@ -162,11 +162,11 @@ def _(checks_wanted, curve_controls, curves, desks, gp_button, mo, net_button, p
 
 
 @app.cell
-def _(desks, mo, page, spectra, spectrum_controls, state, stop_button, tick):
+def _(desks, mo, page, reports, spectrum_controls, state, stop_button, tick):
     mo.stop(page != "spectrum")
     _page = state.SpectrumPage(**spectrum_controls.value)
     _busy = "Computing the spectra, the longest first."
-    desks["spectrum"].answer(_page, lambda progress: spectra.length_report(_page, progress), _busy, stop_button, tick)
+    desks["spectrum"].answer(_page, lambda progress: reports.length_report(_page, progress), _busy, stop_button, tick)
 
 
 @app.cell
@@ -183,10 +183,10 @@ def _(desks, layout, mo, page, score_button, state, stop_button, text_area, text
 
 
 @app.cell
-def _(desks, mo, page, profile_controls, profiles, state, stop_button, tick):
+def _(desks, mo, page, profile_controls, reports, state, stop_button, tick):
     mo.stop(page != "profile")
     _page = state.TargetPage(**profile_controls.value)
-    desks["profile"].answer(_page, lambda progress: profiles.level_report(_page, progress), "Shuffling sequences.", stop_button, tick)
+    desks["profile"].answer(_page, lambda progress: reports.level_report(_page, progress), "Shuffling sequences.", stop_button, tick)
 
 
 @app.cell

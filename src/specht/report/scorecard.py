@@ -1,13 +1,21 @@
-"""The report of `specht reproduce`: every claim with its verdict, and each experiment beside what the paper shows."""
+"""The scorecard of `specht reproduce`: every claim with its verdict, and each experiment beside what the paper shows.
+
+The report is one file with a plotting program in it. The pages of a documentation are Markdown with figures beside it, one page a paper and
+one that counts; they are small enough to be kept in a repository, and are read where Markdown is.
+"""
 
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from specht.report.figures import Plot
 from specht.report.html import Drawing, Step, Table, fill, fragment
+from specht.report.maths import formula
+from specht.report.static import draw, figure_names
 
 SHOWN = 5
 """Claims that the answer names."""
@@ -130,3 +138,120 @@ def verdict_table(claims: Sequence[JudgedClaim]) -> str:
 def claims_in_full(claims: Sequence[JudgedClaim]) -> str:
     """Each claim with its sentence, its verdict and its criterion."""
     return fragment("judged", claims)
+
+
+FIGURES = "figures"
+"""The folder of the figures, beside the pages."""
+_KIND = "svg"
+_SIGNS = {"holds": "✓", "fails": "✗", "not tested": "–"}
+
+
+def scorecard_files(
+    papers: Sequence[PaperSection], *, scale: str, seed: int, reproduce: str, made_with: Mapping[str, str]
+) -> dict[str, bytes]:
+    """The contents of all files by their path in the folder; the same scorecard gives the same bytes but for when and where it was made."""
+    files = {"index.md": _index(papers, scale, seed, reproduce, made_with).encode()}
+    for paper in papers:
+        plots = [plot for section in paper.sections for plot in section.plots]
+        names = [f"{FIGURES}/{_id(paper)}-{name.removeprefix('figure-')}" for name in figure_names(plots, _KIND)]
+        files |= {name: _small(plot) for name, plot in zip(names, plots, strict=True)}
+        files[f"{_id(paper)}.md"] = _page(paper, scale, iter(names)).encode()
+    return files
+
+
+def _small(plot: Plot) -> bytes:
+    """A figure that a repository can keep: letters as letters, numbers to a hundredth of a point, the same names every time."""
+    import matplotlib
+
+    with matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": "specht"}):
+        return re.sub(rb"(\d\.\d\d)\d+", rb"\1", draw(plot, _KIND))
+
+
+def _id(paper: PaperSection) -> str:
+    return paper.claims[0].paper
+
+
+def _index(papers: Sequence[PaperSection], scale: str, seed: int, reproduce: str, made_with: Mapping[str, str]) -> str:
+    claims = [claim for paper in papers for claim in paper.claims]
+    lines = ["# Scorecard", "", QUESTION, "", f"**{text(answer(claims, scale))}**", ""]
+    lines += ["| paper | claims | hold | fail | not tested |", "|---|---|---|---|---|"]
+    for paper in papers:
+        number = Counter(claim.verdict for claim in paper.claims)
+        cells = [f"[{text(paper.title)}]({_id(paper)}.md)", len(paper.claims), number["holds"], number["fails"], number["not tested"]]
+        lines.append(f"| {' | '.join(map(str, cells))} |")
+    failing = [(paper, claim) for paper in papers for claim in paper.claims if claim.verdict == "fails"]
+    if failing:
+        lines += [
+            "",
+            "## What fails",
+            "",
+            "A claim that fails is a result like the others. Each has its regime on the page of its paper.",
+            "",
+        ]
+        lines += [f"- [`{claim.id}`]({_id(paper)}.md#{anchor(claim.id)}) {text(claim.sentence)}" for paper, claim in failing]
+    lines += ["", "## How it was made", "", f"At scale {scale} with seed {seed}; this makes the pages again:", ""]
+    lines += [f"    {reproduce}", "", " · ".join(f"{name} {value}" for name, value in made_with.items() if name != "seed"), ""]
+    return "\n".join(lines)
+
+
+def _page(paper: PaperSection, scale: str, figures: Any) -> str:
+    lines = [f"# {text(paper.title)}", "", text(paper.citation), "", text(paper.summary), ""]
+    lines += [f"{text(answer(paper.claims, scale))} [All papers](index.md)", ""]
+    for section in paper.sections:
+        lines += _section(section, paper.label, figures)
+    return "\n".join(lines)
+
+
+def _section(section: Section, label: str, figures: Any) -> list[str]:
+    lines = [f"## {text(section.title)}", ""]
+    lines += [f"*{label.capitalize()}:* {text(section.shown)}", ""] if section.shown else []
+    for claim in section.claims:
+        lines += _claim(claim)
+    for plot in section.plots:
+        lines += _figure(plot, next(figures))
+    for table in section.tables:
+        lines += _table(table)
+    for step in section.method:
+        lines += [text(step.text), "", *(f"> {text(each)}" for each in step.formulas), *([""] if step.formulas else [])]
+    return lines
+
+
+def _table(table: Table) -> list[str]:
+    rows = [table.header, ["---"] * len(table.header), *table.rows]
+    cells = [" | ".join(cell if row is rows[1] else text(cell) for cell in row) for row in rows]
+    return [f"**{text(table.title)}.** {text(table.note)}".rstrip(), "", *(f"| {line} |" for line in cells), ""]
+
+
+def _claim(claim: JudgedClaim) -> list[str]:
+    verdict = f"{_SIGNS[claim.verdict]} **{claim.verdict}**{claim.outcome.removeprefix(claim.verdict)}"
+    outcome = filter(None, [verdict, claim.number, f"`{claim.id}`"])
+    note = filter(None, [claim.criterion, claim.regime, claim.citation])
+    # The paragraph carries the name, so that a link can lead to the claim in a repository as on a site.
+    return [
+        f'<a id="{anchor(claim.id)}"></a>{text(claim.sentence)}<br>',
+        f"{' · '.join(outcome)}<br>",
+        f"<small>{' · '.join(map(text, note))}</small>",
+        "",
+    ]
+
+
+def _figure(plot: Plot, name: str) -> list[str]:
+    return [f"![{text(plot.title)}]({name})", "", text(plot.caption), ""]
+
+
+def anchor(name: str) -> str:
+    """The name of a claim as the target of a link.
+
+    >>> anchor("infinity.f2-bound")
+    'infinity-f2-bound'
+    """
+    return name.replace(".", "-")
+
+
+def text(words: str) -> str:
+    r"""Text and formulas in the notation of reports, for Markdown: nothing in them is taken for markup.
+
+    >>> text("[L-1,1] | s_w")
+    '\\[L-1,1\\] \\| s<sub>w</sub>'
+    """
+    return re.sub(r"([\\`*_\[\]|])", r"\\\1", str(formula(" ".join(words.split()))))

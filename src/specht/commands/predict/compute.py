@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from specht.commands.predict.config import PredictConfig
+from specht.commands.predict import PredictConfig
 from specht.errors import InputError
 from specht.kernel.forms import SAMPLED_FORMS, choose_form
 from specht.lab.threads import one_thread

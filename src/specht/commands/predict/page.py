@@ -1,32 +1,33 @@
-"""The page of `specht predict`: its tables, its figures, and the curves as a CSV file."""
+"""What `specht predict` says: the answer in sentences, its figures and tables, and the method."""
 
 from __future__ import annotations
 
 import itertools
+from collections.abc import Sequence
 from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
+from specht.architecture import Architecture
+from specht.commands.kernel_method import KERNEL_NAMES, kernel_steps
 from specht.commands.predict.figures import breaking_plot, phase_plot, strength_plot
-from specht.commands.predict.sentences import answer, asked_error, bounded, method, samples
-from specht.report.adaptive_figures import growth_plot
-from specht.report.architecture import KERNEL_NAMES
-from specht.report.curve_figures import (
+from specht.report.figures import Plot
+from specht.report.page import Page, Step, Table, listed
+from specht.report.theory_figures import (
     LOSS_NAMES,
     WIDTH_COLOURS,
     curve_plot,
     finite_widths,
+    growth_plot,
     is_cut,
     level_plot,
     losses,
     need_plot,
     networks_beside,
+    spectrum_plot,
 )
-from specht.report.figures import Plot
-from specht.report.page import Page, Table, listed
-from specht.report.spectrum_figures import spectrum_plot
 
 if TYPE_CHECKING:
-    import xarray
+    pass
 
 NEED_HEADER = ("level", "irrep", "degeneracy", "eigenvalue / E[k]", "samples N*", "at least")
 FINITE_HEADER = ("width", "samples for the error", "symmetry breaks from N", "how")
@@ -42,19 +43,138 @@ def predict_page(result: SimpleNamespace) -> Page:
         question="How much of the target is learnt from N samples, before any training?",
         answer=" ".join(answer(result)),
         plots=_plots(result),
-        tables=_tables(result),
+        tables=[
+            curve_table(result),
+            *([finite_table(result)] if result.finite else []),
+            need_table(result),
+            *([net_table(result.net)] if result.net else []),
+            *([breaking_table(result)] if result.breaking else []),
+        ],
         method=method(result),
     )
 
 
-def _tables(result: SimpleNamespace) -> list[Table]:
-    return [
-        curve_table(result),
-        *([finite_table(result)] if result.finite else []),
-        need_table(result),
-        *([net_table(result.net)] if result.net else []),
-        *([breaking_table(result)] if result.breaking else []),
-    ]
+def answer(result: SimpleNamespace) -> list[str]:
+    """The answer in two sentences, and further ones on what is missing, and where exact inference or networks were run."""
+    first = _at_finite_width(result) if result.finite else _at_infinite_width(result)
+    return [first, _why(result), *_reservations(result), *_checked(result)]
+
+
+def _at_finite_width(result: SimpleNamespace) -> str:
+    finite, needed = result.finite, result.error.samples
+    one = len(finite.width) == 1
+    who = f"By theory {'a transformer of width' if one else 'transformers of widths'} {listed(finite.width)}"
+    beyond = f"at infinite width {'no number of samples is enough' if needed is None else f'it takes {samples(needed)}'}"
+    error = f"the target to an error of {asked_error(result, 'its')}"
+    if all(number is None for number in finite.samples):
+        return f"{who} {'does' if one else 'do'} not learn {error} from {finite.n_train[-1]} samples; {beyond}."
+    numbers = [bounded(number, finite.n_train) for number in finite.samples]
+    about = "about " if all(number[0].isdigit() for number in numbers) else ""
+    return f"{who} {'learns' if one else 'learn'} {error} from {about}{listed(numbers)} samples; {beyond}."
+
+
+def _at_infinite_width(result: SimpleNamespace) -> str:
+    needed, half, error = result.error.samples, result.half_learned, asked_error(result)
+    if needed is None:
+        return f"{_out_of_reach(result)} the error is not predicted to stay below {error}."
+    learnt = "" if half is None else f", and half of the target is learnt from {samples(half)}"
+    return f"An error of {error} needs about {samples(needed)} samples{learnt}."
+
+
+def _out_of_reach(result: SimpleNamespace) -> str:
+    """Why no number of samples is enough."""
+    if result.target.unresolved > result.error.share * result.target.variance:
+        return "Because part of the target lies in functions that the kernel does not hold or that the spectrum does not resolve,"
+    return f"With a ridge of {result.ridge:g} E[k]"
+
+
+def samples(number: float | None) -> str:
+    """A number of samples to three digits."""
+    if number is None:
+        return "∞"
+    if number >= 1e6:
+        return f"{number:.2e}"
+    return f"{number:.1f}" if number < 10 else f"{float(f'{number:.3g}'):.0f}"
+
+
+def asked_error(result: SimpleNamespace, whose: str = "the target's") -> str:
+    """The error that is asked for, as a share: a constant has no variance."""
+    return f"{100 * result.error.share:g} % of {whose} {'mean square' if result.target.constant else 'variance'}"
+
+
+def bounded(number: float | None, n_train: Sequence[int]) -> str:
+    """A number of samples that was looked for among those of a curve."""
+    if number is None:
+        return f"more than {n_train[-1]}"
+    return f"at most {n_train[0]}" if number <= n_train[0] else samples(number)
+
+
+def _why(result: SimpleNamespace) -> str:
+    """Where the target lies, which decides what it costs at infinite width."""
+    target, total = result.target, result.target.mean_square
+    parts = [part for part in target.levels if total and part.mean_square >= 0.01 * total]
+    if not parts:
+        return "None of it lies in functions that the kernel holds and the spectrum resolves, so none of it is predicted to be learnt."
+    told = []
+    for part in parts:
+        where = "at infinite width " if result.finite else ""
+        words = f"{where}half of that is learnt from " if not told else ""  # in full where it is the first
+        price = f"level {part.level}: {words}{samples(part.half_learned)} samples"
+        told.append(f"{100 * part.mean_square / total:.0f} % {_reading(part.level)} ({price})")
+    rest = target.unresolved / total
+    missing = [f"{100 * rest:.0f} % lies in functions that the kernel does not hold or that are not resolved"] if rest >= 0.01 else []
+    return f"Of the target's mean square {listed([*told, *missing])}."
+
+
+def _reading(level: int) -> str:
+    """What functions of a level do."""
+    return "ignores the order of tokens" if level == 0 else f"singles out {level} position{'s' if level > 1 else ''}"
+
+
+def _reservations(result: SimpleNamespace) -> list[str]:
+    """Where finite width is too good to be true, or missing."""
+    finite, said = result.finite, []
+    if finite and finite.crowded:
+        said.append(
+            "The theory of finite width leaves out fluctuations, and tends to be too optimistic where there are more positions than half "
+            f"the width, as at width {finite.width[0]} here."
+        )
+    if finite and finite.nonlinear:
+        said.append(
+            "Here layers behind attention count as infinitely wide. With a nonlinear activation real ones learn features of their own, so "
+            "networks may need far fewer samples; specht.adapt samples them."
+        )
+    return said + ([result.finite_note] if result.finite_note else [])
+
+
+def _checked(result: SimpleNamespace) -> list[str]:
+    """What exact inference and networks say about the theory."""
+    exact, net, said = result.gp, result.net, []
+    if exact and hasattr(exact.mean_relative_error, "test"):
+        which = "the test loss at infinite width" if result.finite else "this test loss"
+        error = 100 * exact.mean_relative_error.test
+        said.append(f"Exact inference on {exact.datasets} data sets is within {error:.1f} % of {which} on average.")
+    if net is None:
+        return said
+    if net.excess[-1] is not None:
+        did = "sampled from their posterior" if net.method == "langevin" else "trained to the end"
+        said.append(
+            f"Networks of width {net.size.width} {did} have a test loss {100 * net.excess[-1]:+.0f} ± "
+            f"{100 * net.excess_stderr[-1]:.0f} % from infinite width (exact inference) on the same {net.n_train[-1]} samples."
+        )
+    return [*said, *([net.regime.sentence] if net.regime else []), *_networks_and_theory(result), *net.warnings]
+
+
+def _networks_and_theory(result: SimpleNamespace) -> list[str]:
+    """Networks beside the theory at their width, at the largest number of samples that they were given."""
+    width, net, finite = networks_beside(result), result.net, result.finite
+    place = len(net.n_train) - 1
+    if width is None or place >= len(finite.n_train):
+        return []
+    expected, measured, error = finite.test[finite.width.index(width)][place], net.test[place], net.test_stderr[place]
+    away = abs(measured - expected) / error
+    apart = "which agrees" if away <= 2.0 else f"{away:.1f} standard errors {'more' if measured > expected else 'less'}"
+    return [f"Theory at width {width} expects {expected:.3g} there, and these networks have {measured:.3g} ± {error:.1g}, {apart}."]
 
 
 def _plots(result: SimpleNamespace) -> list[Plot]:
@@ -207,22 +327,72 @@ def _measured(value: float | None, stderr: float | None) -> str:
     return "" if value is None or stderr is None else f"{value:.3g} ± {stderr:.1g}"
 
 
-def curves_csv(data: xarray.DataTree) -> str:
-    """All curves as columns, with a row for each number of samples."""
-    import numpy as np
-    import pandas
+def method(result: SimpleNamespace) -> list[Step]:
+    """How the numbers come about."""
+    gap = result.source.gap
+    steps = [
+        Step(
+            "Permuting the context changes neither the kernel nor the law of exchangeable data. So the kernel operator has one eigenvalue "
+            "for each copy of an irrep R of the symmetric group, with the degeneracy dim R, and the target splits into parts g_R:",
+            ["E_y[ k(x, y) φ_R(y) ] = λ_R φ_R(x)", "g = Σ_R g_R,   w_R = E[ g_R² ]"],
+        ),
+        Step(
+            "From N samples and with a ridge δ, functions that are not learnt act on the others as noise. With everything in units of "
+            "E[k(x, x)], this fixes κ, hence how much of each part is learnt:",
+            ["N = Σ_R dim R · λ_R / (λ_R + κ) + δ / κ", "L_R = λ_R / (λ_R + κ)", "E_0 = N / (N − Σ_R dim R · L_R²)"],
+        ),
+        Step(
+            "Losses follow, with σ² the variance of the labels around the target. The equivalent kernel takes κ = δ/N and E_0 = 1:",
+            ["test = E_0 ( Σ_R (1 − L_R)² w_R + σ² ) − σ²", "train = (δ / N κ)² E_0 ( Σ_R (1 − L_R)² w_R + σ² )"],
+        ),
+    ]
+    if result.finite is not None:
+        steps.append(_finite_step(result.finite.method))
+    if result.theory.ood is not None:
+        steps.append(
+            Step(
+                f"Out of distribution ({result.shift}) the parts of the target are no longer orthogonal, and the variance of the "
+                "prediction is weighed by how large the eigenfunctions are there:",
+                ["Σ_{RS} (1 − L_R) E_{test}[ g_R g_S ] (1 − L_S) + (test + σ²)/N · Σ_R L_R² Σ_a E_{test}[ φ_{Ra}² ]"],
+            )
+        )
+    if result.tail > 1e-6:
+        steps.append(
+            Step(f"Functions that the spectrum does not resolve hold {100 * result.tail:.2g} % of E[k]; they add as much to the ridge.")
+        )
+    if result.net is not None:
+        steps.append(_network_step(result.net.method))
+    if gap is not None:
+        steps.append(
+            Step(
+                f"The order of the tokens matters in this source: its law is a total variation of {gap.value:.2g} away from its average "
+                "over permutations. The theory forgets the order and keeps how often each component shows each token."
+            )
+        )
+    return [*steps, *kernel_steps(Architecture.parse(result.architecture), [result.kind])]
 
-    from specht.learning.losses import LOSSES
 
-    groups = {str(name): group.to_dataset() for name, group in data.children.items()}
-    theory = groups["theory"]
-    columns = {"n_train": theory["n_train"].values} | {f"theory_{name}": theory[name].values for name in LOSSES}
-    columns["equivalent_test"] = theory["equivalent_test"].values
-    for width in groups["finite"]["width"].values if "finite" in groups else ():
-        curve = groups["finite"].sel(width=width)
-        columns |= {f"width_{width:g}_{name}": curve[name].values for name in ("test", "train", "learned", "strength")}
-    for name in ("gp", "net"):
-        if name in groups:
-            columns |= {f"{name}_{loss}{end}": groups[name][f"{loss}{end}"].values for loss in LOSSES for end in ("", "_stderr")}
-    series = {name: pandas.Series(np.atleast_1d(values)) for name, values in columns.items()}
-    return pandas.DataFrame(series).to_csv(index=False, lineterminator="\n")
+def _finite_step(method: str) -> Step:
+    """How finite width is dealt with."""
+    how = "" if method == "exact" else " Its average over labels is estimated from the kernel of sampled sequences."
+    return Step(
+        "At finite width d the variances of tokens and positions are not fixed. Width counts as d observations of nothing special: the "
+        "variances, r_i times those at infinite width and each shared by n_i vectors, sit where a free energy is least. This is the saddle "
+        "point of Bayesian inference, a result of this project and not of a paper. It leaves out fluctuations, so it expects too little "
+        f"loss where positions are not few beside the width; layers behind the embedding count as infinitely wide.{how}",
+        ["F = d/2 · Σ_i n_i ( r_i − ln r_i − 1 ) + ½ E[ ln det( k_r + δ ) + y^T ( k_r + δ )^{−1} y ]"],
+    )
+
+
+def _network_step(method: str) -> Step:
+    """How networks were made to learn."""
+    if method == "langevin":
+        return Step(
+            "Finite networks are sampled by Langevin dynamics, whose stationary law for small steps η is the posterior with label noise T, "
+            "the ridge, and prior variance s of each weight. With a velocity u and a momentum β:",
+            ["u ← β u − η ( T θ / s + ∇ ½ Σ_n |f(x_n) − y_n|² ) + √(2 (1 − β) η T) ξ", "θ ← θ + u"],
+        )
+    return Step(
+        "Finite networks are trained by gradient descent with momentum until nothing changes, their initial function f_0 subtracted:",
+        ["½ Σ_n |f(x_n) − f_0(x_n) − y_n|² + ½ δ |θ − θ_0|²"],
+    )

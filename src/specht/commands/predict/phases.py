@@ -8,8 +8,8 @@ import numpy as np
 import xarray
 
 from specht.callables import digest_of_code
+from specht.commands.predict import PredictConfig
 from specht.commands.predict.compute import followed, task_of
-from specht.commands.predict.config import PredictConfig
 from specht.commands.task_flags import MODES
 from specht.errors import InputError
 from specht.lab.jobs import Job

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import xarray
 
-from specht.commands.select.config import SelectConfig
+from specht.commands.select import SelectConfig
 from specht.lab.archive import Archive
 from specht.lab.executors import Places
 from specht.lab.jobs import Job

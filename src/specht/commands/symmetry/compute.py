@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 import xarray
 
-from specht.commands.symmetry.config import SymmetryConfig
+from specht.commands.symmetry import SymmetryConfig
 from specht.commands.workers import WorkFlags
 from specht.corpus.measuring import count_all, describe, findings, null_score, nulls_of, scores
 from specht.corpus.read.corpora import Corpus

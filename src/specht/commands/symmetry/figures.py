@@ -9,8 +9,7 @@ from types import SimpleNamespace
 import numpy as np
 import plotly.graph_objects as go
 
-from specht.commands.symmetry.tables import extent
-from specht.commands.symmetry.text import NULL_NAMES, null_models, null_score, number
+from specht.commands.symmetry.tables import NULL_NAMES, extent, null_models, null_score, number
 from specht.report.figures import SERIES_COLOURS, Plot, add_series, image, style_axes
 from specht.report.maths import literal
 from specht.report.symmetry_figures import add_bars, intervals, log_marks, mark_undefined, percent, stacked_bars, style_rows

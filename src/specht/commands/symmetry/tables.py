@@ -1,23 +1,14 @@
-"""The tables of `specht symmetry`: scores, null models, lags, lengths, irreps, third cumulants, blocks C(k), influence."""
+"""The tables of `specht symmetry`: scores, null models, lags, lengths, irreps, third cumulants, blocks C(k), influence; and how its numbers
+and the names of corpora are written.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import itertools
+import re
+from collections.abc import Callable, Iterator, Sequence
 from types import SimpleNamespace
 
-from specht.commands.symmetry.text import (
-    MISSING,
-    NULL_NAMES,
-    between,
-    defined,
-    null_models,
-    null_score,
-    number,
-    percent,
-    quoted,
-    rms,
-    scored,
-)
 from specht.corpus.survey import EXTRAS
 from specht.report.page import Table
 from specht.report.symmetry_figures import UNDEFINED
@@ -174,3 +165,130 @@ def coverage_table(corpora: Corpora) -> Table:
     """How much of each corpus the vocabulary covers."""
     rows = [[corpus.label, corpus.method, percent(corpus.coverage)] for corpus in corpora]
     return Table(("corpus", "counted by", "tokens of the V types"), rows, title="How it was counted", brief=False)
+
+
+MISSING = "–"
+NULL_NAMES = {"window": "in windows", "article": "in articles", "global": "as a whole"}
+
+
+def defined(corpora: Sequence[SimpleNamespace]) -> list[SimpleNamespace]:
+    """The corpora that have a score."""
+    return [corpus for corpus in corpora if corpus.defined]
+
+
+def null_score(corpus: SimpleNamespace, null: str) -> SimpleNamespace | None:
+    """The score under a null model, if it was measured."""
+    return getattr(corpus.nulls, null, None)
+
+
+def null_models(corpora: Sequence[SimpleNamespace]) -> list[str]:
+    """The null models that some corpus was measured under."""
+    return [null for null in NULL_NAMES if any(null_score(corpus, null) for corpus in corpora)]
+
+
+def number(value: float) -> str:
+    """Three decimals, without a sign for what rounds to zero.
+
+    >>> number(0.13684), number(-0.0001), number(-0.719)
+    ('0.137', '0.000', '−0.719')
+    """
+    return f"{value:z.3f}".replace("-", "−")
+
+
+def percent(value: float) -> str:
+    """A share to a tenth of a per cent.
+
+    >>> percent(0.1368), percent(1.008)
+    ('13.7 %', '100.8 %')
+    """
+    return f"{100 * value:z.1f} %".replace("-", "−")
+
+
+def rms(value: float) -> str:
+    """A correlation, in units of that of a token with itself."""
+    return f"{value:.4f}"
+
+
+def between(estimate: SimpleNamespace) -> str:
+    """The interval of an estimate.
+
+    >>> between(SimpleNamespace(low=0.126, high=0.149))
+    '[0.126, 0.149]'
+    """
+    return f"[{number(estimate.low)}, {number(estimate.high)}]"
+
+
+def span(low: float, high: float, write: Callable[[float], str]) -> str:
+    """From the least to the largest of some numbers, or the one that they all are.
+
+    >>> span(0.126, 0.149, percent), span(0.0301, 0.03011, rms)
+    ('12.6 to 14.9 %', '0.0301')
+    """
+    first, last = write(low), write(high)
+    return first if first == last else f"{first.removesuffix(' %')} to {last}"
+
+
+def scored(score: SimpleNamespace) -> str:
+    """A score with its interval, or that it has none."""
+    return f"{number(score.score)} {between(score)}" if score.defined else UNDEFINED
+
+
+def quoted(token: str) -> str:
+    """A token between quotation marks; those that nobody sees are spelt out.
+
+    >>> quoted("*"), quoted(" "), quoted(chr(10))
+    ("'*'", "' '", "'\\\\n'")
+    """
+    return f"'{token if token.isprintable() else token.encode('unicode_escape').decode()}'"
+
+
+WIDEST = 24
+"""Characters of the name of a corpus in tables and figures."""
+
+
+def labels(corpora: Sequence[SimpleNamespace]) -> list[str]:
+    """What corpora are called: the last part of a path, or as much of it as no other one has.
+
+    >>> labels([SimpleNamespace(name="char:/a/x.txt", tokens="char"), SimpleNamespace(name="/a/x.txt", tokens="word")])
+    ['char:x.txt', 'x.txt']
+    >>> labels([SimpleNamespace(name=f"/{folder}/x.txt", tokens="word") for folder in "ab"])
+    ['a/x.txt', 'b/x.txt']
+    """
+    names = [_parts(corpus) for corpus in corpora]
+    depths = [2 if re.search(r"[*?\[]", steps[-1]) else 1 for _, steps in names]
+
+    def short() -> list[str]:
+        return [before + "/".join(steps[-depth:]) for (before, steps), depth in zip(names, depths, strict=True)]
+
+    for _ in range(max(len(steps) for _, steps in names)):
+        found = short()
+        depths = [depth + (found.count(name) > 1) for name, depth in zip(found, depths, strict=True)]
+    found = _clipped(short())
+    return [name if found.count(name) == 1 else f"{name} {found[: place + 1].count(name)}" for place, name in enumerate(found)]
+
+
+def _parts(corpus: SimpleNamespace) -> tuple[str, list[str]]:
+    """The tokenisation that stands before a name, and the steps of its path."""
+    before = f"{corpus.tokens}:"
+    path = corpus.name.removeprefix(before)
+    steps = [step for step in re.split(r"[/\\]", path) if step] or [path]
+    return before if path != corpus.name else "", ["standard input"] if path == "-" else steps
+
+
+def _clipped(names: Sequence[str]) -> list[str]:
+    """Long names without their middle, or, if that is where they differ, without their beginning.
+
+    >>> _clipped(["x", *(f"a_very_long_beginning_{number}_of_a_name.txt" for number in (1, 2))])
+    ['x', '…inning_1_of_a_name.txt', '…inning_2_of_a_name.txt']
+    """
+    half = WIDEST // 2
+    found = [name if len(name) <= WIDEST else f"{name[: half - 1]}…{name[-half:]}" for name in names]
+    for clash in {name for name in found if found.count(name) > 1}:
+        places = [place for place, name in enumerate(found) if name == clash]
+        letters = zip(*(names[place] for place in places), strict=False)
+        common = sum(1 for _ in itertools.takewhile(lambda column: len(set(column)) == 1, letters))
+        begin = max(common - 7, 0)
+        for place in places:
+            rest = names[place][begin:]
+            found[place] = f"…{rest}" if len(rest) < WIDEST else f"…{rest[: WIDEST - 2]}…"
+    return found

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import xarray
 
-from specht.commands.threshold.config import ThresholdConfig
+from specht.commands.threshold import ThresholdConfig
 from specht.errors import InputError
 from specht.lab.jobs import Job
 from specht.lab.threshold_job import MEASURE, describe_threshold

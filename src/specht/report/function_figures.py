@@ -1,4 +1,4 @@
-"""The figures of `specht probe`: which input positions each output distinguishes, and how order appears layer by layer."""
+"""Figures of functions and models under permutations: what each output distinguishes, order layer by layer, shares by level."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import plotly.graph_objects as go
 
-from specht.report.figures import GREY, Plot, add_guide, add_series, colour, marks, style_axes
+from specht.report.figures import GREY, Plot, add_guide, add_series, colour, error_bars, marks, style_axes
 
 HEIGHT = 380
 MARKED = 24
@@ -53,7 +53,7 @@ def class_plot(views: Sequence[SimpleNamespace], *, title: str, caption: str) ->
     return Plot(figure, title, caption, wide=columns > MARKED)
 
 
-def residual_plot(result: SimpleNamespace, *, title: str, caption: str) -> Plot:
+def residual_plot(result: SimpleNamespace) -> Plot:
     """The residual of each layer at the readout, and what would be rounding."""
     names = [layer.name for layer in result.layers]
     residuals = [layer.readout.residual for layer in result.layers]
@@ -71,10 +71,11 @@ def residual_plot(result: SimpleNamespace, *, title: str, caption: str) -> Plot:
     powers = range(-18, 1, 3)
     words = [f"1e{power}" if power else "1" for power in powers]
     figure.update_yaxes(type="log", range=[-18.5, 0.5], tickvals=[10.0**power for power in powers], ticktext=words)
-    return Plot(figure, title, caption)
+    caption = "Largest change at the readout over its spread. Zero is drawn at the lower edge."
+    return Plot(figure, "How much permuting the context changes each layer", caption)
 
 
-def profile_plot(result: SimpleNamespace, *, title: str, caption: str) -> Plot:
+def profile_plot(result: SimpleNamespace) -> Plot:
     """The variance at the readout by level, one bar a layer."""
     known = [(layer.name, layer.profile) for layer in result.layers if layer.profile is not None]
     levels = known[0][1].levels
@@ -91,10 +92,11 @@ def profile_plot(result: SimpleNamespace, *, title: str, caption: str) -> Plot:
     figure.update_layout(barmode="stack", showlegend=True)
     _style_layers(figure, layers, "share of the variance in %")
     figure.update_yaxes(range=[0, 101])
-    return Plot(figure, title, caption)
+    caption = "The variance at the readout by level, under uniform tokens. Level 0 ignores order, level m singles out m positions."
+    return Plot(figure, "How much of each layer needs order", caption)
 
 
-def adjacency_plot(result: SimpleNamespace, *, title: str, caption: str) -> Plot:
+def adjacency_plot(result: SimpleNamespace, *, caption: str) -> Plot:
     """The adjacency score of each layer's states, and chance."""
     known = [(layer.name, layer.adjacency) for layer in result.layers if layer.adjacency is not None]
     names = [name for name, _ in known]
@@ -104,7 +106,7 @@ def adjacency_plot(result: SimpleNamespace, *, title: str, caption: str) -> Plot
     add_series(figure, names, values, "adjacency score", 2, mode="markers", errors=errors, hover="%{x}<br>%{y:.3f}", marker_size=9)
     _style_layers(figure, names, "adjacency score")
     figure.update_yaxes(range=[0, 1.03])
-    return Plot(figure, title, caption)
+    return Plot(figure, "Whether nearby positions look alike", caption)
 
 
 def _codes(classes: Sequence[int]) -> list[int]:
@@ -131,3 +133,50 @@ def _style_layers(figure: go.Figure, names: Sequence[str], y: str) -> None:
     """Layers along the horizontal axis, which makes as much room as their names need."""
     style_axes(figure, x="", y=y, height=HEIGHT, linear="xy")
     figure.update_xaxes(type="category", categoryorder="array", categoryarray=list(names), showgrid=False, automargin=True)
+
+
+SEEN = 0.1
+"""Per cent of E[f²] from which on the constant part is drawn by itself."""
+
+
+def share_plot(result: SimpleNamespace, *, title: str, caption: str) -> Plot:
+    """The share of each level, with its interval."""
+    *levels, above = result.parts
+    parts = [*levels, *([above] if above.high > 0.0 else [])]
+    names, values = [part.level.replace(">", "above ") for part in parts], [100 * part.share for part in parts]
+    constant = 100 * result.mean_square.value / (result.total or 1.0)
+    figure = go.Figure()
+    if constant > SEEN:
+        figure.add_bar(
+            x=names[:1],
+            y=[constant],
+            name="constant part, E[f]²",
+            marker={"color": GREY, "opacity": 0.35},
+            hovertemplate="constant part<br>%{y:.1f} %<extra></extra>",
+        )
+    up = [100 * min(part.share_high, 1.0) - value for part, value in zip(parts, values, strict=True)]
+    down = [value - 100 * part.share_low for part, value in zip(parts, values, strict=True)]
+    figure.add_bar(
+        x=names,
+        y=[values[0] - (constant if constant > SEEN else 0.0), *values[1:]],
+        name="what varies",
+        customdata=values,
+        marker={"color": [colour(0)] * len(levels) + [GREY] * (len(parts) - len(levels)), "opacity": 0.75},
+        error_y=error_bars(up, down, thickness=1.6, width=5, color=colour(1)),
+        hovertemplate="level %{x}<br>%{customdata:.1f} %<extra></extra>",
+    )
+    style_axes(figure, x="level: positions that are singled out", y="share of E[f²] in %", height=HEIGHT, linear="xy")
+    figure.update_layout(barmode="stack", showlegend=constant > SEEN)
+    figure.update_xaxes(type="category", showgrid=False)
+    figure.update_yaxes(rangemode="tozero")
+    return Plot(figure, title, caption, wide=True)
+
+
+def correlation_plot(result: SimpleNamespace, *, title: str, caption: str) -> Plot:
+    """The measured correlation after shuffling j positions, and that of the fitted weights."""
+    curve, figure, hover = result.correlation, go.Figure(), "j = %{x}<br>%{y:.4g}"
+    add_series(figure, curve.curve_positions, curve.curve, "fitted weights", 1, hover=hover)
+    add_series(figure, curve.positions, curve.values, "measured", 0, mode="markers", errors=curve.stderr, hover=hover)
+    style_axes(figure, x="positions shuffled, j", y="C(j)", height=HEIGHT, linear="xy")
+    figure.update_yaxes(rangemode="tozero")
+    return Plot(figure, title, caption, wide=True)

@@ -6,7 +6,6 @@ import dataclasses
 import itertools
 import time
 from collections.abc import Callable
-from types import SimpleNamespace
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, cast
 
 from cyclopts import Group, Parameter
@@ -18,21 +17,15 @@ from specht.commands.task_flags import SourceFlags
 from specht.errors import InputError
 from specht.kernel.forms import SAMPLED_FORMS, choose_form
 from specht.lab.config import ArchitectureFlags, Config
-from specht.report.page import Page, Table, listed, with_error
-from specht.report.spectrum_notes import SHOWN_LEVEL, method, remarks, shown
 from specht.trees import facts, tree
 
 if TYPE_CHECKING:
     import xarray
 
-    from specht.report.figures import Plot
+    from specht.report.page import Page
     from specht.spectra.families import IrrepFamily
 
 DEFAULT_LENGTHS = (4, 8, 16, 32, 64)
-ANSWER_LEVEL = 2
-"""Largest level that the answer speaks of."""
-TOP_HEADER = ("irrep", "degeneracy", "eigenvalue", "bound", "eigenvalue / bound")
-EXPONENT_HEADER = ("exponent of L", "eigenvalue", "eigenvalue / E[k]", "bound / E[k]", "expected", "eigenvalue / E[k], local")
 
 
 class ScalableArchitecture(ArchitectureFlags):
@@ -194,23 +187,9 @@ class SpectrumCommand(Command):
         )
 
     def page(self, data: xarray.DataTree) -> Page:
-        from specht.report.architecture import KERNEL_NAMES
+        from specht.commands.spectrum.page import spectrum_page
 
-        result = facts(data)
-        architecture = Architecture.parse(f"{result.architecture} L={result.lengths[-1].length}")
-        tops = Table(TOP_HEADER, top_rows(result), note="\n".join(remarks(result)), title="Top eigenvalue of each irrep")
-        fits = Table(EXPONENT_HEADER, exponent_rows(result), title="Exponents of the length")
-        several = len(result.lengths) > 1
-        falls = "How fast do eigenvalues of each irrep fall with length" if several else "How large is the eigenvalue of each irrep"
-        return Page(
-            title="The spectrum of a transformer",
-            subtitle=f"{result.architecture} · {KERNEL_NAMES[result.kind]}, {result.source.name} source",
-            question=f"{falls}, hence how many samples does each need?",
-            answer=_answer(result),
-            plots=_plots(result),
-            tables=[fits, tops] if fits.rows else [tops],
-            method=method(architecture, result),
-        )
+        return spectrum_page(facts(data))
 
 
 def _exponents(family: IrrepFamily) -> dict[str, Any]:
@@ -223,113 +202,6 @@ def _exponents(family: IrrepFamily) -> dict[str, Any]:
         "mixed": family.is_mixed,
         "local": [dataclasses.asdict(local) for local in family.local],
     }
-
-
-def _answer(result: SimpleNamespace) -> str:
-    last = result.lengths[-1]
-    if last.trace == 0.0:
-        return "The kernel is zero: with these variances the network does not depend on its input."
-    fits = [fit for fit in result.exponents if fit.level <= ANSWER_LEVEL]
-    # A minus does not break lines, a hyphen would.
-    laws = listed([f"L^{{{exponent(fit.normalised.value)}}} for {fit.family.replace('-', '−')}" for fit in fits])
-    if not result.source.exchangeable:
-        quotients = (
-            "The order of the tokens matters in this source, so the kernel mixes irreps, and what is known of each is a Rayleigh quotient"
-        )
-        return f"{quotients}. Divided by E[k], it goes as {laws}." if fits else f"{quotients}."
-    falls = f"Divided by E[k], the top eigenvalue goes as {laws}, and the samples needed go as the inverse. " if fits else ""
-    return falls + _samples(last)
-
-
-def _samples(last: SimpleNamespace) -> str:
-    """Samples at a ridge of E[k], where N* lies between E[k]/λ and twice that."""
-    tops = [top for top in shown(last) if top.resolved and top.level <= ANSWER_LEVEL]
-    if not tops:
-        return f"At L = {last.length} no eigenvalue is above rounding and noise."
-    needs = listed([f"{_count(last.trace / top.eigenvalue)} for {top.irrep}" for top in tops])
-    return (
-        f"At L = {last.length} and with a ridge of E[k], half of the leading function of an irrep is learnt from E[k]/λ samples or up "
-        f"to twice as many: {needs}."
-    )
-
-
-def _count(number: float) -> str:
-    """A number of samples to two digits."""
-    if number < 1e6:
-        return f"{number:.1f}" if number < 10 else f"{float(f'{number:.2g}'):.0f}"
-    mantissa, power = f"{number:.1e}".split("e")
-    return f"{mantissa} · 10^{{{int(power)}}}"
-
-
-def _plots(result: SimpleNamespace) -> list[Plot]:
-    from specht.report.spectrum_figures import scaling_plot, spectrum_plot
-
-    entries = result.lengths
-    last = entries[-1]
-    few = " Method rayleigh knows one value of each low irrep, so others are missing in between." if last.method == "rayleigh" else ""
-    whole = spectrum_plot(
-        entries,
-        title=f"The spectrum at L = {last.length}",
-        caption=f"All eigenvalues, largest first: each multiplet is as wide as its degeneracy. Both axes logarithmic.{few}",
-    )
-    if len(entries) == 1:
-        return [whole]
-    bound = "what it cannot exceed" if result.source.exchangeable else "the bound that it would have if order did not matter"
-    error = " Bars are standard errors." if any(top.stderr is not None for entry in entries for top in shown(entry)) else ""
-    return [
-        scaling_plot(
-            entries,
-            normalised=False,
-            title="Eigenvalues against length",
-            caption=f"The largest eigenvalue of each irrep, and dashed in the same colour {bound}.{error}",
-        ),
-        scaling_plot(
-            entries,
-            normalised=True,
-            title="The same in units of E[k]",
-            caption=f"Divided by E[k(x, x)] at the same length: the bound is then 1/dim, a power of the length.{error}",
-        ),
-        whole,
-    ]
-
-
-def top_rows(result: SimpleNamespace) -> list[list[str]]:
-    """The top eigenvalue of each irrep at each length; what belongs to a length as a whole stands in the second column alone."""
-    rows = []
-    for entry in result.lengths:
-        rows.append([f"L = {entry.length}", f"E[k] = {with_error(entry.trace, entry.trace_stderr)}, {entry.method}", "", "", ""])
-        for top in shown(entry):
-            ratio = f"{top.ratio:.3g}" if top.resolved else ""
-            rows.append([top.irrep, str(top.degeneracy), _eigenvalue(top, result.rounding), f"{top.bound:.4g}", ratio])
-    return rows
-
-
-def _eigenvalue(top: SimpleNamespace, rounding: float) -> str:
-    if top.stderr is None and not top.resolved:
-        return f"below {rounding:.0e} E[k]"
-    return ("≥ " if top.lower_bound else "") + with_error(top.eigenvalue, top.stderr)
-
-
-def exponent_rows(result: SimpleNamespace) -> list[list[str]]:
-    """The fitted exponents, one row a family of irreps."""
-    return [
-        [
-            fit.family,
-            exponent(fit.raw.value, fit.raw.stderr),
-            exponent(fit.normalised.value, fit.normalised.stderr),
-            exponent(fit.bound.value),
-            str(fit.expected).replace("-", "−"),
-            "  ".join(exponent(local.normalised.value) for local in fit.local),
-        ]
-        for fit in result.exponents
-        if fit.level <= SHOWN_LEVEL
-    ]
-
-
-def exponent(value: float, stderr: float | None = None) -> str:
-    """An exponent with its error, if that is seen in two digits."""
-    text = f"{value:.2f}".replace("-0.00", "0.00").replace("-", "−")
-    return text if stderr is None or stderr < 0.005 else f"{text} ± {stderr:.2f}"
 
 
 spectrum = command_line(SpectrumCommand)
