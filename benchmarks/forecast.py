@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
-from specht.forecasts.contenders import contenders
+from specht.forecasts.contenders import choose_contenders
 from specht.forecasts.forecast import ForecastSettings, draw_splits, forecast_gram, measured_sizes, standardised
 from specht.forecasts.power_law import interval_score
 from specht.kernel.kernel import Kernel
@@ -134,7 +134,7 @@ def try_once(draw: Draw, name: str, vocab: int, seed: int, rows: int = ROWS, rep
     settings = ForecastSettings(rows=rows, horizons=(float(HORIZON),), confidence=CONFIDENCE, repeats=repeats, seed=seed)
     own = slice(0, rows)
     labels, variance = standardised(y[own])
-    arch = contenders([name], vocab, x.shape[1])[name]
+    arch = choose_contenders([name], vocab, x.shape[1])[name]
     fit = fit_architecture(arch, x[own], mask[own], labels)
     splits = draw_splits(rows, measured_sizes(rows, settings), settings, rng)
     kernel = Kernel(fit.arch)

@@ -24,7 +24,7 @@ import numpy as np
 import scipy.linalg
 
 import specht
-from specht.forecasts.contenders import contenders
+from specht.forecasts.contenders import choose_contenders
 from specht.forecasts.forecast import standardised
 from specht.learning.gp.evidence import log_evidence
 from specht.learning.gp.fit import fit_architecture, fit_ridge, normalised_gram
@@ -127,7 +127,7 @@ def report_fit(rows: int = 300) -> None:
         for seed in range(2):
             x, mask, y = draw(np.random.default_rng([seed, 5]), rows)
             labels, _ = standardised(y)
-            arch = contenders([architecture], vocab, x.shape[1])[architecture]
+            arch = choose_contenders([architecture], vocab, x.shape[1])[architecture]
             seconds, _, fit = measure(partial(fit_architecture, arch, x, mask, labels), runs=2)
             grid_seconds, _, on_the_grid = measure(partial(grid_search, arch, x, mask, labels), runs=2)
             gained = fit.log_likelihood - on_the_grid

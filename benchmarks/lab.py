@@ -20,7 +20,7 @@ import xarray
 from specht.lab.archive import Archive, encode
 from specht.lab.executors import this_process
 from specht.lab.jobs import Job
-from specht.lab.sweep import sweep
+from specht.lab.sweeps import sweep
 
 
 def wait(seed: int, seconds: float) -> xarray.Dataset:

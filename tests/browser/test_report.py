@@ -27,7 +27,7 @@ from specht.commands.threshold import ThresholdCommand
 from specht.lab.archive import Archive
 from specht.lab.config import Config
 from specht.lab.executors import this_process
-from specht.lab.sweep import sweep
+from specht.lab.sweeps import sweep
 from specht.papers.page import paper_sections
 from specht.papers.registry import select
 from specht.papers.scorecard import jobs_of, judge

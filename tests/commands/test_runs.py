@@ -13,7 +13,7 @@ from specht.commands.app import main
 from specht.lab.archive import Archive
 from specht.lab.executors import this_process
 from specht.lab.locks import Locks
-from specht.lab.sweep import sweep
+from specht.lab.sweeps import sweep
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from specht.corpus.stats import harmonics as module
-from specht.corpus.stats.harmonics import block_moments, harmonics, kolmogorov_distance
+from specht.corpus.stats.harmonics import block_moments, kolmogorov_distance, measure_harmonics
 from specht.errors import InputError
 
 LENGTH, SYMBOLS = 8, 5
@@ -48,7 +48,7 @@ def test_blocks_are_means_of_transformed_windows(kind, length):
     assert np.abs(expected.imag).max() > 0.01
     for k in range(length // 2 + 1):
         np.testing.assert_allclose(block_moments(*tables, k, kind=kind), expected[k], atol=1e-12)
-    found = harmonics(*tables, kind=kind)
+    found = measure_harmonics(*tables, kind=kind)
     np.testing.assert_allclose(found.cosines.matrix, cosines(expected), atol=1e-10)
     sizes = np.linalg.norm(expected.imag, axis=(1, 2)) / np.linalg.norm(expected.real, axis=(1, 2))
     assert found.imaginary == pytest.approx(sizes.max())
@@ -61,7 +61,7 @@ def test_eigenvalues_subspaces_and_metric(kind, whitened):
     tables = circular_tables(ids)
     scale = 1 / np.sqrt(tables[2]) if whitened else np.ones(SYMBOLS)
     blocks = transformed_windows(ids, kind) * np.outer(scale, scale)
-    found = harmonics(*tables, kind=kind, whitened=whitened, components=2)
+    found = measure_harmonics(*tables, kind=kind, whitened=whitened, components=2)
     np.testing.assert_allclose(found.cosines.matrix, cosines(blocks), atol=1e-10)
     values, vectors = np.linalg.eigh(blocks)
     assert found.eigenvalues is not None
@@ -71,7 +71,7 @@ def test_eigenvalues_subspaces_and_metric(kind, whitened):
     projectors = np.einsum("kin,kjn->kij", vectors[:, :, -2:], vectors[:, :, -2:].conj())
     assert found.overlaps is not None
     np.testing.assert_allclose(found.overlaps.matrix, np.einsum("kij,lji->kl", projectors, projectors).real / 2, atol=1e-8)
-    alone = harmonics(*tables, kind=kind, whitened=whitened, eigenvalues=True)
+    alone = measure_harmonics(*tables, kind=kind, whitened=whitened, eigenvalues=True)
     assert alone.eigenvalues is not None
     assert alone.overlaps is None
     np.testing.assert_allclose(alone.eigenvalues, found.eigenvalues, atol=1e-12)
@@ -99,7 +99,7 @@ def test_exchangeable_moments_have_two_blocks():
     mixture = rng.dirichlet(np.ones(SYMBOLS), size=4)
     p, pair = mixture.mean(axis=0), np.einsum("mi,mj->ij", mixture, mixture) / 4
     tables, number = np.repeat(pair[None], LENGTH - 1, axis=0), np.ones(LENGTH - 1)
-    found = harmonics(tables, number, p, components=2)
+    found = measure_harmonics(tables, number, p, components=2)
     covariance = pair - np.outer(p, p)
     blocks = [block_moments(tables, number, p, k) for k in range(LENGTH // 2 + 1)]
     for block in blocks[1:]:
@@ -110,7 +110,7 @@ def test_exchangeable_moments_have_two_blocks():
     assert found.kolmogorov().across.median > 0
     assert found.imaginary < 1e-7
     # Without the term of a single site the blocks k != 0 are minus the covariance, and C(0) is parallel to it.
-    off_site = harmonics(tables, number, p, kind="off-site")
+    off_site = measure_harmonics(tables, number, p, kind="off-site")
     assert off_site.cosines.within.least == pytest.approx(1)
     assert off_site.cosines.across.mean == pytest.approx(-1)
 
@@ -118,21 +118,21 @@ def test_exchangeable_moments_have_two_blocks():
 def test_independent_tokens_set_raw_blocks_apart_and_centred_ones_not():
     p = np.array([0.4, 0.3, 0.2, 0.1])
     tables, number = np.repeat(np.outer(p, p)[None], 7, axis=0), np.ones(7)
-    raw, centred = (harmonics(tables, number, p, kind=kind) for kind in ("raw", "centred"))
+    raw, centred = (measure_harmonics(tables, number, p, kind=kind) for kind in ("raw", "centred"))
     assert raw.cosines.within.least == pytest.approx(1)
     assert raw.cosines.across.mean < 0.8
     assert centred.cosines.across.least == pytest.approx(1)
     with pytest.raises(InputError, match="off-site moments is zero"):
-        harmonics(tables, number, p, kind="off-site")
+        measure_harmonics(tables, number, p, kind="off-site")
     with pytest.raises(InputError, match="centred moments is zero"):
-        harmonics(np.ones((7, 1, 1)), number, [1.0])
+        measure_harmonics(np.ones((7, 1, 1)), number, [1.0])
 
 
 def test_blocks_of_rows_do_not_matter(monkeypatch):
     tables = circular_tables(ring())
-    at_once = harmonics(*tables)
+    at_once = measure_harmonics(*tables)
     monkeypatch.setattr(module, "_BLOCK", LENGTH * SYMBOLS * 2)
-    in_rows = harmonics(*tables)
+    in_rows = measure_harmonics(*tables)
     np.testing.assert_allclose(at_once.cosines.matrix, in_rows.cosines.matrix, atol=1e-12)
     assert in_rows.imaginary == pytest.approx(at_once.imaginary)
 
@@ -140,8 +140,8 @@ def test_blocks_of_rows_do_not_matter(monkeypatch):
 def test_symbols_that_never_occur_are_no_coordinates_when_whitened():
     tables, number, p = circular_tables(ring())
     wider = np.pad(tables, ((0, 0), (0, 1), (0, 1))).astype(np.int32)
-    padded = harmonics(wider, number, np.append(p, 0), whitened=True, eigenvalues=True)
-    plain = harmonics(tables, number, p, whitened=True, eigenvalues=True)
+    padded = measure_harmonics(wider, number, np.append(p, 0), whitened=True, eigenvalues=True)
+    plain = measure_harmonics(tables, number, p, whitened=True, eigenvalues=True)
     np.testing.assert_allclose(padded.cosines.matrix, plain.cosines.matrix)
     np.testing.assert_allclose(padded.spectra(), plain.spectra(), atol=1e-12)
 
@@ -149,18 +149,18 @@ def test_symbols_that_never_occur_are_no_coordinates_when_whitened():
 def test_bad_input_is_answered_by_a_sentence():
     tables, number, p = circular_tables(ring())
     with pytest.raises(InputError, match="Unknown kind 'centered': did you mean 'centred'"):
-        harmonics(tables, number, p, kind="centered")  # pyright: ignore[reportArgumentType]
+        measure_harmonics(tables, number, p, kind="centered")  # pyright: ignore[reportArgumentType]
     with pytest.raises(InputError, match="symbol, symbol"):
-        harmonics(tables[0], number, p)
+        measure_harmonics(tables[0], number, p)
     with pytest.raises(InputError, match="7 positive numbers"):
-        harmonics(tables, number * 0, p)
+        measure_harmonics(tables, number * 0, p)
     with pytest.raises(InputError, match="add up to 1"):
-        harmonics(tables, number, p / 2)
+        measure_harmonics(tables, number, p / 2)
     with pytest.raises(InputError, match="one block k != 0"):
-        harmonics(tables[:2], number[:2], p)
+        measure_harmonics(tables[:2], number[:2], p)
     with pytest.raises(InputError, match="eigenvalues=True"):
-        harmonics(tables, number, p).spectra()
+        measure_harmonics(tables, number, p).spectra()
     with pytest.raises(InputError, match="both signs"):
-        harmonics(tables, number, p, kind="off-site", eigenvalues=True).kolmogorov()
+        measure_harmonics(tables, number, p, kind="off-site", eigenvalues=True).kolmogorov()
     with pytest.raises(InputError, match="components must be a whole number from 0 to 5"):
-        harmonics(tables, number, p, components=6)
+        measure_harmonics(tables, number, p, components=6)

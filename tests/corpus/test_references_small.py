@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 from specht.corpus.read.chunks import Segment
-from specht.corpus.stats.harmonics import harmonics
+from specht.corpus.stats.harmonics import measure_harmonics
 from specht.corpus.stats.isotypic import PARTS, WindowTensor, isotypic_energies
 from specht.corpus.stats.third import ThirdMoments, third_score
 
@@ -167,18 +167,18 @@ def lag_tables(ids: np.ndarray, symbols: int, length: int):
     ],
 )
 def test_cosines_of_fourier_blocks(whole, vocab, length, kind, expected):
-    found = harmonics(*lag_tables(encoded(whole, vocab, rest=()), vocab + 1, length), kind=kind).cosines
+    found = measure_harmonics(*lag_tables(encoded(whole, vocab, rest=()), vocab + 1, length), kind=kind).cosines
     assert (found.within.mean, found.within.least, found.across.mean) == pytest.approx(expected, abs=0.001)
 
 
 def test_unknown_words_in_the_rest_change_the_cosines(whole):
-    found = harmonics(*lag_tables(encoded(whole, 100), 101, 64)).cosines
+    found = measure_harmonics(*lag_tables(encoded(whole, 100), 101, 64)).cosines
     assert (found.within.mean, found.across.mean) == pytest.approx((0.946, 0.806), abs=0.001)
 
 
 @pytest.mark.slow
 def test_eigenvalues_of_fourier_blocks(whole):
-    found = harmonics(*lag_tables(encoded(whole, 500, rest=()), 501, 64), whitened=True, eigenvalues=True)
+    found = measure_harmonics(*lag_tables(encoded(whole, 500, rest=()), 501, 64), whitened=True, eigenvalues=True)
     distances = found.kolmogorov(normalised=False)
     measured = (distances.within.median, distances.within.most, distances.across.median)
     assert measured == pytest.approx((0.014, 0.092, 0.252), abs=0.001)

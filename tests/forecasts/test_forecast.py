@@ -14,7 +14,7 @@ from toy_results import assert_comes_back, assert_shows_itself
 
 from specht.architecture import Architecture
 from specht.errors import InputError
-from specht.forecasts.contenders import CONTENDERS, contenders
+from specht.forecasts.contenders import CONTENDERS, choose_contenders
 from specht.forecasts.extrapolate import EmpiricalSpectrum, Trust
 from specht.forecasts.forecast import ForecastSettings, band, calibrate, forecast_table, measured_sizes
 from specht.forecasts.power_law import extrapolate_power_law, fit_power_law, interval_score
@@ -157,7 +157,7 @@ def small_table(seed: int = 8) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 @pytest.mark.parametrize("name", ["positions", "mean", "erf", "softmax"])
 def test_fit_is_at_least_as_likely_as_every_point_of_a_grid(name):
     x, mask, y = small_table()
-    arch = contenders([name], 3, 5)[name]
+    arch = choose_contenders([name], 3, 5)[name]
     shape = Shape.of(arch)
     fit = fit_architecture(arch, x, mask, y)
     unit = 0.3  # about the input variance of the activation
@@ -194,8 +194,10 @@ def test_best_ridge_is_that_of_the_eigenvalues(rows):
 def test_fit_says_where_it_stopped():
     x = np.random.default_rng(3).integers(3, size=(80, 5))
     noise = np.random.default_rng(4).normal(size=(80, 1))
-    fit = fit_architecture(contenders(["bag"], 3, 5)["bag"], x, np.ones(x.shape, bool), noise - noise.mean())
-    exact = fit_architecture(contenders(["positions"], 3, 5)["positions"], x, np.ones(x.shape, bool), (x[:, :1] - x[:, :1].mean()) * 1.0)
+    fit = fit_architecture(choose_contenders(["bag"], 3, 5)["bag"], x, np.ones(x.shape, bool), noise - noise.mean())
+    exact = fit_architecture(
+        choose_contenders(["positions"], 3, 5)["positions"], x, np.ones(x.shape, bool), (x[:, :1] - x[:, :1].mean()) * 1.0
+    )
     assert fit.at_edge == ("ridge",)
     assert fit.ratio is fit.gain is None
     assert "ridge" in exact.at_edge
@@ -236,7 +238,7 @@ def test_order_is_told_from_its_absence():
     placed = (x[:, 1] == 0) * 1.0 + (x[:, 4] == 1) * 1.0
     counted = (x == 0).sum(axis=1) * 0.5
     settings = ForecastSettings(rows=n, fit_rows=n, repeats=2, horizons=(4.0,))
-    architectures = contenders(["bag", "mean"], 3, 6)
+    architectures = choose_contenders(["bag", "mean"], 3, 6)
     found = {}
     for name, y in (("placed", placed), ("counted", counted)):
         y = y + 0.3 * rng.standard_normal(n)
@@ -260,8 +262,8 @@ def test_forecast_of_classes_has_accuracy_and_repeats_to_the_bit():
     table = table_of(x, labels, 2, ("0", "1"))
     settings = ForecastSettings(rows=90, fit_rows=64, repeats=3, sizes=(10, 20, 60), horizons=(1.0, 4.0))
     steps: list[tuple[int, int]] = []
-    one = forecast_table(table, contenders(["positions"], 2, 4), settings, lambda done, total: steps.append((done, total)))
-    two = forecast_table(table, contenders(["positions"], 2, 4), settings)
+    one = forecast_table(table, choose_contenders(["positions"], 2, 4), settings, lambda done, total: steps.append((done, total)))
+    two = forecast_table(table, choose_contenders(["positions"], 2, 4), settings)
     found = one.best
     assert found.measured.accuracy is not None
     assert found.measured.accuracy[-1].mean() > 0.75
@@ -305,22 +307,22 @@ def test_bad_settings_are_refused():
     x = np.random.default_rng(0).integers(2, size=(80, 3))
     table = table_of(x, x[:, :1] * 1.0, 2)
     with pytest.raises(InputError, match="The table has 40 usable rows, and a forecast needs at least 64"):
-        forecast_table(table.take(np.arange(40)), contenders(["bag"], 2, 3))
+        forecast_table(table.take(np.arange(40)), choose_contenders(["bag"], 2, 3))
     with pytest.raises(InputError, match="rows=20 leaves too few"):
-        forecast_table(table, contenders(["bag"], 2, 3), ForecastSettings(rows=20))
+        forecast_table(table, choose_contenders(["bag"], 2, 3), ForecastSettings(rows=20))
     with pytest.raises(InputError, match=r"between 4 and the 60 rows that are left for training, got \[10, 20, 70\]"):
         measured_sizes(80, ForecastSettings(sizes=(10, 20, 70)))
     with pytest.raises(InputError, match="at least three sizes"):
         measured_sizes(80, ForecastSettings(sizes=(10, 20)))
     with pytest.raises(InputError, match="did you mean 'positions'"):
-        contenders(["position"], 2, 3)
+        choose_contenders(["position"], 2, 3)
     with pytest.raises(InputError, match="No architecture is named"):
-        contenders([], 2, 3)
+        choose_contenders([], 2, 3)
 
 
 def test_every_contender_has_a_kernel():
     x = np.random.default_rng(15).integers(3, size=(12, 4))
     mask = np.arange(4)[None, :] >= np.arange(12)[:, None] % 4
-    for name, arch in contenders(list(CONTENDERS), 3, 4).items():
+    for name, arch in choose_contenders(list(CONTENDERS), 3, 4).items():
         gram = normalised_gram(arch, x, mask)
         assert np.linalg.eigvalsh(gram)[0] > -1e-9, name

@@ -14,7 +14,7 @@ import xarray
 from specht.lab.archive import Archive
 from specht.lab.executors import local_processes, this_process
 from specht.lab.jobs import Job
-from specht.lab.sweep import sweep
+from specht.lab.sweeps import sweep
 
 
 def numbers(seed: int, size: int = 50, pause: float = 0.0, log: str = "") -> xarray.Dataset:

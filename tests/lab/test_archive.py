@@ -16,7 +16,7 @@ from specht.errors import InputError, StorageError
 from specht.lab.archive import Archive, decode, encode
 from specht.lab.executors import this_process
 from specht.lab.jobs import Job
-from specht.lab.sweep import sweep
+from specht.lab.sweeps import sweep
 
 
 @pytest.fixture

@@ -23,7 +23,7 @@ from specht.lab.archive import Archive
 from specht.lab.executors import dask_cluster, local_processes, slurm, this_process
 from specht.lab.jobs import Job
 from specht.lab.locks import Locks
-from specht.lab.sweep import datasets_of, sweep
+from specht.lab.sweeps import datasets_of, sweep
 from specht.lab.version import code_version
 
 
@@ -277,7 +277,7 @@ def test_locks_that_the_disk_does_not_have_are_one_sentence(tmp_path, monkeypatc
 
 
 def test_workers_with_other_code_are_not_believed(tmp_path, monkeypatch):
-    monkeypatch.setattr("specht.lab.sweep.code_version", lambda: "0.0+00000000")
+    monkeypatch.setattr("specht.lab.sweeps.code_version", lambda: "0.0+00000000")
     done = sweep(some(1), Archive(tmp_path), this_process)
     assert done.failures[0].error.startswith(f"The worker has Specht {code_version()} and the sweep 0.0+00000000: install the same one")
 

@@ -20,7 +20,7 @@ import pytest
 import xarray
 
 from specht.lab.archive import Archive
-from specht.papers.claims import SCALES, Experiment, Paper, Result
+from specht.papers.claims import SCALES, Experiment, JobResult, Paper
 from specht.papers.registry import papers, select
 from specht.papers.scorecard import expected_outcomes, jobs_of
 
@@ -117,7 +117,7 @@ def assert_plain_numbers(name: str, data: xarray.Dataset) -> None:
         assert np.isfinite(values.values).all(), (name, variable)
 
 
-def assert_complete(experiment: Experiment, results: list[Result]) -> None:
+def assert_complete(experiment: Experiment, results: list[JobResult]) -> None:
     """Numbers finite, a verdict on every claim, and figures or tables."""
     for result in results:
         assert_plain_numbers(experiment.name, result.data)
@@ -144,7 +144,7 @@ def test_a_short_experiment_has_the_verdicts_on_record(name, monkeypatch):
             pytest.skip(f"there are no corpora in {folder}: set SPECHT_DATA")
         monkeypatch.setenv("SPECHT_DATA", str(folder))
     experiment, expected = SHORT[name], expected_outcomes("smoke")
-    results = [Result.of(job, job.run()) for job in experiment.jobs("smoke")]
+    results = [JobResult.of(job, job.run()) for job in experiment.jobs("smoke")]
     assert_complete(experiment, results)
     outcomes = {claim.id: claim.judge(results).outcome for claim in experiment.claims}
     assert outcomes == {claim.id: expected[claim.id] for claim in experiment.claims}
@@ -173,6 +173,6 @@ def test_every_experiment_at_smoke_scale(paper, tmp_path):
     for experiment in paper.experiments:
         jobs = experiment.jobs("smoke")
         if jobs:
-            assert_complete(experiment, [Result.of(job, archive.load(job)) for job in jobs])
+            assert_complete(experiment, [JobResult.of(job, archive.load(job)) for job in jobs])
     page = (tmp_path / "report.html").read_text(encoding="utf-8")
     assert all(experiment.title in page for experiment in paper.experiments)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import xarray
 
-from specht.papers.claims import Result, Verdict
+from specht.papers.claims import JobResult, Verdict
 from specht.papers.criteria import at_most
 from specht.papers.gather import axes_of, gather
 from specht.papers.measure import Measurement, fixed, grid, measure, missing, points
@@ -14,7 +14,7 @@ from specht.papers.measure import Measurement, fixed, grid, measure, missing, po
 
 def measured(*rows, axes=None, **fields):
     """Results with these arguments, each holding the number of its place."""
-    results = [Result(arguments, xarray.Dataset({"value": float(place)} | fields)) for place, arguments in enumerate(rows)]
+    results = [JobResult(arguments, xarray.Dataset({"value": float(place)} | fields)) for place, arguments in enumerate(rows)]
     return gather(results, axes or axes_of([rows]))
 
 
@@ -62,10 +62,10 @@ def test_what_one_scale_does_not_decide_is_a_dimension_everywhere():
 
 
 def test_results_of_different_lengths_are_filled_up():
-    shorter = Result(
+    shorter = JobResult(
         {"seed": 0}, xarray.Dataset({"bare": ("batch", [1.0]), "loss": ("step", [1.0, 2.0])}, {"step": [0, 5], "state": "found"})
     )
-    longer = Result(
+    longer = JobResult(
         {"seed": 1}, xarray.Dataset({"bare": ("batch", [1.0, 2.0]), "loss": ("step", [3.0, 4.0])}, {"step": [0, 3], "state": "no"})
     )
     data = gather([shorter, longer], axes_of([[{"seed": 0}, {"seed": 1}]]))
@@ -78,7 +78,7 @@ def test_results_of_different_lengths_are_filled_up():
 
 def test_numbers_keep_their_bits():
     values = np.random.default_rng(0).normal(size=(3, 4))
-    results = [Result({"seed": seed}, xarray.Dataset({"x": ("column", row)})) for seed, row in enumerate(values)]
+    results = [JobResult({"seed": seed}, xarray.Dataset({"x": ("column", row)})) for seed, row in enumerate(values)]
     assert (gather(results, axes_of([[{"seed": seed} for seed in range(3)]]))["x"].values == values).all()
 
 
@@ -110,7 +110,7 @@ def test_a_number_alone_is_judged_with_the_settings_as_its_regime():
 def test_data_that_are_not_here_are_nobody_s_fault():
     one = measure(smoke=grid(length=8, seed=0))(loss)
     one.figure()(lambda data: pytest.fail("drawn without numbers"))
-    results = [Result({"length": 8, "seed": 0}, missing("Get them at home."), one.name)]
+    results = [JobResult({"length": 8, "seed": 0}, missing("Get them at home."), one.name)]
     verdict = judge(one, results)
     assert (verdict.outcome, verdict.missing, verdict.regime) == ("not tested", True, "Get them at home.")
     assert one.figures[0].draw(results) == []

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from specht.papers.claims import SCALES, Paper, Result
+from specht.papers.claims import SCALES, JobResult, Paper
 from specht.papers.load import load_paper
 
 PAGE = (Path(__file__).parents[2] / "docs" / "new_paper.md").read_text(encoding="utf-8")
@@ -43,7 +43,7 @@ def test_the_paper_of_the_page_has_the_verdicts_that_it_records(folder):
     assert (claim.id, claim.citation, claim.kind) == ("votes.root", "Penrose 1946, section 2", "paper")
     assert claim.criterion == "log-log slope of the influence against the number of voters −0.5 ± 0.1"
     assert claim.refuses_null
-    results = [Result.of(job, job.run()) for job in experiment.jobs("smoke")]
+    results = [JobResult.of(job, job.run()) for job in experiment.jobs("smoke")]
     verdict = claim.judge(results)
     assert verdict.outcome == claim.verdicts["smoke"] == "holds"
     assert verdict.regime == "5 to 65 voters, 20000 samples, 3 seeds."

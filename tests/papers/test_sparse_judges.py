@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from judging import assert_says_yes_and_no
 
-from specht.papers.claims import Result
+from specht.papers.claims import JobResult
 from specht.papers.sparse_variables import PAPER, curves, parity, profiles, theory, thresholds, trained_bounds
 
 LENGTHS = (25, 35, 50, 71, 100, 141, 200)
@@ -149,7 +149,7 @@ def test_heads_are_built_at_several_lengths():
     assert {given["length"] for given in jobs if given["key"] == "trained"} == {12, 50, 100}
     assert {given["length"] for given in jobs if given["dimension"] == given["length"]} == {12, 50, 100}
     small = [given for given in jobs if given["key"] == "trained" or given["dimension"] == given["length"]]
-    results = [Result(given, theory.measure_head(**given), theory.measure_head.name) for given in small]
+    results = [JobResult(given, theory.measure_head(**given), theory.measure_head.name) for given in small]
     assert claim_of("sparse.theory-heads").judge(results).outcome == "holds"
 
 

@@ -15,7 +15,7 @@ from specht.corpus.stats.shuffles import NULLS
 from specht.errors import InputError
 from specht.lab.archive import Archive, encode
 from specht.lab.jobs import Job
-from specht.papers.claims import Result
+from specht.papers.claims import JobResult
 from specht.papers.registry import select
 from specht.papers.scorecard import judge as judge_part
 from specht.papers.view_from_infinity import PAPER, corpora, text, text_blocks, texts, third_order
@@ -83,7 +83,7 @@ def third(values=(0.04, 0.03, 0.05), second=(0.1, 0.09, 0.11), shuffled=1.02, de
 
 def lost(corpus, like):
     """What a job of that kind gives where its corpus is missing."""
-    return Result(
+    return JobResult(
         {**like.arguments, "corpus": corpus, "content": None}, xarray.Dataset(coords={"reason": f"{corpus} is not here."}), like.function
     )
 
@@ -255,7 +255,7 @@ class TestJobs:
     def test_blocks_are_those_of_the_corpus_room(self):
         """Cosines, distances and overlaps by the room's own functions, where `<unk>` makes no difference."""
         from specht.corpus.stats.counts import LagCounts
-        from specht.corpus.stats.harmonics import harmonics
+        from specht.corpus.stats.harmonics import measure_harmonics
 
         given = {"vocab": 12, "length": 8}
         content = texts.content_of("stdlib")
@@ -264,7 +264,7 @@ class TestJobs:
         counts = LagCounts(8, 13)
         for segment in survey.segments(range(len(survey.sizes))):
             counts.update(segment)
-        whole = harmonics(counts.tables, counts.pairs, counts.probabilities, eigenvalues=True, components=10)
+        whole = measure_harmonics(counts.tables, counts.pairs, counts.probabilities, eigenvalues=True, components=10)
         np.testing.assert_allclose(found["cosine"].sel(kind="centred"), whole.cosines.matrix, rtol=1e-12)
         np.testing.assert_allclose(found["kolmogorov"], whole.kolmogorov().matrix)
         np.testing.assert_allclose(found["overlap"], whole.overlaps.matrix, atol=1e-9)

@@ -15,7 +15,7 @@ import plotly.graph_objects as go
 import specht
 from specht.corpus.measuring import measure
 from specht.corpus.survey import EXTRAS
-from specht.forecasts.contenders import contenders
+from specht.forecasts.contenders import choose_contenders
 from specht.forecasts.forecast import ForecastSettings, forecast_table
 from specht.forecasts.table import read_table
 from specht.report.figures import Plot
@@ -78,7 +78,7 @@ def forecast() -> Any:
         path.write_text("\n".join(["text,label", *lines]) + "\n", encoding="utf-8")
         table = read_table(path, "label")
     settings = ForecastSettings(fit_rows=40, repeats=2, sizes=(10, 20, 50))
-    return forecast_table(table, contenders(["bag"], len(table.vocabulary), table.tokens.shape[1]), settings)
+    return forecast_table(table, choose_contenders(["bag"], len(table.vocabulary), table.tokens.shape[1]), settings)
 
 
 RESULTS: dict[str, Callable[[], Any]] = {

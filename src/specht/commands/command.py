@@ -23,17 +23,15 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from cyclopts import Group, Parameter
 
-from specht.lab.config import Config
-from specht.lab.csv_text import csv_text
+from specht.lab import Config, csv_text
 from specht.progress import Progress
 from specht.trees import columns, plain
 
 if TYPE_CHECKING:
     import xarray
 
-    from specht.lab.store import Request
-    from specht.report.figures import Plot
-    from specht.report.page import Page, Report
+    from specht.lab import Request
+    from specht.report import Page, Plot, Report
 
 MADE_WITH = ("seed", "version", "python", "jax", "numpy", "platform", "time")
 AGAIN = "computed before; remove the folder to compute it again"
@@ -73,7 +71,7 @@ class Command:
 
     def report(self, config: Any, data: xarray.DataTree) -> Report:
         """The page on the numbers of a configuration, with the command that makes them again."""
-        from specht.report.page import Report
+        from specht.report import Report
 
         reproduce = shlex.join(["specht", self.name, *config.flags()])
         return Report(**vars(self.page(data)), reproduce=reproduce, made_with=made_with(data.attrs))
@@ -89,7 +87,7 @@ class Command:
         """Find or compute the result of a configuration, write the files that are missing, then show the result and where its files are."""
         use_compilation_cache()
         from specht.lab import store  # loads xarray, which help does not need
-        from specht.report.static import require_matplotlib
+        from specht.report import require_matplotlib
 
         if output.figures:
             require_matplotlib()
@@ -132,7 +130,7 @@ class Command:
     def _files(self, data: xarray.DataTree, report: Report) -> dict[str, tuple[str, Writer]]:
         """Name and writer of every file, by the name that JSON has for it."""
         from specht.lab import store
-        from specht.report.html import render
+        from specht.report import render
 
         stem = self.stem or self.name
         files: dict[str, tuple[str, Writer]] = {
@@ -180,7 +178,7 @@ def made_with(record: Mapping[Any, Any]) -> dict[str, str]:
 def figure_writers(plots: Sequence[Plot], output: OutputFlags) -> dict[str, Writer]:
     """How figures are written as files of the kinds that are asked for."""
     from specht.lab import store
-    from specht.report.static import draw, figure_names
+    from specht.report import draw, figure_names
 
     def writer(plot: Plot, kind: str) -> Writer:
         return lambda path: store.save_bytes(draw(plot, kind), path)
@@ -223,7 +221,7 @@ def print_table(rows: Sequence[Sequence[str]], header: Sequence[str] | None = No
 
 def print_page(page: Page) -> None:
     """What a page says, without figures and method. Not by Rich, which takes [7,1] for markup and breaks cells in narrow windows."""
-    from specht.report.maths import in_terminal
+    from specht.report import in_terminal
 
     print(page.subtitle, in_terminal(page.answer), sep="\n\n")
     for table in page.tables:

@@ -33,7 +33,7 @@ def explore(
     json
         Print one JSON object with the address on standard output and nothing else there.
     """
-    from specht.explorer.server import serve  # loads marimo, which help does not need
+    from specht.explorer import serve  # loads marimo, which help does not need
 
     use_compilation_cache()
     with contextlib.suppress(KeyboardInterrupt):  # the way to end it, not a failure

@@ -19,16 +19,16 @@ from specht.architecture import Architecture, Kind
 from specht.commands.command import Command, OutputFlags, Writer, command_line, print_json, print_table
 from specht.commands.kernel_method import KERNEL_NAMES, kernel_steps
 from specht.errors import InputError
-from specht.kernel.forms import FORMS, SAMPLED_FORMS, Form, choose_form
-from specht.lab.config import ArchitectureFlags, Config
-from specht.report.page import Page, Step, Table
+from specht.kernel import FORMS, SAMPLED_FORMS, Form, choose_form
+from specht.lab import ArchitectureFlags, Config
+from specht.report import Page, Step, Table
 from specht.trees import facts, tree
 
 if TYPE_CHECKING:
     import numpy as np
     import xarray
 
-    from specht.report.figures import Plot
+    from specht.report import Plot
 
 DEFAULT_SEQUENCES, DEFAULT_SEQUENCES_JOINT = 200, 24
 EIGENVALUE_ROWS = 3000
@@ -121,7 +121,7 @@ class KernelCommand(Command):
         # Loaded now and not above, so that --help stays quick.
         import numpy as np
 
-        from specht.kernel.memory import check_memory
+        from specht.kernel import check_memory
 
         architecture, forms = config.architecture.architecture(), config.forms()
         if config.tokens is None:
@@ -132,7 +132,7 @@ class KernelCommand(Command):
         else:
             tokens = read_tokens(config.tokens, architecture)
 
-        from specht.kernel.kernel import Kernel  # loads JAX, and bad flags were refused before
+        from specht.kernel import Kernel  # loads JAX, and bad flags were refused before
 
         kernel = Kernel(architecture, relative_error=config.relative_error, heads=config.heads, seed=config.seed, progress=progress)
         arrays: dict[str, tuple[tuple[str, ...], np.ndarray]] = {"tokens": (("sequence", "column"), tokens)}
@@ -175,7 +175,7 @@ class KernelCommand(Command):
         )
 
     def more_files(self, data: xarray.DataTree) -> Mapping[str, tuple[str, Writer]]:
-        from specht.lab.store import save_npz
+        from specht.lab import save_npz
 
         arrays = {str(name): variable.values for name, variable in data.data_vars.items() if variable.ndim}
         return {"npz": ("kernel.npz", partial(save_npz, arrays))} if self.chosen.npz else {}
@@ -197,7 +197,7 @@ def read_tokens(path: Path, architecture: Architecture) -> np.ndarray:
     """The sequences in a .npy file, one a row, checked against the architecture."""
     import numpy as np
 
-    from specht.sequences.tokens import check_tokens
+    from specht.sequences import check_tokens
 
     try:
         tokens = np.load(path, allow_pickle=False)
@@ -313,7 +313,7 @@ def _note(result: SimpleNamespace) -> str:
 
 
 def _plots(architecture: Architecture, data: xarray.DataTree, result: SimpleNamespace) -> list[Plot]:
-    from specht.report.figures import eigenvalue_plot, gram_heatmap
+    from specht.report import eigenvalue_plot, gram_heatmap
 
     kinds, rows, arrays = list(vars(result.kernels)), result.eigenvalue_rows, data.to_dataset()
     order, sorting = _order(architecture, arrays["tokens"].values)

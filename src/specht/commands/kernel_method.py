@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from specht.activations import activation
 from specht.architecture import Architecture
-from specht.report.page import Step
+from specht.report import Step
 
 KERNEL_NAMES = {"nngp": "NNGP kernel", "ntk": "NTK"}
 

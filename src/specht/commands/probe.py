@@ -15,19 +15,17 @@ from specht.architecture import Architecture
 from specht.callables import digest_of_code, load_callable
 from specht.commands.command import Command, Writer, command_line
 from specht.errors import InputError, unknown_choice
-from specht.lab.config import Config
-from specht.lab.csv_text import csv_text
+from specht.lab import Config, csv_text
 from specht.presets import PRESETS, preset
-from specht.report.maths import literal
-from specht.report.page import Page, Step, Table, percent
+from specht.report import Page, Step, Table, literal, percent
 from specht.trees import along, facts, tree
 
 if TYPE_CHECKING:
     import xarray
 
-    from specht.probes.result import Probe
+    from specht.probes import Probe
     from specht.progress import Progress
-    from specht.report.figures import Plot
+    from specht.report import Plot
 
 LAYER_HEADER = ("layer", "what the readout sees", "residual", "level 0", "adjacency")
 OUTPUT_HEADER = ("layer", "position", "what the output there sees")
@@ -158,7 +156,7 @@ class ProbeCommand(Command):
     config = ProbeConfig
 
     def compute(self, config: ProbeConfig, progress: Progress | None = None) -> xarray.DataTree:
-        from specht.probes.search import probe  # loads SciPy, which help does not need
+        from specht.probes import probe  # loads SciPy, which help does not need
 
         settings = config.settings()
         cpu, wall = time.process_time(), time.perf_counter()
@@ -183,7 +181,7 @@ class ProbeCommand(Command):
         )
 
     def more_files(self, data: xarray.DataTree) -> Mapping[str, tuple[str, Writer]]:
-        from specht.lab.store import save_text
+        from specht.lab import save_text
 
         return {"csv": ("probe.csv", lambda path: save_text(csv_text(CSV_COLUMNS, csv_lines(facts(data))), path))}
 
@@ -260,7 +258,7 @@ def notes(result: SimpleNamespace) -> list[str]:
 
 
 def _fraction(value: float) -> str:
-    from specht.probes.words import fraction
+    from specht.probes import fraction
 
     return fraction(value, digits=1)
 
@@ -271,7 +269,7 @@ def _some_layer_has(result: SimpleNamespace, what: str) -> bool:
 
 def _matrices(result: SimpleNamespace) -> Iterator[Plot]:
     """One picture for neighbouring layers that make the same of positions."""
-    from specht.report.function_figures import class_plot
+    from specht.report import class_plot
 
     output = result.layers[-1]
     layers = [(layer.name, layer.positions) for layer in result.layers if layer.positions] or [(output.name, [output.readout])]
@@ -286,7 +284,7 @@ def _matrices(result: SimpleNamespace) -> Iterator[Plot]:
 
 
 def _by_layer(result: SimpleNamespace) -> Iterator[Plot]:
-    from specht.report.function_figures import adjacency_plot, profile_plot, residual_plot
+    from specht.report import adjacency_plot, profile_plot, residual_plot
 
     yield residual_plot(result)
     if _some_layer_has(result, "profile"):

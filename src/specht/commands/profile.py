@@ -15,8 +15,8 @@ from specht.callables import digest_of_code, load_callable
 from specht.commands.command import Command, command_line
 from specht.commands.task_flags import SUPPORTED, TOKENED, SourceFlags
 from specht.errors import InputError, in_one_line
-from specht.lab.config import Config
-from specht.report.page import Page, Step, Table, percent
+from specht.lab import Config
+from specht.report import Page, Step, Table, percent
 from specht.trees import Along, along, facts, tree
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     import xarray
 
     from specht.progress import Progress
-    from specht.sequences.law import Source
+    from specht.sequences import Source
 
 LEVEL_HEADER = ("level", "weight", "interval", "share", "interval of the share", "share of the variance")
 IRREP_HEADER = ("irrep", "level", "weight", "interval")
@@ -71,7 +71,7 @@ class ProfileConfig(Config):
 
     def build_function(self, source: Source) -> tuple[str, Callable[..., Any]]:
         """What the function is called in a sentence, and the function."""
-        from specht.sequences.targets import Setting, target  # loads SciPy, which help does not need
+        from specht.sequences import Setting, target  # loads SciPy, which help does not need
 
         if self.is_own:
             return self.target, load_callable(self.target)
@@ -100,7 +100,7 @@ class ProfileConfig(Config):
 
     def _require_a_target(self) -> None:
         if not self.target:
-            from specht.sequences.targets import TARGETS
+            from specht.sequences import TARGETS
 
             raise InputError(f"specht profile needs a function: one of {', '.join(sorted(TARGETS))}, or your own as module:function.")
 
@@ -130,8 +130,8 @@ class ProfileCommand(Command):
 
     def compute(self, config: ProfileConfig, progress: Progress | None = None) -> xarray.DataTree:
         # Loaded now and not above, so that --help stays quick.
-        from specht.profiles.solve import profile
-        from specht.sequences.exchangeability import exchangeability_gap
+        from specht.profiles import profile
+        from specht.sequences import exchangeability_gap
 
         source = config.build_source()
         name, function = config.build_function(source)
@@ -158,7 +158,7 @@ class ProfileCommand(Command):
         )
 
     def page(self, data: xarray.DataTree) -> Page:
-        from specht.report.function_figures import correlation_plot, share_plot
+        from specht.report import correlation_plot, share_plot
 
         result = facts(data)
         shares = share_plot(

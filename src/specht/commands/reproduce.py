@@ -25,13 +25,12 @@ from specht.commands.command import (
 )
 from specht.commands.workers import WorkFlags
 from specht.errors import InputError
-from specht.lab.config import Config
+from specht.lab import Config
 
 if TYPE_CHECKING:
-    from specht.lab.sweep import Failure
-    from specht.papers.registry import Part
-    from specht.papers.scorecard import Judged
-    from specht.report.scorecard import JudgedClaim, PaperSection
+    from specht.lab import Failure
+    from specht.papers import Judged, Part
+    from specht.report import JudgedClaim, PaperSection
 
 AS_EXPECTED, NOT_AS_EXPECTED = 0, 1
 SHOWN_FAILURES = 5
@@ -68,7 +67,7 @@ class Scorecard:
     @functools.cached_property
     def papers(self) -> list[PaperSection]:
         """What pages show, with figures."""
-        from specht.papers.page import paper_sections
+        from specht.papers import paper_sections
 
         return paper_sections(self.judged)
 
@@ -123,7 +122,7 @@ def reproduce(
         Write the scorecard into this folder as well, as Markdown pages with their figures; pages that were published there before go.
     """
     # Loaded now and not above, so that --help stays quick.
-    from specht.papers.registry import select
+    from specht.papers import select
 
     parts = select(config.names)
     if list_claims:
@@ -145,11 +144,9 @@ def reproduce(
 
 def _run(config: ReproduceConfig, parts: list[Part], work: WorkFlags, output: OutputFlags) -> tuple[Scorecard, dict[str, str]]:
     """Do the jobs, judge, and write the scorecard and the report; returns where they are, too."""
-    from specht.lab import store
-    from specht.lab.archive import Archive
-    from specht.lab.sweep import sweep
-    from specht.papers.scorecard import expected_outcomes, jobs_of, judge
-    from specht.report.static import require_matplotlib
+    from specht.lab import Archive, store, sweep
+    from specht.papers import expected_outcomes, jobs_of, judge
+    from specht.report import require_matplotlib
 
     if output.figures:
         require_matplotlib()
@@ -173,7 +170,7 @@ def _run(config: ReproduceConfig, parts: list[Part], work: WorkFlags, output: Ou
 
 def _write(scorecard: Scorecard, folder: Path, output: OutputFlags) -> None:
     from specht.lab import store
-    from specht.report.scorecard import scorecard_page
+    from specht.report import scorecard_page
 
     result = scorecard.as_json()
     plots = [plot for paper in scorecard.papers for section in paper.sections for plot in section.plots]
@@ -189,7 +186,7 @@ def _write(scorecard: Scorecard, folder: Path, output: OutputFlags) -> None:
 
 def _check_publishing(folder: Path) -> None:
     """Complain before anything is computed if pages cannot be written, or would bury what somebody else has put there."""
-    from specht.report.static import require_matplotlib
+    from specht.report import require_matplotlib
 
     require_matplotlib("--publish")
     if folder.exists() and (not folder.is_dir() or (any(folder.iterdir()) and not (folder / PUBLISHED).is_file())):
@@ -199,7 +196,7 @@ def _check_publishing(folder: Path) -> None:
 def _publish(folder: Path, scorecard: Scorecard) -> str:
     """Write the pages in place of those that were published there before."""
     from specht.lab import store
-    from specht.report.scorecard import scorecard_files
+    from specht.report import scorecard_files
 
     files = scorecard_files(scorecard.papers, **scorecard.origin("--publish", str(folder)))
     listed = folder / PUBLISHED
@@ -231,7 +228,7 @@ def _list(parts: list[Part], as_json: bool) -> int:
 
 
 def _print(scorecard: Scorecard) -> None:
-    from specht.report.scorecard import answer
+    from specht.report import answer
 
     rows = [[claim.id, claim.outcome, claim.number, claim.criterion] for claim in scorecard.claims]
     print_table(rows, header=["claim", "verdict", "measured", "criterion"], fit=True)

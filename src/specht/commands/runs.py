@@ -12,7 +12,7 @@ from cyclopts import Parameter, validators
 from specht.commands.command import print_json, print_table
 
 if TYPE_CHECKING:
-    from specht.lab.runs import Run
+    from specht.lab import Run
 
 ROOT = Path("specht-results")
 
@@ -45,8 +45,7 @@ def list_runs(*, root: Root = ROOT, as_json: Json = False) -> None:
     as_json
         Print one JSON object on standard output and nothing else there.
     """
-    from specht.lab.archive import Archive
-    from specht.lab.runs import find_archives, find_runs
+    from specht.lab import Archive, find_archives, find_runs
 
     runs = find_runs(root)
     archives = []
@@ -81,7 +80,7 @@ def show(name: str, *, root: Root = ROOT, as_json: Json = False) -> None:
     as_json
         Print one JSON object, with what the command itself printed.
     """
-    from specht.lab.runs import files_of, find_run
+    from specht.lab import files_of, find_run
 
     run = find_run(root, name)
     if as_json:
@@ -107,7 +106,7 @@ def export(name: str, target: Path, *, root: Root = ROOT) -> None:
     root
         Folder of the results.
     """
-    from specht.lab.runs import export as write, find_run
+    from specht.lab import export as write, find_run
 
     run = find_run(root, name)
     write(run, target)
@@ -132,7 +131,7 @@ def prune(
     yes
         Remove them; without it they are only listed.
     """
-    from specht.lab.runs import prunable, prune as remove
+    from specht.lab import prunable, prune as remove
 
     found = list(prunable(root, older_than))
     if not found:

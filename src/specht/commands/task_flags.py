@@ -8,11 +8,10 @@ from pydantic import Field, model_validator
 
 from specht.callables import digest_of_code, load_callable
 from specht.errors import InputError, unknown_choice
-from specht.lab.config import Config
+from specht.lab import Config
 
 if TYPE_CHECKING:
-    from specht.sequences.law import Source
-    from specht.sequences.targets import Target
+    from specht.sequences import Source, Target
 
 MODES = "modes"
 TARGET_NAMES = (MODES, "counts", "next-token", "level", "and", "or", "majority", "parity")
@@ -96,7 +95,7 @@ class TargetFlags(Config):
 
     def build(self, source: Source, length: int) -> Target:
         """The target, unless it is made of eigenfunctions, which only a spectrum has."""
-        from specht.sequences.targets import Setting, target
+        from specht.sequences import Setting, target
 
         if self.is_callable:
             return _own_target(self.target, load_callable(self.target), source, length)
@@ -125,7 +124,7 @@ class TargetFlags(Config):
 def _own_target(name: str, function: Any, source: Source, length: int) -> Target:
     """A user's function as a target; it is tried on a few sequences, which tells how many outputs it has."""
     from specht.arrays import as_numpy
-    from specht.sequences.targets import Target
+    from specht.sequences import Target
 
     tried = source.sample(0, 4, length)
     try:

@@ -13,7 +13,7 @@ from cyclopts import Group, Parameter
 from specht.errors import InputError
 
 if TYPE_CHECKING:
-    from specht.lab.executors import Places
+    from specht.lab import Places
 
 STORE = Path("specht-results") / "jobs"
 
@@ -38,7 +38,7 @@ class WorkFlags:
 
     def places(self, folder: Path) -> Places:
         """What the jobs run on; a choice that cannot be meant is refused."""
-        from specht.lab.executors import dask_cluster, local_processes, slurm, this_process
+        from specht.lab import dask_cluster, local_processes, slurm, this_process
 
         if self.cluster is not None and self.slurm is not None:
             raise InputError("--cluster and --slurm both say where jobs run: give one of them.")

@@ -14,7 +14,7 @@ from specht.corpus.read.tokenise import choose, spell
 from specht.corpus.stats.counts import LagCounts
 from specht.corpus.stats.exact import LagByLag
 from specht.corpus.stats.exchangeability import Score, Symmetry, score_variables, symmetry
-from specht.corpus.stats.harmonics import Harmonics, Kind, Likeness, harmonics
+from specht.corpus.stats.harmonics import Harmonics, Kind, Likeness, measure_harmonics
 from specht.corpus.stats.influence import MOST_SYMBOLS, Influence, WindowSample, influence
 from specht.corpus.stats.isotypic import IsotypicEnergies, WindowTensor, isotypic_energies
 from specht.corpus.stats.metrics import Metric, weights
@@ -162,9 +162,11 @@ def blocks(counts: LagCounts, kind: Kind) -> Harmonics:
     """
     pairs = (counts.tables, counts.pairs, counts.probabilities)
     if kind == "off-site":
-        return harmonics(*pairs, kind=kind)
-    whitened = harmonics(*pairs, kind=kind, whitened=True, eigenvalues=True)
-    return dataclasses.replace(harmonics(*pairs, kind=kind, components=min(COMPONENTS, counts.symbols)), eigenvalues=whitened.eigenvalues)
+        return measure_harmonics(*pairs, kind=kind)
+    whitened = measure_harmonics(*pairs, kind=kind, whitened=True, eigenvalues=True)
+    return dataclasses.replace(
+        measure_harmonics(*pairs, kind=kind, components=min(COMPONENTS, counts.symbols)), eigenvalues=whitened.eigenvalues
+    )
 
 
 def scores(statistics: Statistics) -> Symmetry:

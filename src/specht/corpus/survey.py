@@ -178,12 +178,10 @@ class Survey:
     @classmethod
     def from_json(cls, fields: dict[str, Any]) -> Survey:
         """The survey of which `as_json` gave these values."""
-        settings = SurveySettings(
-            **{name: tuple(value) if isinstance(value, list) else value for name, value in fields["settings"].items()}
-        )
+        values: dict[str, Any] = {name: tuple(value) if isinstance(value, list) else value for name, value in fields["settings"].items()}
         types, counts, rest = fields["vocabulary"]
         words = Vocabulary(tuple(types), np.array(counts, dtype=np.int64), rest)
-        return cls(Corpus.from_json(fields["corpus"]), settings, words, tuple(fields["sizes"]))
+        return cls(Corpus.from_json(fields["corpus"]), SurveySettings(**values), words, tuple(fields["sizes"]))
 
 
 @dataclasses.dataclass(frozen=True)

@@ -6,7 +6,7 @@ import base64
 from collections.abc import Iterator
 from typing import Any
 
-from specht.groups.partition import Partition
+from specht.groups import Partition
 
 BOX = 10
 SHOWN = 5

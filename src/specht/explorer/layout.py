@@ -19,11 +19,9 @@ from specht.explorer.diagrams import legend
 from specht.explorer.reports import Lengths
 from specht.explorer.state import TITLES, Page, to_address
 from specht.explorer.work import Answer, Work
-from specht.lab.csv_text import csv_text
+from specht.lab import csv_text
 from specht.progress import Progress
-from specht.report.figures import Plot
-from specht.report.html import Report, Table, fragment, prose
-from specht.report.scorecard import JudgedClaim, Section, claims_in_full, verdict_table
+from specht.report import JudgedClaim, Plot, Report, Section, Table, claims_in_full, fragment, prose, verdict_table
 
 TICK = "1s"
 """How often a page that waits looks for what is new."""

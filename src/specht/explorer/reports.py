@@ -11,17 +11,26 @@ from collections.abc import Sequence
 from types import SimpleNamespace
 from typing import Any, Literal, cast
 
-from specht.commands.predict import NetworkFlags, PredictCommand, PredictConfig, ShiftFlags
-from specht.commands.profile import ProfileCommand, ProfileConfig
-from specht.commands.spectrum import ScalableArchitecture, SpectrumCommand, SpectrumConfig
-from specht.commands.task_flags import SUPPORTED, SourceFlags, TargetFlags
+from specht.commands import (
+    SUPPORTED,
+    NetworkFlags,
+    PredictCommand,
+    PredictConfig,
+    ProfileCommand,
+    ProfileConfig,
+    ScalableArchitecture,
+    ShiftFlags,
+    SourceFlags,
+    SpectrumCommand,
+    SpectrumConfig,
+    TargetFlags,
+)
 from specht.explorer.diagrams import label_curves
 from specht.explorer.state import CurvePage, SpectrumPage, TargetPage
-from specht.groups.partition import Partition
-from specht.lab.config import ArchitectureFlags
+from specht.groups import Partition
+from specht.lab import ArchitectureFlags
 from specht.progress import Progress
-from specht.report.figures import GREY, Plot
-from specht.report.page import Report
+from specht.report import GREY, Plot, Report
 from specht.trees import facts
 
 Check = Literal["gp", "net"]

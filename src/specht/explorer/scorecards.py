@@ -9,10 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from specht.errors import InputError
-from specht.papers.page import paper_sections
-from specht.papers.registry import Part, select
-from specht.papers.scorecard import expected_outcomes, jobs_of, judge
-from specht.report.scorecard import JudgedClaim, Section
+from specht.papers import Part, expected_outcomes, jobs_of, judge, paper_sections, select
+from specht.report import JudgedClaim, Section
 
 RESULTS = Path("specht-results")
 """Where commands of the folder that the explorer was started in put their results."""
@@ -78,7 +76,7 @@ def _parts(saved: Saved) -> list[Part]:
 
 def experiment_section(saved: Saved, experiment: str) -> Section:
     """One experiment with its figures, drawn from the results of its jobs."""
-    from specht.lab.archive import Archive
+    from specht.lab import Archive
 
     part = next((part for part in _parts(saved) if part.experiment.name == experiment), None)
     if part is None:

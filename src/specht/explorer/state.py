@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
-from specht.commands.task_flags import TARGET_NAMES, TOKENED
+from specht.commands import TARGET_NAMES, TOKENED
 from specht.errors import InputError, unknown_choice
 
 PAGE = "page"

@@ -8,7 +8,7 @@ from pathlib import Path
 from specht.errors import InputError
 from specht.explorer.state import TextPage
 from specht.progress import Progress
-from specht.report.html import Report
+from specht.report import Report
 
 PASTED = "pasted text"
 LONGEST = 5_000_000
@@ -25,7 +25,7 @@ class TextWanted:
 
 def corpora() -> list[str]:
     """What can be chosen: pasted text, and the corpora with names that lie on this machine."""
-    from specht.corpus.read.named import NAMED, whereabouts
+    from specht.corpus.read import NAMED, whereabouts
 
     return [PASTED, *(name for name in NAMED if whereabouts(name) == "here")]
 
@@ -47,10 +47,8 @@ def text_report(page: TextPage, text: str, progress: Progress | None = None) -> 
 
 
 def _report(page: TextPage, source: str, shown: str, progress: Progress | None) -> Report:
-    from specht.commands.symmetry import SymmetryCommand, SymmetryConfig
-    from specht.commands.symmetry.compute import symmetry_tree
-    from specht.corpus.measuring import Meter, count_all, describe, findings
-    from specht.corpus.survey import plan_survey, take_census
+    from specht.commands import SymmetryCommand, SymmetryConfig, symmetry_tree
+    from specht.corpus import Meter, count_all, describe, findings, plan_survey, take_census
 
     tokens = page.tokens if page.corpus == PASTED else "auto"  # a corpus with a name knows how it is read
     config = SymmetryConfig(corpora=(source,), tokens=tokens, length=page.length, lengths=(), vocab=page.vocab, nulls=False)

@@ -20,10 +20,10 @@ CONTENDERS: dict[str, tuple[str, dict[str, Any]]] = {
 DEFAULT_CONTENDERS = ("bag", "positions", "mean", "erf")
 
 
-def contenders(names: Sequence[str], vocab: int, columns: int) -> dict[str, Architecture]:
+def choose_contenders(names: Sequence[str], vocab: int, columns: int) -> dict[str, Architecture]:
     """The named architectures for sequences of so many columns; linear attention is divided by their number of real tokens.
 
-    >>> {name: str(arch) for name, arch in contenders(["bag"], vocab=5, columns=8).items()}
+    >>> {name: str(arch) for name, arch in choose_contenders(["bag"], vocab=5, columns=8).items()}
     {'bag': 'V=5 L=8 | pos=none(1.0) | linear/sqrt normalised | linear | mean'}
     """
     if not names:

@@ -25,8 +25,7 @@ from specht.forecasts.extrapolate import EmpiricalSpectrum, Trust
 from specht.forecasts.power_law import extrapolate_power_law
 from specht.forecasts.summary import forecast_summary, forecast_variables
 from specht.forecasts.table import SequenceTable
-from specht.learning.gp.fit import Fit, fit_architecture, normalised_gram
-from specht.learning.gp.regression import regress
+from specht.learning.gp import Fit, fit_architecture, normalised_gram, regress
 from specht.progress import Progress
 from specht.results import Result, Variable
 from specht.stats import standard_error

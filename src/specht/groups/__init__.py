@@ -13,6 +13,7 @@ if TYPE_CHECKING:
         class_size as class_size,
         decompose as decompose,
     )
+    from specht.groups.cyclic import functions_on_rings as functions_on_rings, harmonic_projector as harmonic_projector
     from specht.groups.decompositions import (
         functions_of_degree as functions_of_degree,
         functions_on_sequences as functions_on_sequences,

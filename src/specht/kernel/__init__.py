@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         why_not_embedded as why_not_embedded,
     )
     from specht.kernel.forms import (
+        FORMS as FORMS,
         MAX_POSITIONS as MAX_POSITIONS,
         SAMPLED_FORMS as SAMPLED_FORMS,
         Form as Form,
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from specht.kernel.functions import kernel_of_batches as kernel_of_batches
     from specht.kernel.gram import Gram as Gram
     from specht.kernel.kernel import Kernel as Kernel
+    from specht.kernel.memory import check_memory as check_memory
     from specht.kernel.model import KernelModel as KernelModel, model_of as model_of
     from specht.kernel.pairs import Sequences as Sequences
     from specht.kernel.perceptron import perceptron_gram as perceptron_gram

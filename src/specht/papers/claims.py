@@ -13,9 +13,8 @@ from typing import Any, Literal, NamedTuple, get_args
 
 import xarray
 
-from specht.lab.jobs import Job
-from specht.report.figures import Plot
-from specht.report.html import Step, Table
+from specht.lab import Job
+from specht.report import Plot, Step, Table
 
 Scale = Literal["smoke", "quick", "full"]
 """Smoke checks the machinery, quick takes minutes on two cores, full is the scale of the papers."""
@@ -23,7 +22,7 @@ SCALES: tuple[Scale, ...] = get_args(Scale)
 Outcome = Literal["holds", "fails", "not tested"]
 
 
-class Result(NamedTuple):
+class JobResult(NamedTuple):
     """What one job was asked and what it found."""
 
     arguments: Mapping[str, Any]
@@ -32,12 +31,12 @@ class Result(NamedTuple):
     """Which function was called, as in the job."""
 
     @classmethod
-    def of(cls, job: Job, data: xarray.Dataset) -> Result:
+    def of(cls, job: Job, data: xarray.Dataset) -> JobResult:
         """What came of a job."""
         return cls(job.arguments, data, job.function)
 
 
-Results = Sequence[Result]
+Results = Sequence[JobResult]
 """Of all jobs of an experiment, in their order."""
 
 

@@ -11,7 +11,7 @@ import xarray
 
 from specht.papers.claims import Scale, Verdict
 from specht.papers.criteria import Finding
-from specht.report.figures import Plot, finished
+from specht.report import Plot, finished
 
 
 class Power(NamedTuple):

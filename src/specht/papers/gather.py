@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import xarray
 
-from specht.papers.claims import Result
+from specht.papers.claims import JobResult
 
 
 class Axes(NamedTuple):
@@ -52,7 +52,7 @@ def key(value: Any) -> Any:
     return value if value is None or isinstance(value, str | int | float) else json.dumps(value, sort_keys=True)
 
 
-def gather(results: Sequence[Result], axes: Axes) -> xarray.Dataset:
+def gather(results: Sequence[JobResult], axes: Axes) -> xarray.Dataset:
     """One dataset of all results.
 
     Combinations without a result are NaN, or an empty string for text. So are the ends of results that are shorter than others: a dimension
@@ -114,7 +114,7 @@ def _filled(
     return own, values if is_number else values.astype(str)
 
 
-def _along(name: str, other: str, results: Sequence[Result], labels: Sequence[Any]) -> tuple[str, np.ndarray]:
+def _along(name: str, other: str, results: Sequence[JobResult], labels: Sequence[Any]) -> tuple[str, np.ndarray]:
     """An argument as a coordinate along the dimension that decides it."""
     pairs = [(key(result.arguments[other]), result.arguments[name]) for result in results]
     values = dict(pairs)

@@ -14,10 +14,10 @@ from collections.abc import Mapping, Sequence
 from importlib import resources
 from typing import Any
 
-from specht.lab.jobs import Job
+from specht.lab import Job
 from specht.papers.claims import Claim, Experiment, Paper, Results, Scale
 from specht.papers.measure import Measurement, Reader
-from specht.report.html import Step
+from specht.report import Step
 
 CLAIMS = "claims.toml"
 OURS = "Specht: what no paper shows"

@@ -14,8 +14,8 @@ from typing import Any, NamedTuple, TypeVar
 
 import xarray
 
-from specht.lab.jobs import Job
-from specht.papers.claims import SCALES, Result, Results, Scale, Verdict, lacking
+from specht.lab import Job
+from specht.papers.claims import SCALES, JobResult, Results, Scale, Verdict, lacking
 from specht.papers.criteria import Criterion
 from specht.papers.gather import axes_of, gather
 
@@ -117,9 +117,9 @@ class Measurement:
             raise NothingToJudge(Verdict("not tested", regime=f"Nothing of {self.name.partition(':')[2]} is measured at this scale."))
         return gather(mine, self._axes)
 
-    def result(self, variables: Mapping[str, Any], coords: Mapping[str, Any] | None = None, **arguments: Any) -> Result:
+    def result(self, variables: Mapping[str, Any], coords: Mapping[str, Any] | None = None, **arguments: Any) -> JobResult:
         """A result with made-up numbers, for the tests of its claims."""
-        return Result(arguments, xarray.Dataset(variables, coords), self.name)
+        return JobResult(arguments, xarray.Dataset(variables, coords), self.name)
 
     def claim(self, name: str, criterion: Criterion, *, null: Any, beside: Sequence[Measurement] = ()) -> Callable[[_Function], _Function]:
         """Bind a claim of claims.toml to a criterion, and to the function that gives the number that it judges.

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from specht.lab.executors import describe
+from specht.lab import describe
 from specht.papers.scorecard import Judged
-from specht.report.figures import Plot
-from specht.report.html import Table
-from specht.report.scorecard import PaperSection, Section
+from specht.report import PaperSection, Plot, Section, Table
 
 
 def paper_sections(judged: Sequence[Judged]) -> list[PaperSection]:

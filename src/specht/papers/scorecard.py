@@ -6,13 +6,10 @@ import dataclasses
 import math
 from collections.abc import Mapping, Sequence
 
-from specht.lab.archive import Archive
-from specht.lab.executors import describe
-from specht.lab.jobs import Job
-from specht.lab.sweep import Failure
-from specht.papers.claims import Claim, Result, Results, Scale, Verdict
+from specht.lab import Archive, Failure, Job, describe
+from specht.papers.claims import Claim, JobResult, Results, Scale, Verdict
 from specht.papers.registry import Part, papers
-from specht.report.scorecard import JudgedClaim
+from specht.report import JudgedClaim
 
 _SEEDS_APART = 100_000
 """Between the seeds of one run and those of the next."""
@@ -53,7 +50,7 @@ def judge(part: Part, jobs: Sequence[Job], archive: Archive, failures: Sequence[
         reason = f"{len(failed)} of {len(jobs)} jobs failed; {failed[0].job}: {failed[0].error}"
     elif lost:
         reason = f"The result of {lost[0]} was damaged after it was computed: run it again."
-    results = [] if reason else [Result.of(job, data) for job, data in loaded.items() if data is not None]
+    results = [] if reason else [JobResult.of(job, data) for job, data in loaded.items() if data is not None]
     judged = [_judged(part.paper.id, claim, _verdict(claim, results, reason), expected) for claim in part.claims]
     return Judged(part, results, tuple(judged))
 

@@ -20,7 +20,7 @@ def best(result: SimpleNamespace) -> SimpleNamespace:
     return next(one for one in result.architectures if one.name == result.best)
 
 
-def curve_plot(result: SimpleNamespace, *, title: str, caption: str) -> Plot:
+def forecast_plot(result: SimpleNamespace, *, title: str, caption: str) -> Plot:
     """Measured errors, the forecast with its band, and the power law."""
     one, figure = best(result), go.Figure()
     band, law = one.curve, one.power_law_curve

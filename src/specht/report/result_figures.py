@@ -189,7 +189,7 @@ def forecast(outlook: Any) -> Plot:
         f"Architecture {result.best}, the one with the smallest error now. Points: held-out errors. Line and band: the forecast and its "
         f"{100 * result.confidence:g} % interval. Dashed and dotted: a power law through the points, with its own."
     )
-    return forecast_figures.curve_plot(result, title="The learning curve, measured and to come", caption=caption)
+    return forecast_figures.forecast_plot(result, title="The learning curve, measured and to come", caption=caption)
 
 
 def architectures(outlook: Any) -> Plot:

@@ -26,7 +26,7 @@ Corpora = Sequence[SimpleNamespace]
 
 def split_plot(corpora: Corpora) -> Plot:
     """What ignores order, what depends on distance and what on direction: bars that add up to 100 %."""
-    parts = {name: [percent(getattr(corpus, part)) for corpus in corpora] for part, name in _PARTS.items()}
+    parts = {name: [in_percent(getattr(corpus, part)) for corpus in corpora] for part, name in _PARTS.items()}
     caption = "The parts add up to 100 %: what ignores order, what depends on how far apart two tokens are, and what on which comes first."
     return stacked_bars(corpora, parts, "What the correlations depend on", caption)
 
@@ -49,7 +49,7 @@ def add_bars(figure: go.Figure, corpora: Corpora, values: Sequence[float | None]
     figure.add_bar(**bars, **texts, **style, name=name, marker={"color": colour, "opacity": 0.75})
 
 
-def percent(share: float | None) -> float | None:
+def in_percent(share: float | None) -> float | None:
     """A share in per cent, if there is one."""
     return None if share is None else 100.0 * share
 

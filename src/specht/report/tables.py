@@ -8,7 +8,7 @@ from typing import Any
 
 import xarray
 
-from specht.report.html import Table
+from specht.report.page import Table
 
 Column = str | Callable[[xarray.Dataset], str]
 """The name of a variable or coordinate, with a format behind a colon if need be; or a function from a point to its text."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from specht.lazy import lazy_names
 
 if TYPE_CHECKING:
+    from specht.sequences import sources as sources
     from specht.sequences.actions import (
         Residual as Residual,
         action_on as action_on,
@@ -19,13 +20,15 @@ if TYPE_CHECKING:
         random_permutations as random_permutations,
         spread_of as spread_of,
     )
-    from specht.sequences.codes import dual_code as dual_code
-    from specht.sequences.exchangeability import require_exchangeable as require_exchangeable
+    from specht.sequences.codes import dual_code as dual_code, random_codes as random_codes
+    from specht.sequences.exchangeability import exchangeability_gap as exchangeability_gap, require_exchangeable as require_exchangeable
     from specht.sequences.exchangeable import Exchangeable as Exchangeable
     from specht.sequences.law import Source as Source, cumulative as cumulative, pick as pick
-    from specht.sequences.sources import uniform as uniform
-    from specht.sequences.targets import Target as Target
+    from specht.sequences.mixtures import order_broken as order_broken
+    from specht.sequences.sources import iid as iid, uniform as uniform
+    from specht.sequences.targets import TARGETS as TARGETS, Setting as Setting, Target as Target, target as target
     from specht.sequences.tasks import (
+        TASKS as TASKS,
         Task as Task,
         check_task as check_task,
         order_forgotten as order_forgotten,
@@ -33,6 +36,7 @@ if TYPE_CHECKING:
         task as task,
     )
     from specht.sequences.tokens import (
+        booleans as booleans,
         check_batch as check_batch,
         check_tokens as check_tokens,
         every_sequence as every_sequence,

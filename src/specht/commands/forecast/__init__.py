@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 
 from specht.commands.command import Command, Writer, command_line
 from specht.commands.forecast.config import ForecastConfig
-from specht.lab.csv_text import csv_text
+from specht.lab import csv_text
 from specht.trees import along, facts, plain, tree
 
 if TYPE_CHECKING:
     import xarray
 
-    from specht.report.page import Page
+    from specht.report import Page
 
 PROBLEM_COLUMNS = ("line", "kind", "detail", "kept")
 
@@ -36,16 +36,14 @@ class ForecastCommand(Command):
     def compute(self, config: ForecastConfig, progress: Callable[[int, int], None] | None = None) -> xarray.DataTree:
         """Read the file and forecast its learning curve; numbers that JSON has by architecture stand along named dimensions as well."""
         # Loaded now and not above, so that --help stays quick.
-        from specht.forecasts.contenders import contenders
-        from specht.forecasts.forecast import forecast_table
-        from specht.forecasts.table import read_table
-        from specht.kernel.memory import check_memory
+        from specht.forecasts import choose_contenders, forecast_table, read_table
+        from specht.kernel import check_memory
 
         cpu, wall = time.process_time(), time.perf_counter()
         table = read_table(config.data, config.target, config.sequence, config.table_options())
         rows = min(len(table), config.rows)
         check_memory(rows, rows, 4, "use fewer rows with --rows")
-        architectures = contenders(config.compare, len(table.vocabulary), table.tokens.shape[1])
+        architectures = choose_contenders(config.compare, len(table.vocabulary), table.tokens.shape[1])
         result = forecast_table(table, architectures, config.settings(), progress)
         costs = {"cpu_seconds": time.process_time() - cpu, "wall_seconds": time.perf_counter() - wall}
         read = {
@@ -66,7 +64,7 @@ class ForecastCommand(Command):
 
     def more_files(self, data: xarray.DataTree) -> Mapping[str, tuple[str, Writer]]:
         from specht.commands.forecast.page import CURVE_COLUMNS, curve_lines
-        from specht.lab.store import save_text
+        from specht.lab import save_text
 
         return {
             "csv": ("forecast.csv", lambda path: save_text(csv_text(CURVE_COLUMNS, curve_lines(facts(data))), path)),

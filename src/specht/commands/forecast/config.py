@@ -11,12 +11,11 @@ from cyclopts import Parameter
 from pydantic import Field, model_validator
 
 from specht.errors import InputError, unknown_choice
-from specht.forecasts.contenders import CONTENDERS, DEFAULT_CONTENDERS
-from specht.lab.config import Config
+from specht.forecasts import CONTENDERS, DEFAULT_CONTENDERS
+from specht.lab import Config
 
 if TYPE_CHECKING:
-    from specht.forecasts.forecast import ForecastSettings
-    from specht.forecasts.table import TableOptions
+    from specht.forecasts import ForecastSettings, TableOptions
 
 Many = Parameter(consume_multiple=True, negative="")
 
@@ -70,14 +69,14 @@ class ForecastConfig(Config):
 
     def table_options(self) -> TableOptions:
         """How the file is read."""
-        from specht.forecasts.table import TableOptions  # loads NumPy, which help does not need
+        from specht.forecasts import TableOptions  # loads NumPy, which help does not need
 
         names = ("delimiter", "tokens", "task", "max_length", "keep", "duplicates")
         return TableOptions(vocab=self.max_vocab, **{name: getattr(self, name) for name in names})
 
     def settings(self) -> ForecastSettings:
         """How the forecast is made."""
-        from specht.forecasts.forecast import ForecastSettings  # loads SciPy
+        from specht.forecasts import ForecastSettings  # loads SciPy
 
         names = ("rows", "fit_rows", "test_share", "sizes", "repeats", "horizons", "confidence", "seed")
         return ForecastSettings(**{name: getattr(self, name) for name in names})

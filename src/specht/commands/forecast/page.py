@@ -9,10 +9,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from specht.report.figures import Plot
-from specht.report.forecast_figures import accuracy_plot, architectures_plot, best, curve_plot
-from specht.report.maths import literal
-from specht.report.page import Page, Step, Table
+from specht.report import Page, Plot, Step, Table, accuracy_plot, architectures_plot, best, forecast_plot, literal
 
 ARCHITECTURE_HEADER = ("architecture", "error now", "forecast", "positions : tokens", "ridge", "log likelihood a row")
 PROBLEM_HEADER = ("where", "what", "in the file", "row")
@@ -232,7 +229,7 @@ def _count(number: float) -> str:
 
 def _plots(result: SimpleNamespace) -> list[Plot]:
     plots = [
-        curve_plot(
+        forecast_plot(
             result,
             title="The learning curve, measured and to come",
             caption=f"Architecture {result.best}, the one with the smallest error now. Points: held-out error of exact inference on random "

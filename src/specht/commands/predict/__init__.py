@@ -15,18 +15,16 @@ from specht.commands.command import Command, OutputFlags, Writer, command_line, 
 from specht.commands.task_flags import MODES, SourceFlags, TargetFlags
 from specht.commands.workers import WorkFlags
 from specht.errors import InputError, unknown_choice
-from specht.lab.config import ArchitectureFlags, Config
+from specht.lab import ArchitectureFlags, Config
 from specht.progress import stages
 from specht.trees import tree
 
 if TYPE_CHECKING:
     import xarray
 
-    from specht.learning.networks import Networks
-    from specht.report.page import Page
-    from specht.sequences.law import Source
-    from specht.sequences.targets import Target
-    from specht.sequences.tasks import Task
+    from specht.learning import Networks
+    from specht.report import Page
+    from specht.sequences import Source, Target, Task
 
 
 DEFAULT_N = tuple(2**power for power in range(3, 15))
@@ -59,7 +57,7 @@ class ShiftFlags(Config):
 
     def build(self, source: Source, flags: SourceFlags, seed: int) -> Source | None:
         """The test source, if there is one."""
-        from specht.sequences.tasks import shifted  # loads SciPy, which help does not need
+        from specht.sequences import shifted  # loads SciPy, which help does not need
 
         kind = self.kind(flags)
         return None if kind == "none" else shifted(source, kind, seed, self.shift_epsilon)
@@ -76,8 +74,8 @@ class NetworkFlags(Config):
     """How large random networks are beside the target: large ones stay near the kernel, small ones learn features."""
 
     def build(self, width: int) -> Networks:
-        from specht.learning.networks import Networks
-        from specht.nn.network import Size  # loads JAX, which help does not need
+        from specht.learning import Networks
+        from specht.nn import Size  # loads JAX, which help does not need
 
         return Networks(size=Size(width, width // 2, 4), output_scale=self.output_scale)
 
@@ -163,7 +161,7 @@ class PredictConfig(Config):
 
     def build_task(self, arch: Architecture, modes: Callable[[], Target]) -> Task:
         """The task; `modes` makes the target of eigenfunctions, which needs a spectrum."""
-        from specht.sequences.tasks import Task, task
+        from specht.sequences import Task, task
 
         if self.task is not None:
             return task(self.task, arch.vocab, arch.length, self.seed)
@@ -173,7 +171,7 @@ class PredictConfig(Config):
 
     def build_source(self, arch: Architecture) -> Source:
         """Where the training sequences come from."""
-        from specht.sequences.tasks import TASKS
+        from specht.sequences import TASKS
 
         return self.source.build(arch.vocab, self.seed) if self.task is None else TASKS[self.task].source(arch.vocab, self.seed)
 
@@ -196,7 +194,7 @@ class PredictConfig(Config):
     def _a_task_is_described_once(self) -> Self:
         if self.task is None:
             return self
-        from specht.sequences.tasks import TASKS
+        from specht.sequences import TASKS
 
         if self.task not in TASKS:
             raise unknown_choice("task", self.task, TASKS)
@@ -302,7 +300,7 @@ class PredictCommand(Command):
         # Loaded now and not above, so that --help stays quick.
         from specht.commands.predict.compute import prediction
         from specht.commands.predict.phases import diagrams
-        from specht.lab.archive import Archive
+        from specht.lab import Archive
 
         first, second = stages(progress, [1.0, 10.0 if config.phases else 0.0])
         values = prediction(config, first)
@@ -318,7 +316,7 @@ class PredictCommand(Command):
         return predict_page(facts(data))
 
     def more_files(self, data: xarray.DataTree) -> Mapping[str, tuple[str, Writer]]:
-        from specht.lab.store import save_text
+        from specht.lab import save_text
 
         return {"csv": ("prediction.csv", lambda path: save_text(curves_csv(data), path))}
 
@@ -328,7 +326,7 @@ def curves_csv(data: xarray.DataTree) -> str:
     import numpy as np
     import pandas
 
-    from specht.learning.losses import LOSSES
+    from specht.learning import LOSSES
 
     groups = {str(name): group.to_dataset() for name, group in data.children.items()}
     theory = groups["theory"]
@@ -345,7 +343,7 @@ def curves_csv(data: xarray.DataTree) -> str:
 
 
 def _list_tasks(as_json: bool) -> None:
-    from specht.sequences.tasks import TASKS
+    from specht.sequences import TASKS
 
     if as_json:
         return print_json({"command": "predict", "tasks": {name: preset.summary for name, preset in TASKS.items()}})

@@ -11,33 +11,35 @@ import numpy as np
 
 from specht.commands.predict import PredictConfig
 from specht.errors import InputError
-from specht.kernel.forms import SAMPLED_FORMS, choose_form
-from specht.lab.threads import one_thread
-from specht.learning import exact as gp, networks
-from specht.learning.adaptive.population import SEQUENCES, adaptive_curve, most_samples
-from specht.learning.complexity import sample_complexity, samples_for_error, samples_to_learn
-from specht.learning.curves import theory_curve
-from specht.learning.learning_curves import spectrum_for_curves
-from specht.learning.losses import LOSSES
-from specht.learning.modes import leading_modes
-from specht.learning.regime import Regime, kernel_regime
-from specht.learning.target_content import content
+from specht.kernel import SAMPLED_FORMS, choose_form
+from specht.lab import one_thread
+from specht.learning import (
+    LOSSES,
+    Regime,
+    content,
+    exact as gp,
+    kernel_regime,
+    leading_modes,
+    networks,
+    sample_complexity,
+    samples_for_error,
+    samples_to_learn,
+    spectrum_for_curves,
+    theory_curve,
+)
+from specht.learning.adaptive import SEQUENCES, adaptive_curve, most_samples
 from specht.progress import Progress, stages
 from specht.results import plain
-from specht.sequences.exchangeability import exchangeability_gap
-from specht.sequences.mixtures import order_broken
-from specht.sequences.tasks import TASKS, Task
-from specht.spectra.entries import spectrum_entry
+from specht.sequences import TASKS, Task, exchangeability_gap, order_broken
+from specht.spectra import spectrum_entry
 from specht.trees import Along, along
 
 if TYPE_CHECKING:
     from specht.architecture import Architecture
-    from specht.learning.adaptive.curve import AdaptiveCurve
-    from specht.learning.curves import Curve
-    from specht.learning.tally import MeasuredCurve
-    from specht.sequences.law import Source
-    from specht.sequences.targets import Target
-    from specht.spectra.result import Spectrum
+    from specht.learning import Curve, MeasuredCurve
+    from specht.learning.adaptive import AdaptiveCurve
+    from specht.sequences import Source, Target
+    from specht.spectra import Spectrum
 
 QUICK_VOCAB, QUICK_VOCAB_MEAN = 12, 8
 """Tokens at most, where nobody asked for a finite width: with more of them its theory takes longer than about ten seconds. The second is

@@ -10,8 +10,8 @@ from types import SimpleNamespace
 import numpy as np
 import plotly.graph_objects as go
 
-from specht.learning.adaptive.curve import BROKEN
-from specht.report.figures import Plot, add_guide, add_series, error_bars, image, marks, ratio_marks, style_axes
+from specht.learning.adaptive import BROKEN
+from specht.report import Plot, add_guide, add_series, error_bars, image, marks, ratio_marks, style_axes
 
 _LEAST, _CELL, _AROUND = 300, 34, 110
 """Height of a figure at least, of a row of cells, and of what stands around them."""

@@ -10,16 +10,19 @@ from typing import TYPE_CHECKING
 from specht.architecture import Architecture
 from specht.commands.kernel_method import KERNEL_NAMES, kernel_steps
 from specht.commands.predict.figures import breaking_plot, phase_plot, strength_plot
-from specht.report.figures import Plot
-from specht.report.page import Page, Step, Table, listed
-from specht.report.theory_figures import (
+from specht.report import (
     LOSS_NAMES,
     WIDTH_COLOURS,
+    Page,
+    Plot,
+    Step,
+    Table,
     curve_plot,
     finite_widths,
     growth_plot,
     is_cut,
     level_plot,
+    listed,
     losses,
     need_plot,
     networks_beside,

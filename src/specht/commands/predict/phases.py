@@ -12,14 +12,12 @@ from specht.commands.predict import PredictConfig
 from specht.commands.predict.compute import followed, task_of
 from specht.commands.task_flags import MODES
 from specht.errors import InputError
-from specht.lab.jobs import Job
-from specht.lab.sweep import sweep
-from specht.learning.adaptive.population import adaptive_curve, most_samples
+from specht.lab import Job, sweep
+from specht.learning.adaptive import adaptive_curve, most_samples
 from specht.trees import Along
 
 if TYPE_CHECKING:
-    from specht.lab.archive import Archive
-    from specht.lab.executors import Places
+    from specht.lab import Archive, Places
     from specht.progress import Progress
 
 MEASURE = f"{__name__}:measure_row"

@@ -14,13 +14,13 @@ from pydantic import Field, model_validator
 from specht.commands.command import Command, command_line
 from specht.commands.workers import STORE, WorkFlags
 from specht.errors import InputError
-from specht.lab.config import Config
+from specht.lab import Config
 from specht.studies import selection
 
 if TYPE_CHECKING:
     import xarray
 
-    from specht.report.page import Page
+    from specht.report import Page
     from specht.studies.selection import Selection
 
 
@@ -162,8 +162,7 @@ class SelectCommand(Command):
     def compute(self, config: SelectConfig, progress: Callable[[int, int], None] | None = None) -> xarray.DataTree:
         # Loaded now and not above, so that --help stays quick.
         from specht.commands.select.compute import theory_of, trainings_of, values_of
-        from specht.lab.archive import Archive
-        from specht.lab.executors import this_process
+        from specht.lab import Archive, this_process
         from specht.trees import tree
 
         work: WorkFlags = self.chosen

@@ -9,10 +9,7 @@ import numpy as np
 import xarray
 
 from specht.commands.select import SelectConfig
-from specht.lab.archive import Archive
-from specht.lab.executors import Places
-from specht.lab.jobs import Job
-from specht.lab.sweep import datasets_of
+from specht.lab import Archive, Job, Places, datasets_of
 from specht.progress import Progress
 from specht.stats import standard_error
 from specht.studies import selection

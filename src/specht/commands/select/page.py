@@ -8,8 +8,7 @@ import numpy as np
 import plotly.graph_objects as go
 import xarray
 
-from specht.report.figures import Plot, add_points, add_series, matrix_plot, style_axes
-from specht.report.page import Page, Step, Table, percent
+from specht.report import Page, Plot, Step, Table, add_points, add_series, matrix_plot, percent, style_axes
 from specht.trees import facts
 
 LEARNT = 0.05

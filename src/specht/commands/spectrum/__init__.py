@@ -15,15 +15,15 @@ from specht.architecture import Architecture, Kind
 from specht.commands.command import Command, command_line
 from specht.commands.task_flags import SourceFlags
 from specht.errors import InputError
-from specht.kernel.forms import SAMPLED_FORMS, choose_form
-from specht.lab.config import ArchitectureFlags, Config
+from specht.kernel import SAMPLED_FORMS, choose_form
+from specht.lab import ArchitectureFlags, Config
 from specht.trees import facts, tree
 
 if TYPE_CHECKING:
     import xarray
 
-    from specht.report.page import Page
-    from specht.spectra.families import IrrepFamily
+    from specht.report import Page
+    from specht.spectra import IrrepFamily
 
 DEFAULT_LENGTHS = (4, 8, 16, 32, 64)
 
@@ -79,7 +79,7 @@ class SpectrumConfig(Config):
 
     def methods(self) -> list[str]:
         """The method at each length, in the words of `specht.spectrum`."""
-        from specht.spectra.solve import choose_method  # loads JAX, which help does not need
+        from specht.spectra import choose_method  # loads JAX, which help does not need
 
         if self.method != "auto":
             return [self.method.replace("-", " ")] * len(self.architectures())
@@ -143,12 +143,8 @@ class SpectrumCommand(Command):
         source = config.source.build(architectures[0].vocab, config.seed)
 
         from specht.progress import report, stages
-        from specht.sequences.exchangeability import exchangeability_gap  # loads SciPy
-        from specht.spectra.entries import spectrum_entry
-        from specht.spectra.families import scaling
-        from specht.spectra.result import ROUNDING, Spectrum
-        from specht.spectra.solve import Method, spectrum  # loads JAX
-        from specht.spectra.turning_point import crossover
+        from specht.sequences import exchangeability_gap  # loads SciPy
+        from specht.spectra import ROUNDING, Method, Spectrum, crossover, scaling, spectrum, spectrum_entry  # loads JAX
 
         cpu, wall = time.process_time(), time.perf_counter()
         spectra: list[Spectrum] = []

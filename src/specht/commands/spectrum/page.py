@@ -9,9 +9,25 @@ import plotly.graph_objects as go
 
 from specht.architecture import Architecture
 from specht.commands.kernel_method import KERNEL_NAMES, kernel_steps
-from specht.report.figures import Plot, add_guide, add_series, error_bars, marks, style_axes
-from specht.report.page import Page, Step, Table, listed, with_error
-from specht.report.theory_figures import SHOWN_LEVEL, decade_ticks, family_colours, left_out, shown, spectrum_plot
+from specht.report import (
+    SHOWN_LEVEL,
+    Page,
+    Plot,
+    Step,
+    Table,
+    add_guide,
+    add_series,
+    decade_ticks,
+    error_bars,
+    family_colours,
+    left_out,
+    listed,
+    marks,
+    shown,
+    spectrum_plot,
+    style_axes,
+    with_error,
+)
 
 ANSWER_LEVEL = 2
 """Largest level that the answer speaks of."""

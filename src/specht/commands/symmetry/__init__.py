@@ -18,16 +18,16 @@ from pydantic import Field
 from specht.commands.command import Command, OutputFlags, command_line, print_json, print_table
 from specht.commands.workers import WorkFlags
 from specht.errors import InputError
-from specht.lab.config import Config
+from specht.lab import Config
 from specht.trees import facts
 
 if TYPE_CHECKING:
     import xarray
 
     from specht.commands.symmetry.compute import Prepared
-    from specht.corpus.read.corpora import Corpus
-    from specht.corpus.survey import SurveySettings
-    from specht.report.page import Page
+    from specht.corpus import SurveySettings
+    from specht.corpus.read import Corpus
+    from specht.report import Page
 
 
 _READING = Group("Reading", sort_key=1)
@@ -92,7 +92,7 @@ class SymmetryConfig(Config):
 
     def open(self) -> list[tuple[Corpus, bool]]:
         """All corpora, found and fit to be read, and whether a tokenizer is to be trained on each: such a corpus is opened as words."""
-        from specht.corpus.read.corpora import STANDARD_INPUT, open_corpus, split_name, spool_standard_input
+        from specht.corpus.read import STANDARD_INPUT, open_corpus, split_name, spool_standard_input
 
         shown = [source.removeprefix("auto:") for source in self.corpora]
         if len(set(shown)) < len(shown):
@@ -123,7 +123,7 @@ class SymmetryConfig(Config):
 
     def settings(self) -> SurveySettings:
         """What is measured of each corpus."""
-        from specht.corpus.survey import SurveySettings
+        from specht.corpus import SurveySettings
 
         return SurveySettings(
             length=self.length,
@@ -213,7 +213,7 @@ class SymmetryCommand(Command):
 
 
 def _list_corpora(as_json: bool) -> None:
-    from specht.corpus.read.named import NAMED, whereabouts
+    from specht.corpus.read import NAMED, whereabouts
 
     corpora = [
         {"name": name, "where": whereabouts(name), "title": entry.title, "licence": entry.licence, "url": entry.url}

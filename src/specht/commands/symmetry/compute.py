@@ -23,19 +23,26 @@ import xarray
 
 from specht.commands.symmetry import SymmetryConfig
 from specht.commands.workers import WorkFlags
-from specht.corpus.measuring import count_all, describe, findings, null_score, nulls_of, scores
-from specht.corpus.read.corpora import Corpus
-from specht.corpus.read.parts import FilePart, fingerprint
-from specht.corpus.read.tokenise import train_bpe
-from specht.corpus.read.vocabulary import TypeCounts
-from specht.corpus.stats.shuffles import Null
-from specht.corpus.survey import Census, Statistics, Survey, SurveySettings, merge_censuses, merge_statistics, plan_survey, take_census
+from specht.corpus import (
+    Census,
+    Statistics,
+    Survey,
+    SurveySettings,
+    count_all,
+    describe,
+    findings,
+    merge_censuses,
+    merge_statistics,
+    null_score,
+    nulls_of,
+    plan_survey,
+    scores,
+    take_census,
+)
+from specht.corpus.read import Corpus, FilePart, TypeCounts, fingerprint, train_bpe
+from specht.corpus.stats import Null
 from specht.errors import InputError
-from specht.lab.archive import Archive
-from specht.lab.executors import Places, this_process
-from specht.lab.jobs import Job
-from specht.lab.store import save_text
-from specht.lab.sweep import sweep
+from specht.lab import Archive, Job, Places, save_text, sweep, this_process
 from specht.progress import Progress
 from specht.trees import tree
 

@@ -10,9 +10,21 @@ import numpy as np
 import plotly.graph_objects as go
 
 from specht.commands.symmetry.tables import NULL_NAMES, extent, null_models, null_score, number
-from specht.report.figures import SERIES_COLOURS, Plot, add_series, image, style_axes
-from specht.report.maths import literal
-from specht.report.symmetry_figures import add_bars, intervals, log_marks, mark_undefined, percent, stacked_bars, style_rows
+from specht.report import (
+    SERIES_COLOURS,
+    Plot,
+    add_bars,
+    add_series,
+    image,
+    in_percent,
+    intervals,
+    literal,
+    log_marks,
+    mark_undefined,
+    stacked_bars,
+    style_axes,
+    style_rows,
+)
 
 _ROW = 36
 """Height of what belongs to a corpus where several scores of it are shown."""
@@ -26,7 +38,7 @@ def score_plot(corpora: Corpora) -> Plot:
     figure = go.Figure()
     bars = intervals(corpora, SERIES_COLOURS[1])
     hover = "%{text}<br>%{x:.1f} %<extra></extra>"
-    scores = [percent(corpus.score) for corpus in corpora]
+    scores = [in_percent(corpus.score) for corpus in corpora]
     add_bars(figure, corpora, scores, "score", SERIES_COLOURS[0], error_x=bars, hovertemplate=hover)
     mark_undefined(figure, [corpus.defined for corpus in corpora])
     style_rows(figure, corpora, x="ignores order, in %")
@@ -41,7 +53,7 @@ def irrep_plot(corpora: Corpora) -> Plot:
     """The shares of the four irreps of pairs of positions; where they are noise over noise there are none."""
     shares = [vars(corpus.isotypic.shares) if corpus.isotypic and corpus.isotypic.defined else {} for corpus in corpora]
     parts = {
-        f"[{irrep[1:-1].replace('-', '−')}]": [percent(share[irrep].value) if share else None for share in shares]
+        f"[{irrep[1:-1].replace('-', '−')}]": [in_percent(share[irrep].value) if share else None for share in shares]
         for irrep in next(filter(None, shares))
     }
     caption = (
@@ -61,7 +73,7 @@ def null_plot(corpora: Corpora) -> Plot:
     marks = zip(drawn.items(), SERIES_COLOURS, ("circle", "diamond", "square", "diamond-open"), strict=False)
     for place, ((name, points), colour, symbol) in enumerate(marks):
         shift = 0.22 * (place - (len(drawn) - 1) / 2)  # those of one corpus, one below the other
-        x, y = [percent(score.score) for _, score in points], [row + shift for row, _ in points]
+        x, y = [in_percent(score.score) for _, score in points], [row + shift for row, _ in points]
         style = {"marker_size": 8, "marker_symbol": symbol, "text": [corpora[row].name for row, _ in points]}
         style |= {"error_x": intervals([score for _, score in points], colour)}
         add_series(figure, x, y, name, colour, mode="markers", hover=f"%{{text}}, {name}<br>%{{x:.1f}} %", **style)

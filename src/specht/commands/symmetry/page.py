@@ -21,11 +21,8 @@ from specht.commands.symmetry.tables import (
     scored,
     span,
 )
-from specht.corpus.stats.exchangeability import DRAWS
-from specht.report.figures import Plot
-from specht.report.maths import literal
-from specht.report.page import Page, Step, listed
-from specht.report.symmetry_figures import cut_plot, lag_plot, length_plot, split_plot
+from specht.corpus.stats import DRAWS
+from specht.report import Page, Plot, Step, cut_plot, lag_plot, length_plot, listed, literal, split_plot
 
 
 def symmetry_page(result: SimpleNamespace) -> Page:

@@ -9,9 +9,8 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from types import SimpleNamespace
 
-from specht.corpus.survey import EXTRAS
-from specht.report.page import Table
-from specht.report.symmetry_figures import UNDEFINED
+from specht.corpus import EXTRAS
+from specht.report import UNDEFINED, Table
 
 Corpora = Sequence[SimpleNamespace]
 

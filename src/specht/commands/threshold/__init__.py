@@ -11,13 +11,13 @@ from pydantic import Field, model_validator
 from specht.commands.command import Command, command_line
 from specht.commands.workers import WorkFlags
 from specht.errors import InputError
-from specht.lab.config import Config
+from specht.lab import Config
 from specht.studies import sparse
 
 if TYPE_CHECKING:
     import xarray
 
-    from specht.report.page import Page
+    from specht.report import Page
     from specht.studies.sparse import SparseFunction
 
 
@@ -150,8 +150,7 @@ class ThresholdCommand(Command):
     def compute(self, config: ThresholdConfig, progress: Callable[[int, int], None] | None = None) -> xarray.DataTree:
         # Loaded now and not above, so that --help stays quick.
         from specht.commands.threshold.compute import jobs_of, summary_of
-        from specht.lab.archive import Archive
-        from specht.lab.sweep import datasets_of
+        from specht.lab import Archive, datasets_of
         from specht.trees import tree
 
         archive, jobs = Archive(self.chosen.folder(self.out)), jobs_of(config)

@@ -11,8 +11,7 @@ import xarray
 
 from specht.commands.threshold import ThresholdConfig
 from specht.errors import InputError
-from specht.lab.jobs import Job
-from specht.lab.threshold_job import MEASURE, describe_threshold
+from specht.lab import MEASURE, Job, describe_threshold
 from specht.studies import sparse
 from specht.trees import along
 
@@ -104,8 +103,8 @@ def _bound(support: int, length: int) -> dict[str, Any]:
 
 def _profile(config: ThresholdConfig) -> dict[str, Any]:
     """The symmetry profile of the function on its own bits."""
-    from specht.profiles.solve import profile
-    from specht.sequences.sources import iid
+    from specht.profiles import profile
+    from specht.sequences import iid
 
     function = config.build_function()
     length, p = max(min(PROFILED, *config.lengths), function.support), function.probability

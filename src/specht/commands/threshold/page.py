@@ -8,9 +8,22 @@ from types import SimpleNamespace
 import numpy as np
 import plotly.graph_objects as go
 
-from specht.report.figures import HEIGHT, Plot, add_guide, add_line, add_series, colour, finished, plain_ticks
-from specht.report.page import Page, Step, Table, percent
-from specht.report.threshold_figures import add_thresholds, style_counts
+from specht.report import (
+    HEIGHT,
+    Page,
+    Plot,
+    Step,
+    Table,
+    add_guide,
+    add_line,
+    add_series,
+    add_thresholds,
+    colour,
+    finished,
+    percent,
+    plain_ticks,
+    style_counts,
+)
 from specht.studies.sparse import name_of
 
 POINT_HEADER = ("learner", "T", "threshold m", "trials", "networks trained")

@@ -19,7 +19,7 @@ from specht.corpus.read.parts import FilePart, find_parts, fingerprint, spool
 from specht.corpus.read.text import ReadingOptions, read
 from specht.corpus.read.tokenise import NAMES, is_fasta
 from specht.errors import InputError
-from specht.sequences.tokens import booleans, split_batch
+from specht.sequences import booleans, split_batch
 
 DEFAULT = "stdlib"
 """The source of the running Python's standard library: a corpus that every machine has."""

@@ -126,7 +126,7 @@ class Harmonics:
         return Likeness(np.array([[kolmogorov_distance(u, w) for w in spectra] for u in spectra]))
 
 
-def harmonics(
+def measure_harmonics(
     tables: Any,
     pairs: Any,
     probabilities: Any,
@@ -149,7 +149,7 @@ def harmonics(
     >>> tokens = np.random.default_rng(0).integers(0, 3, 10000)
     >>> codes = [tokens[:-t] * 3 + tokens[t:] for t in range(1, 8)]
     >>> tables = [np.bincount(code, minlength=9).reshape(3, 3) for code in codes]
-    >>> raw = harmonics(tables, [len(code) for code in codes], np.bincount(tokens) / 10000, kind="raw")
+    >>> raw = measure_harmonics(tables, [len(code) for code in codes], np.bincount(tokens) / 10000, kind="raw")
     >>> print(f"{raw.cosines.within.mean:.2f} {raw.cosines.across.mean:.2f}")  # k = 0 stands apart: tokens are independent, not centred
     1.00 0.17
     """

@@ -11,9 +11,7 @@ import xarray
 from specht.papers import common
 from specht.papers.criteria import Finding, above, below, both, every, larger, near, positive
 from specht.papers.measure import grid, measure
-from specht.report.figures import Plot, add_guide, add_line, add_points, add_scatter, finished
-from specht.report.html import Table
-from specht.report.tables import table
+from specht.report import Plot, Table, add_guide, add_line, add_points, add_scatter, finished, table
 
 VOCAB, WIDTH, HEADS = 1000, 128, 4
 SMALL = 0.02
@@ -39,7 +37,7 @@ def measure_similarity(
     import jax
 
     import specht
-    from specht.nn.network import Network
+    from specht.nn import Network
     from specht.probes import similarity
 
     fields: Any = {"positions": "none", "norm": "pre", "readout": "last"}
@@ -92,14 +90,14 @@ def _regime(data: xarray.Dataset) -> str:
 
 def expected(data: xarray.Dataset) -> np.ndarray:
     """The closed form for what the first attention hands on."""
-    from specht.probes.similarity import uniform_cosines
+    from specht.probes import uniform_cosines
 
     return uniform_cosines(data.positions)
 
 
 def expected_with_residual(kind: xarray.Dataset) -> np.ndarray:
     """The closed form for the sum of stream and attention, given how large the stream is."""
-    from specht.probes.similarity import uniform_cosines
+    from specht.probes import uniform_cosines
 
     return uniform_cosines(kind.positions, residual=float(kind["ratio"]))
 

@@ -13,9 +13,7 @@ import xarray
 from specht.papers import common
 from specht.papers.criteria import Finding, above, below, both
 from specht.papers.measure import Grid, grid, measure, points
-from specht.report.figures import Plot, add_points, finished
-from specht.report.html import Table
-from specht.report.tables import points_of
+from specht.report import Plot, Table, add_points, finished, points_of
 
 VOCAB, LENGTH = 12, 8
 """Sequences of nine tokens, the last of which stays in place."""
@@ -55,8 +53,8 @@ def measure_invariance(
     import jax
 
     import specht
-    from specht.nn.network import Network
-    from specht.sequences.actions import invariance_residual, random_permutations
+    from specht.nn import Network
+    from specht.sequences import invariance_residual, random_permutations
 
     fields: Any = {"positions": positions, "norm": norm}
     arch = specht.Architecture(

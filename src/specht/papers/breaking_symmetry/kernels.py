@@ -13,9 +13,7 @@ from specht.papers.breaking_symmetry.levels import STEPS, VOCAB, all_sequences, 
 from specht.papers.claims import Scale
 from specht.papers.criteria import Finding, above, at_most, below, both, every, positive
 from specht.papers.measure import Grid, grid, measure, present
-from specht.report.figures import Plot, colour, finished_bars
-from specht.report.html import Table
-from specht.report.tables import points_of, table
+from specht.report import Plot, Table, colour, finished_bars, points_of, table
 
 EXACT, BROKEN = 1e-10, 1e-6
 """Off-block mass below which a kernel is invariant, rounding apart, and above which it is not."""
@@ -62,8 +60,8 @@ def measure_kernel(attention: str, positions: str, causal: bool, depth: int, len
     are the largest of each level over E[k], where it is; zero elsewhere.
     """
     import specht
-    from specht.sequences.actions import gram_residual
-    from specht.spectra.isotypic import isotypic_shares
+    from specht.sequences import gram_residual
+    from specht.spectra import isotypic_shares
 
     x = all_sequences(length)
     kernel = specht.Kernel(architecture(attention, positions, causal, depth, length), heads=heads, seed=seed)
@@ -85,8 +83,8 @@ def measure_kernel(attention: str, positions: str, causal: bool, depth: int, len
 
 def _eigenvalues(gram: np.ndarray, x: np.ndarray, length: int) -> np.ndarray:
     """The largest eigenvalue of each level over the mean of k(x, x)."""
-    from specht.groups.irreps import isotypic_projectors
-    from specht.sequences.actions import action_on
+    from specht.groups import isotypic_projectors
+    from specht.sequences import action_on
 
     levels: dict[int, float] = {}
     for irrep, projector in isotypic_projectors(length, action_on(x, length)).items():

@@ -24,15 +24,15 @@ def architecture(attention: str, positions: str, causal: bool, depth: int, lengt
 
 def all_sequences(length: int) -> np.ndarray:
     """All sequences of the context and the readout token."""
-    from specht.sequences.tokens import every_sequence
+    from specht.sequences import every_sequence
 
     return every_sequence(VOCAB, length + 1)
 
 
 def split(values: np.ndarray, x: np.ndarray, length: int) -> np.ndarray:
     """The part of functions at each level, (levels, *values.shape); the first axis of `values` goes over sequences."""
-    from specht.groups.irreps import isotypic_projectors
-    from specht.sequences.actions import action_on
+    from specht.groups import isotypic_projectors
+    from specht.sequences import action_on
 
     parts: dict[int, np.ndarray] = {}
     for irrep, projector in isotypic_projectors(length, action_on(x, length)).items():
@@ -57,7 +57,7 @@ def measure_networks(
     import jax
 
     import specht
-    from specht.nn.network import Network
+    from specht.nn import Network
 
     x, arch = all_sequences(length), architecture(attention, positions, causal, depth, length)
     size, outputs = specht.nn.Size(width, width // 4, 8), 8
@@ -79,9 +79,7 @@ def measure_trained(
     zero for none; both are means over networks, with standard errors.
     """
     import specht
-    from specht.nn.data import Fixed
-    from specht.nn.recipe import Recipe
-    from specht.nn.training import train
+    from specht.nn import Fixed, Recipe, train
 
     x, arch = all_sequences(length), architecture(attention, positions, causal, depth, length)
     y = even_target(length, seed)

@@ -20,7 +20,7 @@ import numpy as np
 
 from specht.checks import whole_number
 from specht.errors import InputError
-from specht.sequences.tokens import every_sequence
+from specht.sequences import every_sequence
 
 BASE = 10
 _MOST = 4_000_000

@@ -19,8 +19,7 @@ from specht.papers.breaking_symmetry.training import BATCH, DEEP, HEADS, MODELS,
 from specht.papers.claims import Scale
 from specht.papers.criteria import Finding, above, every, larger
 from specht.papers.measure import Grid, measure
-from specht.report.figures import Plot, colour, finished_bars
-from specht.report.html import Table
+from specht.report import Plot, Table, colour, finished_bars
 
 APART = 0.3
 """How much larger the score is with residual sums."""

@@ -20,7 +20,7 @@ from specht.papers.breaking_symmetry.multisets import BASE, sum_digits
 from specht.papers.claims import Scale
 from specht.papers.criteria import Finding
 from specht.papers.measure import Grid, points, present
-from specht.report.tables import points_of
+from specht.report import points_of
 
 PLUS, EQUALS = BASE, BASE + 1
 """Tokens after the digits."""
@@ -112,9 +112,7 @@ def measure_training(
     what needs order at all.
     """
     import specht
-    from specht.nn.data import Fixed, Fresh
-    from specht.nn.recipe import Recipe
-    from specht.nn.training import train
+    from specht.nn import Fixed, Fresh, Recipe, train
 
     fields: Any = {"positions": positions, "norm": norm, "s_w": 1.0}
     fields |= {"vocab": BASE + 2, "length": 2 * digits + 1, "attention": "softmax", "activation": "gelu"}
@@ -170,7 +168,7 @@ def _centred(outputs: np.ndarray) -> np.ndarray:
 
 def _similarities(states: dict[str, list[np.ndarray]]) -> dict[str, Any]:
     """Scores of consecutive layers and of each layer, at the start and at the end."""
-    from specht.probes.similarity import adjacency_score, self_cosines, slice_score
+    from specht.probes import adjacency_score, self_cosines, slice_score
 
     found: dict[str, Any] = {}
     for time, layers in states.items():
@@ -182,8 +180,8 @@ def _similarities(states: dict[str, list[np.ndarray]]) -> dict[str, Any]:
 
 def profile_of(f: Callable[[np.ndarray], np.ndarray], digits: int, tests: int, seed: int) -> dict[str, Any]:
     """Shares by level of the variance of a function of the digits of both numbers."""
-    from specht.profiles.solve import profile
-    from specht.sequences.sources import uniform
+    from specht.profiles import profile
+    from specht.sequences import uniform
 
     length = 2 * digits
 

@@ -17,9 +17,7 @@ from specht.papers.claims import Scale, Verdict
 from specht.papers.criteria import Finding, above, at_most
 from specht.papers.kernels_to_features import tasks
 from specht.papers.measure import Grid, grid, measure, points, present
-from specht.report.figures import Plot, add_guide, add_points, finished
-from specht.report.html import Table
-from specht.report.tables import points_of
+from specht.report import Plot, Table, add_guide, add_points, finished, points_of
 
 LENGTHS, NUMBERS, WIDTHS = (8, 16, 32), (16, 32, 64, 128), (16, 32, 64)
 ACTIVATIONS = ("linear", "erf")

@@ -17,9 +17,7 @@ from specht.papers.criteria import Finding, above, at_most
 from specht.papers.kernels_to_features import cells, tasks
 from specht.papers.kernels_to_features.cells import SMOKE, Cell
 from specht.papers.measure import Grid, grid, measure, points
-from specht.report.figures import Plot, add_guide, add_points, finished
-from specht.report.html import Table
-from specht.report.tables import table
+from specht.report import Plot, Table, add_guide, add_points, finished, table
 
 CELLS = (
     Cell("linear", "copy", 16, 32, 32, 4),

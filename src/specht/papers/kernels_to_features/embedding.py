@@ -9,9 +9,7 @@ from specht.papers import common
 from specht.papers.criteria import Finding, at_most, every
 from specht.papers.kernels_to_features import tasks
 from specht.papers.measure import grid, measure
-from specht.report.figures import Plot, add_points, finished
-from specht.report.html import Table
-from specht.report.tables import points_of, table
+from specht.report import Plot, Table, add_points, finished, points_of, table
 
 LENGTH, N = 16, 24
 _WIDE = grid(later=512, seed=0, chains=4, burn_in=50, samples=60)

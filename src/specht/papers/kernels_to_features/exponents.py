@@ -16,9 +16,7 @@ from specht.papers.criteria import Finding, above, at_most
 from specht.papers.kernels_to_features import tasks
 from specht.papers.kernels_to_features.phases import LOSS, task
 from specht.papers.measure import grid, measure
-from specht.report.figures import Plot, add_line, add_points, finished
-from specht.report.html import Table
-from specht.report.tables import points_of
+from specht.report import Plot, Table, add_line, add_points, finished, points_of
 
 GRID = (6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256)
 """Numbers of samples that networks are sampled with."""

@@ -10,9 +10,7 @@ from specht.papers import common
 from specht.papers.criteria import Finding, at_most
 from specht.papers.kernels_to_features import tasks
 from specht.papers.measure import grid, measure
-from specht.report.figures import Plot, add_guide, add_points, finished
-from specht.report.html import Table
-from specht.report.tables import points_of
+from specht.report import Plot, Table, add_guide, add_points, finished, points_of
 
 LENGTH, N, WIDTH, HEAD_SIZE = 16, 48, 16, 4
 NEAR = 0.12

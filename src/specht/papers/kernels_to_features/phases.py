@@ -13,9 +13,7 @@ from specht.papers import common
 from specht.papers.criteria import Finding, at_least, at_most
 from specht.papers.kernels_to_features import tasks
 from specht.papers.measure import grid, measure, rows
-from specht.report.figures import Plot, add_line, finished
-from specht.report.html import Table
-from specht.report.tables import points_of, table
+from specht.report import Plot, Table, add_line, finished, points_of, table
 
 LENGTH = 16
 AVERAGED = ("copy", "and", "level 1", "counts")

@@ -15,9 +15,7 @@ from specht.papers.claims import Verdict
 from specht.papers.criteria import Finding, at_most, every, positive
 from specht.papers.kernels_to_features import tasks
 from specht.papers.measure import grid, measure
-from specht.report.figures import Plot, add_points, finished
-from specht.report.html import Table
-from specht.report.tables import points_of, table
+from specht.report import Plot, Table, add_points, finished, points_of, table
 
 LENGTH, N, WIDTH = 8, 24, 16
 VARIANTS: dict[str, dict[str, Any]] = {

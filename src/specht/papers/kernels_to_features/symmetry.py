@@ -8,7 +8,7 @@ import xarray
 from specht.papers.criteria import Finding, at_least, every
 from specht.papers.kernels_to_features import tasks
 from specht.papers.measure import grid, measure
-from specht.report.html import Table
+from specht.report import Table
 
 LENGTH, WIDTH = 16, 16
 SHUFFLED = "shuffled labels"

@@ -11,18 +11,14 @@ import numpy as np
 import plotly.graph_objects as go
 import xarray
 
-from specht.lab.threshold_job import count, measure_threshold
+from specht.lab import count, measure_threshold
 from specht.papers import common
 from specht.papers.claims import Scale, Verdict
 from specht.papers.criteria import Finding, below, both, near
 from specht.papers.measure import Grid, grid, measure
 from specht.papers.sparse_variables import sources as sparse
 from specht.papers.sparse_variables.thresholds import AND_TABLE, THEORIES
-from specht.report.figures import Plot, add_line, add_points, finished
-from specht.report.html import Table
-from specht.report.maths import in_terminal
-from specht.report.tables import points_of
-from specht.report.threshold_figures import style_counts
+from specht.report import Plot, Table, add_line, add_points, finished, in_terminal, points_of, style_counts
 from specht.studies.sparse import name_of
 
 TRAINED, KERNEL = "transformer", "transformer-nngp"
@@ -84,7 +80,7 @@ def thresholds(data: xarray.Dataset, learner: str) -> dict[int, dict[int, tuple[
 
 def growth(points: dict[int, tuple[float, float]]) -> Any:
     """The laws of growth through the thresholds of one seed; None for fewer than four."""
-    from specht.studies.sparse.growth import fit_growth
+    from specht.studies.sparse import fit_growth
 
     if len(points) < LEAST_LENGTHS:
         return None
@@ -93,7 +89,7 @@ def growth(points: dict[int, tuple[float, float]]) -> Any:
 
 def pooled_growth(data: xarray.Dataset, learner: str) -> Any:
     """The laws of growth through the thresholds of all seeds."""
-    from specht.studies.sparse.growth import fit_growth
+    from specht.studies.sparse import fit_growth
 
     every = [(T, *point) for seed in thresholds(data, learner).values() for T, point in seed.items()]
     return fit_growth(*zip(*every, strict=True)) if len({T for T, *_ in every}) >= LEAST_LENGTHS else None

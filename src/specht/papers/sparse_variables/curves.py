@@ -10,9 +10,7 @@ from specht.papers.claims import Verdict
 from specht.papers.criteria import Finding, at_least, at_most, below, both
 from specht.papers.measure import Grid, grid, measure, points
 from specht.papers.sparse_variables import sources
-from specht.report.figures import GREY, Plot, colour, finished
-from specht.report.html import Table
-from specht.report.tables import table
+from specht.report import GREY, Plot, Table, colour, finished, table
 
 SUPPORT = 3
 FITTED, POOR = 0.01, 0.9
@@ -32,9 +30,7 @@ def _sides(few: int, many: int) -> Grid:
 )
 def measure_curves(length: int, m: int, runs: int, steps: int, side: str, seed: int) -> xarray.Dataset:
     """Training runs to the end, each on samples of its own: accuracy and losses at every look."""
-    from specht.studies.sparse.learners import SparseTask, network_learner
-    from specht.studies.sparse.task import sparse_function
-    from specht.studies.sparse.trials import Schooling
+    from specht.studies.sparse import Schooling, SparseTask, network_learner, sparse_function
 
     who = network_learner(
         "transformer", SparseTask(sparse_function("and", SUPPORT), length, seed=seed), schooling=Schooling(steps=steps, every=steps // 5)
@@ -54,10 +50,7 @@ def measure_curves(length: int, m: int, runs: int, steps: int, side: str, seed: 
 )
 def measure_attention(length: int, m: int, runs: int, steps: int, seed: int) -> xarray.Dataset:
     """One head of full width: how much it takes from every position, on the mean over validation samples, run by run."""
-    from specht.studies.sparse.learners import SparseTask, network_learner
-    from specht.studies.sparse.model import BitTransformer
-    from specht.studies.sparse.task import sparse_function
-    from specht.studies.sparse.trials import Schooling
+    from specht.studies.sparse import BitTransformer, Schooling, SparseTask, network_learner, sparse_function
 
     model = BitTransformer(length, heads=1)
     task = SparseTask(sparse_function("and", SUPPORT), length, seed=seed)

@@ -13,9 +13,7 @@ from specht.papers import common
 from specht.papers.claims import Verdict
 from specht.papers.criteria import Finding, at_least, every, larger
 from specht.papers.measure import grid, measure
-from specht.report.figures import Plot, add_guide, colour, finished
-from specht.report.html import Table
-from specht.report.tables import points_of, table
+from specht.report import Plot, Table, add_guide, colour, finished, points_of, table
 
 SUPPORT = 3
 LEARNT, PLATEAU = 0.05, 0.9
@@ -31,9 +29,7 @@ _KEPT = 200
 )
 def measure_parity(length: int, steps: int, batch: int, learning_rate: float, seed: int) -> xarray.Dataset:
     """The loss of one run on fresh batches, when it left the plateau, and when it was learnt; -1 where it was not."""
-    from specht.studies.sparse.model import BitTransformer
-    from specht.studies.sparse.task import sparse_function
-    from specht.studies.sparse.trials import Schooling, run_stream
+    from specht.studies.sparse import BitTransformer, Schooling, run_stream, sparse_function
 
     function = sparse_function("parity", SUPPORT)
     model = BitTransformer(length, dropout=0.0, start="uniform")

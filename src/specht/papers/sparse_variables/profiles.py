@@ -11,9 +11,7 @@ import xarray
 
 from specht.papers.criteria import Finding, both, every, is_true, positive
 from specht.papers.measure import grid, measure
-from specht.report.figures import Plot, colour, finished
-from specht.report.html import Table
-from specht.report.tables import table
+from specht.report import Plot, Table, colour, finished, table
 
 SUPPORT, MOST = 3, 4
 FUNCTIONS = ("and", "or", "majority", "parity")
@@ -26,9 +24,9 @@ FUNCTIONS = ("and", "or", "majority", "parity")
 )
 def measure_profile(target: str, length: int, samples: int, seed: int) -> xarray.Dataset:
     """The weights of a sparse function by level, on bits that balance its labels."""
-    from specht.profiles.solve import profile
-    from specht.sequences.sources import iid
-    from specht.studies.sparse.task import sparse_function
+    from specht.profiles import profile
+    from specht.sequences import iid
+    from specht.studies.sparse import sparse_function
 
     chosen = sparse_function(target, SUPPORT)
     p = chosen.probability

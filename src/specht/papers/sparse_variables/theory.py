@@ -12,9 +12,7 @@ import xarray
 from specht.papers import common
 from specht.papers.criteria import Finding, above, at_least, at_most, below, both, every, near
 from specht.papers.measure import Grid, grid, measure, points, present
-from specht.report.figures import Plot, add_line, finished
-from specht.report.html import Table
-from specht.report.tables import table
+from specht.report import Plot, Table, add_line, finished, table
 
 SUPPORT, GAMMA = 3, 1 / 3
 LENGTHS = (25, 50, 100, 200, 400, 800, 1600)
@@ -29,8 +27,15 @@ ROUNDING = 1e-9
 @measure()
 def measure_capacity() -> xarray.Dataset:
     """Capacities at unit norms against T: one head, four heads, a stack of two layers, and a fully connected network."""
-    from specht.studies.sparse.bounds.covering import dense_capacity, explicit_head_cover, head_capacity, stack_capacity
-    from specht.studies.sparse.bounds.norms import DenseNorms, HeadNorms, LayerNorms
+    from specht.studies.sparse.bounds import (
+        DenseNorms,
+        HeadNorms,
+        LayerNorms,
+        dense_capacity,
+        explicit_head_cover,
+        head_capacity,
+        stack_capacity,
+    )
 
     head, layer, dense = HeadNorms(1, 1, 1), LayerNorms(1, 1, 1, 1, 1, 1), DenseNorms(1, 1)
     size: Any = {"samples": SAMPLES, "width": WIDTH}
@@ -59,7 +64,7 @@ def _heads(length: int, dimensions: list[int]) -> Grid:
 )
 def measure_head(length: int, dimension: int, key: str, samples: int, seed: int) -> xarray.Dataset:
     """The largest error of a head that takes the mean over three positions, over random bits, by the kind of its key."""
-    from specht.sequences.codes import random_codes
+    from specht.sequences import random_codes
     from specht.studies.sparse.bounds import representation
 
     rng = np.random.default_rng(seed)
@@ -153,7 +158,7 @@ def largest_error(data: xarray.Dataset, key: str, *, exact: bool = False, more: 
 
 def largest_norm(data: xarray.Dataset) -> float:
     """The largest norm of a matrix of heads with orthogonal or trained positions, over that of lemmas B.2 and B.3, which grow as log T."""
-    from specht.studies.sparse.bounds.representation import norm_bounds
+    from specht.studies.sparse.bounds import norm_bounds
 
     ratios = []
     for key, lemma in (("sum", "B.2"), ("trained", "B.3")):

@@ -14,9 +14,7 @@ from specht.papers import common
 from specht.papers.claims import Verdict
 from specht.papers.criteria import Finding, above, positive
 from specht.papers.measure import grid, measure
-from specht.report.figures import Plot, add_scatter, finished
-from specht.report.html import Table
-from specht.report.tables import table
+from specht.report import Plot, Table, add_scatter, finished, table
 
 SUPPORT = 3
 VACUOUS = 1e3
@@ -31,11 +29,8 @@ LEARNERS = ("transformer", "perceptron")
 )
 def measure_gap(learner: str, length: int, m: int, runs: int, steps: int, seed: int) -> xarray.Dataset:
     """Networks trained to the end on m samples: the factor of norms in their bound, the samples it needs, and the gap that is measured."""
-    from specht.studies.sparse import learners
-    from specht.studies.sparse.bounds.networks import perceptron_bound, transformer_bound
-    from specht.studies.sparse.model import BitTransformer
-    from specht.studies.sparse.task import sparse_function
-    from specht.studies.sparse.trials import Schooling
+    from specht.studies.sparse import BitTransformer, Schooling, learners, sparse_function
+    from specht.studies.sparse.bounds import perceptron_bound, transformer_bound
 
     task = learners.SparseTask(sparse_function("and", SUPPORT), length, seed=seed)
     who = learners.network_learner(learner, task, schooling=Schooling(steps=steps, every=steps // 5))

@@ -13,9 +13,7 @@ from specht.papers.claims import Scale, Verdict
 from specht.papers.criteria import Finding, above, at_least, below, between, both
 from specht.papers.measure import Grid, fixed, grid, measure, points
 from specht.papers.token_selection import sources, training
-from specht.report.figures import Plot, add_line, add_points, finished, matrix_plot
-from specht.report.html import Table
-from specht.report.tables import points_of
+from specht.report import Plot, Table, add_line, add_points, finished, matrix_plot, points_of
 
 _GROUPS = 6
 """Parts of a pool of draws, by which the recursion has standard errors."""
@@ -42,7 +40,7 @@ def measure_dynamics(
 
     What w and v are worth at other lengths in the end is measured over pools of those lengths.
     """
-    from specht.studies.selection.codes_theory import draw_pool, pool_loss, stochastic_dynamics
+    from specht.studies.selection import draw_pool, pool_loss, stochastic_dynamics
 
     def pool(T: int) -> Any:
         return draw_pool(np.random.default_rng([seed, 5, T]), T, sources.SUPPORT, code, draws, query)
@@ -67,9 +65,7 @@ def _noise(scale: Scale) -> Grid:
 @measure(_noise)
 def measure_noise(length: int, code: int, steps: int, rate: float, draws: int, runs: int, seed: int) -> xarray.Dataset:
     """w, v and loss at the end of several trainings, and by the reduced dynamics over a large pool."""
-    from specht.studies.selection.codes_theory import draw_pool, stochastic_dynamics
-    from specht.studies.selection.task import Selection
-    from specht.studies.selection.training import SelectionTraining, train_selection
+    from specht.studies.selection import Selection, SelectionTraining, draw_pool, stochastic_dynamics, train_selection
 
     task = Selection(length, sources.SUPPORT, sources.DIMENSION)
     setting = SelectionTraining(task=task, code=code, learning_rate=rate, steps=steps, n_test=_N_TEST, records=1)

@@ -12,9 +12,7 @@ from specht.papers import common
 from specht.papers.criteria import Finding, below, every, near
 from specht.papers.measure import Grid, grid, measure, points
 from specht.papers.token_selection import sources
-from specht.report.figures import Plot, add_line, finished
-from specht.report.html import Table
-from specht.report.tables import points_of, table
+from specht.report import Plot, Table, add_line, finished, points_of, table
 
 _SHARE = 0.1
 """Of the trivial loss: where the closed form of time is compared."""
@@ -34,8 +32,7 @@ def measure_full(length: int, support: int, dimension: int, rate: float, steps: 
     import jax
     import jax.numpy as jnp
 
-    from specht.studies.selection.task import Selection
-    from specht.studies.selection.theory import one_hot_dynamics
+    from specht.studies.selection import Selection, one_hot_dynamics
 
     task = Selection(length, support, dimension)
     members = np.zeros((task.sets, length))
@@ -72,7 +69,7 @@ def measure_full(length: int, support: int, dimension: int, rate: float, steps: 
 )
 def measure_recursion(length: int, rate: float, durations: float) -> xarray.Dataset:
     """The recursion for so many times T^2/(eta d) steps: the slope of 1/L at the end, and the time to a tenth of the loss."""
-    from specht.studies.selection.theory import asymptote, one_hot_dynamics, phases, time_of_loss
+    from specht.studies.selection import asymptote, one_hot_dynamics, phases, time_of_loss
 
     q, d = sources.SUPPORT, sources.DIMENSION
     steps = int(durations * length**2 / (rate * d))

@@ -11,8 +11,7 @@ import xarray
 from specht.papers import common
 from specht.papers.criteria import Finding, at_least, below, every
 from specht.papers.measure import grid, measure
-from specht.report.figures import Plot, add_line, add_points, finished
-from specht.report.html import Table
+from specht.report import Plot, Table, add_line, add_points, finished
 
 LENGTH, SUPPORT, DIMENSION = 10, 2, 1
 SECOND = 128
@@ -27,12 +26,8 @@ _N_TEST = 20_000
 )
 def measure_perceptron(width: int, steps: int, batch: int, seed: int) -> xarray.Dataset:
     """Mean squared error of a trained network whose first layer has so many units; it sees the sequence and the indicator of the set."""
-    from specht.nn import FullyConnected
-    from specht.nn.data import Fresh
-    from specht.nn.recipe import Recipe
-    from specht.nn.training import train
-    from specht.studies.selection.task import Selection
-    from specht.studies.selection.theory import width_bound
+    from specht.nn import Fresh, FullyConnected, Recipe, train
+    from specht.studies.selection import Selection, width_bound
 
     task = Selection(LENGTH, SUPPORT, DIMENSION)
 
@@ -106,7 +101,7 @@ def error_of_wide_networks(data: xarray.Dataset) -> list[Finding]:
 
 @measure_perceptron.figure()
 def errors_and_bound(data: xarray.Dataset) -> Plot:
-    from specht.studies.selection.theory import width_bound
+    from specht.studies.selection import width_bound
 
     rows = _by_width(data)
     widths = np.linspace(0, max(row[0] for row in rows), 100)

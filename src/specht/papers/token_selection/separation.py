@@ -11,9 +11,8 @@ from specht.papers.claims import Verdict
 from specht.papers.criteria import Finding, above, below, both, positive, prefers
 from specht.papers.measure import grid, measure
 from specht.papers.token_selection import sources
-from specht.report.figures import Plot, add_line, add_points, finished
-from specht.report.html import Table
-from specht.studies.sparse.growth import SEPARATED, fit_growth
+from specht.report import Plot, Table, add_line, add_points, finished
+from specht.studies.sparse import SEPARATED, fit_growth
 
 _LARGER, _SMALLER = 1.5, 0.7
 """Dimensions at which attention is trained, in units of the smallest that theory gives."""
@@ -27,8 +26,7 @@ _LEAST_LENGTHS = 4
 )
 def measure_smallest(length: int, draws: int, seed: int) -> xarray.Dataset:
     """The smallest dimension of stochastic codes with which the two numbers of the reduced dynamics get below 2 % of the trivial loss."""
-    from specht.studies.selection.codes_theory import smallest_code
-    from specht.studies.selection.theory import width_needed
+    from specht.studies.selection import smallest_code, width_needed
 
     smallest = smallest_code(length, sources.SUPPORT, sources.ENOUGH, draws=draws, seed=seed)
     width = float(width_needed(sources.ENOUGH, length, sources.SUPPORT, sources.DIMENSION))
@@ -42,9 +40,7 @@ def measure_smallest(length: int, draws: int, seed: int) -> xarray.Dataset:
 )
 def measure_reached(length: int, factor: float, draws: int, steps: int, seed: int) -> xarray.Dataset:
     """The loss that training reaches with codes of so many times that dimension, and the least that theory allows."""
-    from specht.studies.selection.codes_theory import best_share, draw_pool, smallest_code
-    from specht.studies.selection.task import Selection
-    from specht.studies.selection.training import SelectionTraining, train_selection
+    from specht.studies.selection import Selection, SelectionTraining, best_share, draw_pool, smallest_code, train_selection
 
     task = Selection(length, sources.SUPPORT, sources.DIMENSION)
     code = round(factor * smallest_code(length, task.support, sources.ENOUGH, draws=draws, seed=0))

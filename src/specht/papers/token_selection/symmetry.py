@@ -13,9 +13,7 @@ from specht.papers import common
 from specht.papers.criteria import Finding, above, at_least, below, both, every
 from specht.papers.measure import Grid, grid, measure, points
 from specht.papers.token_selection import sources
-from specht.report.figures import Plot, colour, finished
-from specht.report.html import Table
-from specht.report.tables import points_of
+from specht.report import Plot, Table, colour, finished, points_of
 
 CODES = ("stochastic", "fixed")
 _LEVELS = ("level 0", "level 1", "level 2", "above")
@@ -32,7 +30,7 @@ def _cases(*cases: tuple[int, int]) -> Grid:
 )
 def measure_target(length: int, support: int, samples: int, seed: int) -> xarray.Dataset:
     """The profile of the task itself: positions of the sequence move, the set does not."""
-    from specht.studies.selection.task import Selection
+    from specht.studies.selection import Selection
 
     task = Selection(length, support, sources.DIMENSION)
     return _record(_profile(task, task.target, samples, seed), length, support)
@@ -45,8 +43,7 @@ def measure_target(length: int, support: int, samples: int, seed: int) -> xarray
 )
 def measure_model(codes: str, length: int, code: int, steps: int, samples: int, seed: int) -> xarray.Dataset:
     """The profiles of a model before and after training, with one draw of codes."""
-    from specht.studies.selection.task import Selection
-    from specht.studies.selection.training import SelectionTraining, train_selection
+    from specht.studies.selection import Selection, SelectionTraining, train_selection
 
     task = Selection(length, sources.SUPPORT, sources.DIMENSION)
     setting = SelectionTraining(
@@ -62,7 +59,7 @@ def measure_model(codes: str, length: int, code: int, steps: int, samples: int, 
 
 def _profile(task: Any, function: Callable[..., Any], samples: int, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Shares of the mean square at levels 0, 1 and 2 and above, with their intervals."""
-    from specht.profiles.solve import profile
+    from specht.profiles import profile
 
     measured = profile(function, lambda rng, n: task.draw(rng, n), task.length, seed, samples=samples, max_level=2)
     above = [part / measured.total for part in measured.above]

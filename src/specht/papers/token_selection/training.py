@@ -26,8 +26,7 @@ def measure_training(
     Gradient descent begins from zero and keeps its rate. Adam begins from small random numbers, and its rate falls to zero: at a constant
     one its steps stay as large as they are, and the noise that they make grows with the number of weights.
     """
-    from specht.studies.selection.task import Selection
-    from specht.studies.selection.training import SelectionTraining, train_selection
+    from specht.studies.selection import Selection, SelectionTraining, train_selection
 
     task = Selection(length, sources.SUPPORT, sources.DIMENSION)
     setting = SelectionTraining(

@@ -12,9 +12,7 @@ import specht
 from specht.papers.criteria import Finding, at_most, below, every
 from specht.papers.measure import measure, present, rows
 from specht.papers.view_from_infinity.sources import EXACT
-from specht.report.figures import Plot, add_points, finished
-from specht.report.html import Table
-from specht.report.tables import points_of, table
+from specht.report import Plot, Table, add_points, finished, points_of, table
 
 _BLOCKS = ("vocab", "length", "activation", "seed")
 _BOUND = ("vocab", "length", "attention", "activation", "seed")
@@ -40,9 +38,9 @@ def measure_blocks(vocab: int, length: int, activation: str, seed: int) -> xarra
     between eigenvalues that one copy of an irrep should make equal, over the largest eigenvalue, and `difference` that between brute
     force and `specht.spectrum`.
     """
-    from specht.groups.irreps import isotypic_projectors
-    from specht.sequences.actions import action_on
-    from specht.spectra.dense import dense_operator
+    from specht.groups import isotypic_projectors
+    from specht.sequences import action_on
+    from specht.spectra import dense_operator
 
     fields: Any = {"activation": activation}
     arch = specht.Architecture(vocab=vocab, length=length, **fields)
@@ -89,7 +87,7 @@ def measure_blocks(vocab: int, length: int, activation: str, seed: int) -> xarra
 )
 def measure_bound(vocab: int, length: int, attention: str, activation: str, seed: int, heads: int = 1024) -> xarray.Dataset:
     """The largest eigenvalue of every irrep times its dimension over E[k], which the trace bounds by one."""
-    from specht.spectra.families import top_points
+    from specht.spectra import top_points
 
     fields: Any = {"attention": attention, "activation": activation}
     arch = specht.Architecture(vocab=vocab, length=length, **fields)

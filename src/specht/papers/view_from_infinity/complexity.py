@@ -13,9 +13,7 @@ from specht.papers import common
 from specht.papers.criteria import Finding, above, at_least, both, exponent
 from specht.papers.measure import grid, measure
 from specht.papers.view_from_infinity import sources
-from specht.report.figures import Plot, add_line, add_points, finished
-from specht.report.html import Table
-from specht.report.tables import points_of
+from specht.report import Plot, Table, add_line, add_points, finished, points_of
 
 WIDE, NARROW = 0.5, 0.1
 """Variances s_w of the embedding of two tokens, with s_p = 1."""
@@ -33,8 +31,7 @@ def measure_needs(length: int, s_w: float, ridge: float) -> xarray.Dataset:
 
     `dimension` is that of [L-m,m]; half of it is the least number of samples at any ridge.
     """
-    from specht.learning.complexity import samples_to_learn
-    from specht.learning.target_content import content
+    from specht.learning import content, samples_to_learn
 
     source = specht.sources.uniform(2)
     arch: Any = specht.Architecture(vocab=2, length=length, activation="erf", s_w=s_w, s_p=1.0)

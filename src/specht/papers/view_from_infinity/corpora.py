@@ -5,14 +5,12 @@ from __future__ import annotations
 import plotly.graph_objects as go
 import xarray
 
-from specht.corpus.read.named import NAMED
+from specht.corpus.read import NAMED
 from specht.papers import common
 from specht.papers.claims import Verdict
 from specht.papers.criteria import Finding, every, positive
 from specht.papers.view_from_infinity.texts import BODY, CODE, GENOME, measure_scores, missing_table, reasons, stderr_of, where
-from specht.report.figures import Plot, colour, finished
-from specht.report.html import Table
-from specht.report.tables import points_of, table
+from specht.report import Plot, Table, colour, finished, points_of, table
 
 FEW = (CODE, BODY, "moby-dick", "kalevala", "hongloumeng", GENOME, "ecoli-proteins")
 """Corpora of every kind, for the quick scale."""

@@ -14,9 +14,7 @@ from specht.papers import common
 from specht.papers.claims import Verdict
 from specht.papers.criteria import Finding, every, near
 from specht.papers.measure import measure, present, rows
-from specht.report.figures import Plot, add_guide, add_line, add_points, finished
-from specht.report.html import Table
-from specht.report.tables import points_of
+from specht.report import Plot, Table, add_guide, add_line, add_points, finished, points_of
 
 MANY = 8
 """Samples from which on the theory, one of many samples, is held to its word."""
@@ -40,8 +38,7 @@ def measure_half(level: int, ridge: float, length: int, datasets: int, seed: int
     Two uniform tokens, linear attention with an erf activation, s_w = 1/2, s_p = 1. The standard error is that of the share learnt,
     carried over by the slope of the curve.
     """
-    from specht.learning.complexity import samples_to_learn
-    from specht.learning.target_content import content
+    from specht.learning import content, samples_to_learn
 
     source = specht.sources.uniform(2)
     arch: Any = specht.Architecture(vocab=2, length=length, activation="erf", s_w=0.5, s_p=1.0)

@@ -13,9 +13,7 @@ import specht
 from specht.papers import common
 from specht.papers.criteria import Finding, at_least, at_most
 from specht.papers.measure import fixed, grid, measure
-from specht.report.figures import Plot, add_line, add_points, finished
-from specht.report.html import Table
-from specht.report.tables import points_of
+from specht.report import Plot, Table, add_line, add_points, finished, points_of
 
 LOSSES = {"test": "test", "train": "train", "ood": "out of distribution"}
 VOCAB = 3
@@ -40,8 +38,8 @@ LARGE, SMALL = 1.0, 0.05
 )
 def measure_losses(vocab: int, length: int, ridge: float, noise: float, n_train: list[int], datasets: int, seed: int) -> xarray.Dataset:
     """Losses of the solvable model on a target of levels 0 and 1: predicted, by the equivalent kernel, and by exact inference."""
-    from specht.learning.modes import leading_modes
-    from specht.sequences.tasks import shifted
+    from specht.learning import leading_modes
+    from specht.sequences import shifted
 
     source, arch = specht.sources.default_mixture(vocab), specht.Architecture(vocab=vocab, length=length)
     spec = specht.spectrum(arch, source)

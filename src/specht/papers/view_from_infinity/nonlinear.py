@@ -15,8 +15,7 @@ from specht.papers.claims import Verdict
 from specht.papers.criteria import Finding, above, at_most, both
 from specht.papers.measure import grid, measure, rows
 from specht.papers.view_from_infinity import sources
-from specht.report.figures import Plot, add_guide, add_points, finished
-from specht.report.html import Table
+from specht.report import Plot, Table, add_guide, add_points, finished
 
 WIDE, NARROW = 0.5, 0.1
 """Variances s_w of the embedding of two tokens, with s_p = 1."""

@@ -13,8 +13,7 @@ import xarray
 from specht.papers.criteria import Finding, at_most, below, both
 from specht.papers.measure import measure, rows
 from specht.papers.view_from_infinity.sources import EXACT
-from specht.report.html import Table
-from specht.report.tables import points_of, table
+from specht.report import Table, points_of, table
 
 _NAMES = ("lengths", "group", "vocab")
 
@@ -92,8 +91,7 @@ def _action(words: np.ndarray, vocab: int, start: int, length: int) -> Any:
 
 def _projectors(group: str, words: np.ndarray, vocab: int, lengths: Sequence[int]) -> list[tuple[int, np.ndarray]]:
     """Dimension of each irrep of the group and the projector on all its copies."""
-    from specht.groups.cyclic import functions_on_rings, harmonic_projector
-    from specht.groups.irreps import isotypic_projectors
+    from specht.groups import functions_on_rings, harmonic_projector, isotypic_projectors
 
     total = sum(lengths)
     if group == "rotations":

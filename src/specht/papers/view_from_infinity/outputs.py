@@ -11,7 +11,7 @@ from specht.papers import common
 from specht.papers.criteria import Finding, at_least
 from specht.papers.measure import grid, measure
 from specht.papers.view_from_infinity.losses import VOCAB
-from specht.report.figures import Plot, add_guide, add_scatter, finished
+from specht.report import Plot, add_guide, add_scatter, finished
 
 
 @measure(
@@ -27,7 +27,7 @@ def measure_outputs(
     `r2` is the share of the variance of the exact mean outputs that the prediction explains, and its standard error a jackknife over
     independent groups of data sets.
     """
-    from specht.learning.modes import leading_modes
+    from specht.learning import leading_modes
 
     source, arch = specht.sources.default_mixture(vocab), specht.Architecture(vocab=vocab, length=length)
     spec = specht.spectrum(arch, source)

@@ -15,8 +15,7 @@ from specht.papers import common
 from specht.papers.claims import Scale, Verdict
 from specht.papers.criteria import Finding, at_most, below, both, exponent, larger, near
 from specht.papers.measure import Grid, grid, measure, points, present
-from specht.report.figures import Plot, add_guide, add_line, add_points, finished
-from specht.report.html import Table
+from specht.report import Plot, Table, add_guide, add_line, add_points, finished
 
 LENGTH, SAMPLES, RIDGE = 4, 8, 1.0
 """Contexts of four of two tokens, so that all 32 sequences can be listed; eight of them are samples, and the ridge is E[k]."""
@@ -45,7 +44,7 @@ def measure_posterior(
     """
     import warnings
 
-    from specht.nn.sampling import StepSizeWarning
+    from specht.nn import StepSizeWarning
 
     x, y = _sequences()
     rows = np.random.default_rng(dataset + seed).choice(len(x), SAMPLES, replace=False)
@@ -82,7 +81,7 @@ def measure_posterior(
 
 def _sequences() -> tuple[np.ndarray, np.ndarray]:
     """Every sequence, and the target: half of its variance ignores order and half is at level one, of mean zero and variance one."""
-    from specht.sequences.tokens import every_sequence
+    from specht.sequences import every_sequence
 
     x = every_sequence(2, LENGTH + 1)
     signs = 2.0 * x[:, :LENGTH] - 1.0

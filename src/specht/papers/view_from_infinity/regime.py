@@ -14,9 +14,7 @@ from specht.papers import common
 from specht.papers.criteria import Finding, above, at_most, both, is_true, positive
 from specht.papers.measure import grid, measure
 from specht.papers.view_from_infinity.sources import LEVELS
-from specht.report.figures import Plot, add_line, add_points, finished
-from specht.report.html import Table
-from specht.report.tables import table
+from specht.report import Plot, Table, add_line, add_points, finished, table
 
 LENGTH = 6
 LARGE, SMALL = 8.0, 0.125
@@ -36,8 +34,7 @@ _EASY, _HARD = (grid(n=n, ridge=ridge, seed=0) for n, ridge in (EASY, HARD))
 )
 def measure_regime(output_scale: float, width: int, n: int, ridge: float, networks: int, seed: int) -> xarray.Dataset:
     """Networks trained to the end on a target that singles out one position, against regression with their infinite tangent kernel."""
-    from specht.learning.networks import Networks
-    from specht.learning.regime import kernel_regime
+    from specht.learning import Networks, kernel_regime
 
     arch = specht.Architecture(vocab=2, length=LENGTH, activation="erf", s_w=0.5)
     chosen = Networks(size=specht.nn.Size(width, width // 2, 4), output_scale=output_scale, seeds=networks)
@@ -68,8 +65,7 @@ def measure_regime(output_scale: float, width: int, n: int, ridge: float, networ
 )
 def measure_level(activation: str, level: int, width: int, datasets: int, chains: int, duration: float, seed: int) -> xarray.Dataset:
     """A target at one level: share learnt and loss, by theory, by exact inference and by networks sampled from their posterior."""
-    from specht.learning import networks
-    from specht.learning.networks import Networks
+    from specht.learning import Networks, networks
 
     fields: Any = {"activation": activation}
     arch = specht.Architecture(vocab=2, length=4, s_w=0.5, **fields)

@@ -16,8 +16,7 @@ from specht.papers.criteria import Finding, at_most, every, exponent, near
 from specht.papers.measure import fixed, grid, measure, present
 from specht.papers.view_from_infinity.blocks import findings
 from specht.papers.view_from_infinity.sources import LEVELS, TOLERANCE
-from specht.report.figures import Plot, add_line, add_points, finished
-from specht.report.html import Table
+from specht.report import Plot, Table, add_line, add_points, finished
 
 PEAKED: dict[str, Any] = {"vocab": 4, "s_w": 1.0, "s_p": 3.0}
 """Scores so large that attention looks at few positions."""
@@ -70,7 +69,7 @@ def measure_clusters(length: int, heads: int, seeds: list[int]) -> xarray.Datase
 
     `spread` is its largest minus its smallest eigenvalue over their mean, for several draws of the heads.
     """
-    from specht.spectra.dense import multiplet_splittings
+    from specht.spectra import multiplet_splittings
 
     arch: Any = specht.Architecture(vocab=2, length=length, attention="softmax", s_w=0.5, s_p=0.5)
     spreads = []

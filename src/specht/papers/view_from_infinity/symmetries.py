@@ -13,9 +13,7 @@ from specht.papers.claims import Verdict
 from specht.papers.criteria import Finding, above, below, both, exponent
 from specht.papers.measure import fixed, grid, measure
 from specht.papers.view_from_infinity.sources import EXACT
-from specht.report.figures import Plot, add_guide, add_points, finished
-from specht.report.html import Table
-from specht.report.tables import table
+from specht.report import Plot, Table, add_guide, add_points, finished, table
 
 VOCAB = 2
 
@@ -35,7 +33,7 @@ def measure_splitting(length: int, epsilon: float, seed: int) -> xarray.Dataset:
     `leading` is the splitting of the leading multiplet of [L-1,1] over its eigenvalue, `largest` that of any multiplet above one part in
     ten thousand of the top eigenvalue.
     """
-    from specht.spectra.dense import multiplet_splittings
+    from specht.spectra import multiplet_splittings
 
     source = specht.sources.graded_mixture(epsilon, VOCAB, seed=seed)
     rows = multiplet_splittings(specht.Kernel(_architecture(length)), source)
@@ -55,7 +53,7 @@ def measure_without_positions(length: int, seed: int) -> xarray.Dataset:
 @measure(smoke=grid(length=3, seed=0), quick=grid(length=6, seed=0), full=grid(length=8, seed=0))
 def measure_readout(length: int, seed: int) -> xarray.Dataset:
     """The splitting of multiplets of S_(L+1), which moves the readout token too, and of S_L, which does not."""
-    from specht.spectra.dense import multiplet_splittings
+    from specht.spectra import multiplet_splittings
 
     kernel, source = specht.Kernel(_architecture(length)), specht.sources.default_mixture(VOCAB, seed=seed)
     splittings = []

@@ -7,7 +7,7 @@ import itertools
 import numpy as np
 import xarray
 
-from specht.corpus.stats.shuffles import NULLS
+from specht.corpus.stats import NULLS
 from specht.papers import common
 from specht.papers.claims import Verdict, lacking
 from specht.papers.criteria import Finding, above, at_least, below, both, larger, positive
@@ -31,8 +31,7 @@ from specht.papers.view_from_infinity.texts import (
     stderr_of,
     where,
 )
-from specht.report.html import Table
-from specht.report.tables import table
+from specht.report import Table, table
 
 ALIKE, APART, MARGIN = 0.95, 0.9, 0.08
 """Cosines above the first are alike, cosines below the second are not, and two of them differ by more than the third."""

@@ -8,13 +8,9 @@ from typing import Any
 import numpy as np
 import xarray
 
-from specht.corpus.measuring import COMPONENTS, KINDS
-from specht.corpus.read.corpora import Corpus
-from specht.corpus.read.vocabulary import TypeCounts, Vocabulary
-from specht.corpus.stats.counts import count_pairs
-from specht.corpus.stats.harmonics import block_moments, harmonics, kolmogorov_distance
-from specht.corpus.stats.shuffles import Null
-from specht.corpus.survey import Survey, SurveySettings, plan_survey, take_census
+from specht.corpus import COMPONENTS, KINDS, Survey, SurveySettings, plan_survey, take_census
+from specht.corpus.read import Corpus, TypeCounts, Vocabulary
+from specht.corpus.stats import Null, block_moments, count_pairs, kolmogorov_distance, measure_harmonics
 from specht.papers.view_from_infinity.texts import known_types, missing, opened
 
 HALF_TYPES = 100
@@ -49,7 +45,7 @@ def measure_blocks(
     survey = _survey(opened(corpus, content, size), vocab, length, unknown, seed)
     tables, p = _counted(survey, null)
     pairs = tables.sum(axis=(1, 2))
-    likeness = {kind: harmonics(tables, pairs, p, kind=kind) for kind in KINDS}
+    likeness = {kind: measure_harmonics(tables, pairs, p, kind=kind) for kind in KINDS}
     variables: dict[str, Any] = {
         "cosine": (("kind", "k", "other"), np.stack([likeness[kind].cosines.matrix for kind in KINDS])),
         "imaginary": ("kind", [likeness[kind].imaginary for kind in KINDS]),

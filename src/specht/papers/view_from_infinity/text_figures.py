@@ -6,12 +6,10 @@ import numpy as np
 import plotly.graph_objects as go
 import xarray
 
-from specht.corpus.measuring import KINDS
-from specht.corpus.stats.harmonics import Kind, Likeness
+from specht.corpus import KINDS
+from specht.corpus.stats import Kind, Likeness
 from specht.papers.view_from_infinity.texts import TEXT, finished_names, missing_table, null_of, require
-from specht.report.figures import Plot, add_line, colour, finished
-from specht.report.html import Table
-from specht.report.tables import points_of
+from specht.report import Plot, Table, add_line, colour, finished, points_of
 
 _NAMES = {None: "WikiText-2", "window": "window shuffle", "article": "article shuffle", "global": "global shuffle"}
 _SHUFFLED = {None: "none", "window": "in windows", "article": "in articles", "global": "all"}

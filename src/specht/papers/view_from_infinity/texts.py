@@ -14,17 +14,12 @@ import numpy as np
 import plotly.graph_objects as go
 import xarray
 
-from specht.corpus.measuring import count_all, scores
-from specht.corpus.read.corpora import Corpus
-from specht.corpus.read.named import DATA, NAMED, locate, named_parts
-from specht.corpus.read.parts import FilePart, fingerprint
-from specht.corpus.read.vocabulary import UNKNOWN, TypeCounts
-from specht.corpus.survey import SurveySettings, plan_survey, take_census
+from specht.corpus import SurveySettings, count_all, plan_survey, scores, take_census
+from specht.corpus.read import DATA, NAMED, UNKNOWN, Corpus, FilePart, TypeCounts, fingerprint, locate, named_parts
 from specht.errors import InputError
 from specht.papers.claims import lacking
 from specht.papers.measure import Measurement, NothingToJudge, grid, measure
-from specht.report.figures import finished
-from specht.report.html import Table
+from specht.report import Table, finished
 
 TEXT, BODY, CODE, GENOME = "wikitext-2", "wikitext-2-body", "stdlib", "ecoli-genome"
 """With headings and line ends, without them; what every machine has; and what is no text."""

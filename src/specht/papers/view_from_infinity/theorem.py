@@ -14,9 +14,7 @@ import specht
 from specht.papers import common
 from specht.papers.criteria import Finding, at_least, at_most, both
 from specht.papers.measure import fixed, grid, measure, rows
-from specht.report.figures import Plot, add_points, finished
-from specht.report.html import Table
-from specht.report.tables import points_of, table
+from specht.report import Plot, Table, add_points, finished, points_of, table
 
 _ROWS = ("vocab", "length", "seed")
 
@@ -27,8 +25,7 @@ def measure_polynomials(length: int) -> xarray.Dataset:
 
     `wrong` counts irreps whose projector has another rank than the theorem says: [L-m,m] once for m = 0 to min(d, L-d), and no others.
     """
-    from specht.groups.irreps import isotypic_projectors
-    from specht.groups.partition import Partition
+    from specht.groups import Partition, isotypic_projectors
 
     wrong, occurring = [], []
     for degree in range(length + 1):
@@ -51,7 +48,7 @@ def measure_polynomials(length: int) -> xarray.Dataset:
 @measure(smoke=grid(lengths=fixed([64, 128])), quick=grid(lengths=fixed([64, 256, 1024])), full=grid(lengths=fixed([64, 256, 1024, 4096])))
 def measure_dimensions(lengths: list[int]) -> xarray.Dataset:
     """Dimensions of [L-m,m] against length."""
-    from specht.groups.partition import Partition
+    from specht.groups import Partition
 
     values = [[float(Partition((length - m, m) if m else (length,)).dimension) for m in range(4)] for length in lengths]
     return xarray.Dataset({"dimension": (("length", "level"), values)}, {"length": lengths, "level": np.arange(4)})

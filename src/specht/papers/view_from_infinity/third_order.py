@@ -8,12 +8,8 @@ import numpy as np
 import plotly.graph_objects as go
 import xarray
 
-from specht.corpus.stats.exchangeability import symmetry
-from specht.corpus.stats.metrics import weights
-from specht.corpus.stats.moments import Plan, Tables
-from specht.corpus.stats.shuffles import Null
-from specht.corpus.stats.third import ThirdMoments, third_score
-from specht.corpus.survey import SurveySettings, plan_survey, take_census
+from specht.corpus import SurveySettings, plan_survey, take_census
+from specht.corpus.stats import Null, Plan, Tables, ThirdMoments, symmetry, third_score, weights
 from specht.papers import common
 from specht.papers.claims import Verdict
 from specht.papers.criteria import Finding, at_most, below, both, positive
@@ -30,9 +26,7 @@ from specht.papers.view_from_infinity.texts import (
     reasons,
     require,
 )
-from specht.report.figures import Plot, colour
-from specht.report.html import Table
-from specht.report.tables import points_of, table
+from specht.report import Plot, Table, colour, points_of, table
 
 _BLOCKS = 12
 _SHOWN = {None: "WikiText-2", "window": "shuffled inside windows"}

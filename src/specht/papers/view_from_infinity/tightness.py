@@ -17,9 +17,7 @@ from specht.papers.criteria import Finding, at_most, near
 from specht.papers.measure import Grid, fixed, grid, measure, points, present, rows
 from specht.papers.view_from_infinity import scaling
 from specht.papers.view_from_infinity.sources import TOLERANCE
-from specht.report.figures import Plot, add_guide, add_scatter, finished
-from specht.report.html import Table
-from specht.report.tables import points_of
+from specht.report import Plot, Table, add_guide, add_scatter, finished, points_of
 
 STEEP = -1.5
 """Slope of the raw eigenvalue of [L-1,1] below which softmax attention has left the window."""
@@ -44,8 +42,7 @@ _FACTORS = fixed([0.1, 0.25, 1.0, 4.0, 10.0])
 )
 def measure_linear(vocab: int, s_w: float, s_p: float, factors: list[float]) -> xarray.Dataset:
     """Local exponents of [L-1,1] over E[k] in the linear model at multiples of its crossover length, and those predicted."""
-    from specht.spectra.families import scaling as families
-    from specht.spectra.turning_point import crossover
+    from specht.spectra import crossover, scaling as families
 
     arch = specht.Architecture(vocab=vocab, length=8, s_w=s_w, s_p=s_p)
     turn = crossover(arch)

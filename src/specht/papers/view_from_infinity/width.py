@@ -15,9 +15,7 @@ from specht.papers import common
 from specht.papers.claims import Verdict
 from specht.papers.criteria import Finding, at_most, below, both, exponent
 from specht.papers.measure import Grid, grid, measure, points
-from specht.report.figures import Plot, add_guide, add_line, add_points, finished
-from specht.report.html import Table
-from specht.report.tables import points_of, table
+from specht.report import Plot, Table, add_guide, add_line, add_points, finished, points_of, table
 
 VOCAB, LENGTH, INPUTS = 3, 4, 5
 """Five sequences of four context tokens and a readout token, out of three tokens, with s_w = 0.6 and s_p = 0.5."""

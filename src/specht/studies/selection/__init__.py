@@ -12,12 +12,16 @@ if TYPE_CHECKING:
         check_code as check_code,
         code_needed as code_needed,
         draw_pool as draw_pool,
+        pool_loss as pool_loss,
+        smallest_code as smallest_code,
         stochastic_dynamics as stochastic_dynamics,
     )
     from specht.studies.selection.task import Selection as Selection
     from specht.studies.selection.theory import (
+        asymptote as asymptote,
         one_hot_dynamics as one_hot_dynamics,
         phases as phases,
+        time_of_loss as time_of_loss,
         width_bound as width_bound,
         width_needed as width_needed,
     )

@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING
 from specht.lazy import lazy_names
 
 if TYPE_CHECKING:
+    from specht.studies.sparse import learners as learners
     from specht.studies.sparse.growth import SEPARATED as SEPARATED, Growth as Growth, fit_growth as fit_growth
-    from specht.studies.sparse.learners import SparseTask as SparseTask, learner as learner
+    from specht.studies.sparse.learners import SparseTask as SparseTask, learner as learner, network_learner as network_learner
+    from specht.studies.sparse.model import BitTransformer as BitTransformer
     from specht.studies.sparse.names import (
         LEARNERS as LEARNERS,
         NETWORKS as NETWORKS,
@@ -17,6 +19,6 @@ if TYPE_CHECKING:
     )
     from specht.studies.sparse.task import SparseFunction as SparseFunction, sparse_function as sparse_function
     from specht.studies.sparse.threshold import Search as Search, Threshold as Threshold, find_threshold as find_threshold
-    from specht.studies.sparse.trials import Schooling as Schooling
+    from specht.studies.sparse.trials import Schooling as Schooling, run_stream as run_stream
 
 __all__, __getattr__, __dir__ = lazy_names(__name__)

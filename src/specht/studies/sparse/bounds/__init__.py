@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from specht.lazy import lazy_names
 
 if TYPE_CHECKING:
+    from specht.studies.sparse.bounds import representation as representation
     from specht.studies.sparse.bounds.bumps import (
         bump_bounds as bump_bounds,
         bump_network as bump_network,
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     )
     from specht.studies.sparse.bounds.covering import (
         dense_capacity as dense_capacity,
+        explicit_head_cover as explicit_head_cover,
         head_capacity as head_capacity,
         stack_capacity as stack_capacity,
     )
@@ -32,6 +34,6 @@ if TYPE_CHECKING:
         transformer_bound as transformer_bound,
     )
     from specht.studies.sparse.bounds.norms import DenseNorms as DenseNorms, HeadNorms as HeadNorms, LayerNorms as LayerNorms
-    from specht.studies.sparse.bounds.representation import trained_positions_head as trained_positions_head
+    from specht.studies.sparse.bounds.representation import norm_bounds as norm_bounds, trained_positions_head as trained_positions_head
 
 __all__, __getattr__, __dir__ = lazy_names(__name__)
