@@ -133,7 +133,7 @@ def _label(plot: Plot, entries: Sequence[SimpleNamespace], *, normalised: bool) 
     ends = []
     for curve in cast(Sequence[Any], plot.figure.data):
         tops = [(entry, top) for entry in entries for top in entry.top if top.family == curve.name and top.resolved]
-        if tops:
+        if tops and curve.showlegend is not False:  # not its bound, which has the same name
             entry, top = tops[-1]
             value = top.eigenvalue / (entry.trace if normalised else 1.0)
             ends.append((Partition.parse(top.irrep), curve.line.color, math.log10(value)))
