@@ -226,6 +226,7 @@ def decade_ticks(values: Sequence[float]) -> float | str:
 
 
 def left_out(number: int) -> str:
+    """Say how many values a figure leaves out because they are not resolved."""
     what = "values that are not above rounding or noise are" if number > 1 else "value that is not above rounding or noise is"
     return f" {number} {what} left out." if number else ""
 
