@@ -9,10 +9,12 @@ import plotly.graph_objects as go
 import xarray
 
 import specht
+from specht import groups, sequences, spectra
+from specht.papers import common
 from specht.papers.criteria import Finding, at_most, below, every
 from specht.papers.measure import measure, present, rows
 from specht.papers.view_from_infinity.sources import EXACT
-from specht.report import Plot, Table, add_points, finished, points_of, table
+from specht.report import Plot, Table, add_points, points_of, table
 
 _BLOCKS = ("vocab", "length", "activation", "seed")
 _BOUND = ("vocab", "length", "attention", "activation", "seed")
@@ -38,39 +40,40 @@ def measure_blocks(vocab: int, length: int, activation: str, seed: int) -> xarra
     between eigenvalues that one copy of an irrep should make equal, over the largest eigenvalue, and `difference` that between brute
     force and `specht.spectrum`.
     """
-    from specht.groups import isotypic_projectors
-    from specht.sequences import action_on
-    from specht.spectra import dense_operator
-
-    fields: Any = {"activation": activation}
-    arch = specht.Architecture(vocab=vocab, length=length, **fields)
+    arch = specht.Architecture(vocab=vocab, length=length, activation=activation)
     source = specht.sources.default_mixture(vocab, seed=seed)
-    operator = dense_operator(specht.Kernel(arch), source)
+    operator = spectra.dense_operator(specht.Kernel(arch), source)
     matrix, rest = operator.matrix, operator.matrix.copy()
-    irreps, spreads, dimensions, copies = [], [], [], []
-    for irrep, projector in isotypic_projectors(length, action_on(operator.states, length)).items():
+    multiplets = {}
+    for irrep, projector in groups.isotypic_projectors(length, sequences.action_on(operator.states, length)).items():
         rest -= projector @ matrix @ projector
-        rank = round(float(np.trace(projector)))
-        basis = np.linalg.eigh(projector)[1][:, -rank:]
-        multiplets = np.linalg.eigvalsh(basis.T @ matrix @ basis).reshape(-1, irrep.dimension)
-        irreps.append(str(irrep))
-        spreads.append(float(np.ptp(multiplets, axis=1).max()))
-        dimensions.append(float(irrep.dimension))
-        copies.append(float(len(multiplets)))
+        multiplets[irrep] = multiplets_in(matrix, projector, irrep.dimension)
     exact, spec = operator.eigenvalues(), specht.spectrum(arch, source)
     repeated = np.concatenate([np.repeat(block.eigenvalues, block.irrep.dimension) for block in spec.blocks])
     from_blocks = np.sort(np.pad(repeated, (0, len(exact) - len(repeated))))[::-1]
     return xarray.Dataset(
         {
             "off_block": np.linalg.norm(rest) / np.linalg.norm(matrix),
-            "spread": ("irrep", np.array(spreads) / exact[0]),
-            "dimension": ("irrep", dimensions),
-            "copies": ("irrep", copies),
+            "spread": ("irrep", np.array([spread(rows) for rows in multiplets.values()]) / exact[0]),
+            "dimension": ("irrep", [float(irrep.dimension) for irrep in multiplets]),
+            "copies": ("irrep", [float(len(rows)) for rows in multiplets.values()]),
             "difference": np.abs(from_blocks - exact).max() / exact[0],
             "eigenvalue": ("index", exact),
         },
-        {"irrep": irreps, "index": np.arange(1, len(exact) + 1)},
+        {"irrep": [str(irrep) for irrep in multiplets], "index": np.arange(1, len(exact) + 1)},
     )
+
+
+def multiplets_in(matrix: np.ndarray, projector: np.ndarray, dimension: int) -> np.ndarray:
+    """Eigenvalues of a matrix in the block of an irrep, a row for each copy of the irrep."""
+    rank = round(float(np.trace(projector)))
+    basis = np.linalg.eigh(projector)[1][:, -rank:]
+    return np.linalg.eigvalsh(basis.T @ matrix @ basis).reshape(-1, dimension)
+
+
+def spread(multiplets: np.ndarray) -> float:
+    """The largest difference between eigenvalues of one multiplet."""
+    return float(np.ptp(multiplets, axis=1).max())
 
 
 @measure(
@@ -87,12 +90,10 @@ def measure_blocks(vocab: int, length: int, activation: str, seed: int) -> xarra
 )
 def measure_bound(vocab: int, length: int, attention: str, activation: str, seed: int, heads: int = 1024) -> xarray.Dataset:
     """The largest eigenvalue of every irrep times its dimension over E[k], which the trace bounds by one."""
-    from specht.spectra import top_points
-
     fields: Any = {"attention": attention, "activation": activation}
     arch = specht.Architecture(vocab=vocab, length=length, **fields)
     spec = specht.spectrum(arch, specht.sources.default_mixture(vocab, seed=seed), heads=heads, seed=seed)
-    points = top_points(spec)
+    points = spectra.top_points(spec)
     return xarray.Dataset(
         {
             "ratio": ("irrep", [point.ratio for point in points]),
@@ -144,11 +145,10 @@ def multiplets(data: xarray.Dataset) -> Plot:
     seen = values > 1e-14 * values[0]
     figure = go.Figure()
     add_points(figure, largest["index"].values[seen], values[seen], "by brute force", 0)
-    finished(figure, x="index of the eigenfunction", y="eigenvalue")
     caption = (
         f"All eigenvalues of {_name(largest)} activation. They come in steps: every step is one copy of an irrep, as wide as its dimension."
     )
-    return Plot(figure, "Eigenvalues come in multiplets", caption, wide=True)
+    return common.plotted(figure, "Eigenvalues come in multiplets", caption, x="index of the eigenfunction", y="eigenvalue")
 
 
 @measure_blocks.table()
@@ -197,7 +197,5 @@ def tops_of_levels(data: xarray.Dataset) -> Plot:
     for number, (name, kernel) in enumerate(_kernels(data).items()):
         tops = kernel["ratio"].groupby(kernel["level"]).max()
         add_points(figure, tops.level.values, tops.values, name, number, joined=True)
-    finished(figure, x="level m of the irrep", y="eigenvalue × dim / E[k]")
-    figure.update_xaxes(type="linear", dtick=None)
     caption = "The largest multiplet of every level as a share of the trace: nothing lies above one, and higher levels are far below."
-    return Plot(figure, "The bound of the dimension", caption, wide=True)
+    return common.plotted(figure, "The bound of the dimension", caption, x="level m of the irrep", y="eigenvalue × dim / E[k]", linear="x")

@@ -9,11 +9,12 @@ import plotly.graph_objects as go
 import xarray
 
 import specht
+from specht import learning
 from specht.papers import common
 from specht.papers.criteria import Finding, above, at_least, both, exponent
 from specht.papers.measure import grid, measure
 from specht.papers.view_from_infinity import sources
-from specht.report import Plot, Table, add_line, add_points, finished, points_of
+from specht.report import Plot, Table, add_line, add_points, points_of
 
 WIDE, NARROW = 0.5, 0.1
 """Variances s_w of the embedding of two tokens, with s_p = 1."""
@@ -31,8 +32,6 @@ def measure_needs(length: int, s_w: float, ridge: float) -> xarray.Dataset:
 
     `dimension` is that of [L-m,m]; half of it is the least number of samples at any ridge.
     """
-    from specht.learning import content, samples_to_learn
-
     source = specht.sources.uniform(2)
     arch: Any = specht.Architecture(vocab=2, length=length, activation="erf", s_w=s_w, s_p=1.0)
     spec = specht.spectrum(arch, source, max_level=2)
@@ -40,7 +39,7 @@ def measure_needs(length: int, s_w: float, ridge: float) -> xarray.Dataset:
     tops = {row.irrep.level: row for row in reversed(spec.rows)}
     return xarray.Dataset(
         {
-            "samples": ("level", [samples_to_learn(content(spec, task), ridge) for task in tasks]),
+            "samples": ("level", [learning.samples_to_learn(learning.content(spec, task), ridge) for task in tasks]),
             "dimension": ("level", [float(tops[m].degeneracy) for m in sources.LEVELS]),
         },
         {"level": list(sources.LEVELS)},
@@ -127,11 +126,11 @@ def _plot(data: xarray.Dataset) -> Plot:
         at = data.sel(level=m)
         add_points(figure, lengths, at["samples"].values, f"level {m}", m, joined=True)
         add_line(figure, lengths, at["dimension"].values / 2, f"half of dim [L-{m},{m}]", m, dash="dash", legend=False)
-    finished(figure, x="length L", y="samples N*", ticks=lengths)
+    title = f"Sample complexity at s_w = {data.s_w.item():g}"
     caption = (
         "Samples from which half of a function of level m is learnt; dashed is half the dimension of its irrep, the least at any ridge."
     )
-    return Plot(figure, f"Sample complexity at s_w = {data.s_w.item():g}", caption, wide=True)
+    return common.plotted(figure, title, caption, x="length L", y="samples N*", ticks=lengths)
 
 
 @measure_needs.table()

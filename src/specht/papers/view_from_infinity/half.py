@@ -10,11 +10,12 @@ import plotly.graph_objects as go
 import xarray
 
 import specht
+from specht import learning
 from specht.papers import common
 from specht.papers.claims import Verdict
 from specht.papers.criteria import Finding, every, near
 from specht.papers.measure import measure, present, rows
-from specht.report import Plot, Table, add_guide, add_line, add_points, finished, points_of
+from specht.report import Plot, Table, add_guide, add_line, add_points, points_of
 
 MANY = 8
 """Samples from which on the theory, one of many samples, is held to its word."""
@@ -38,14 +39,12 @@ def measure_half(level: int, ridge: float, length: int, datasets: int, seed: int
     Two uniform tokens, linear attention with an erf activation, s_w = 1/2, s_p = 1. The standard error is that of the share learnt,
     carried over by the slope of the curve.
     """
-    from specht.learning import content, samples_to_learn
-
     source = specht.sources.uniform(2)
     arch: Any = specht.Architecture(vocab=2, length=length, activation="erf", s_w=0.5, s_p=1.0)
     spec = specht.spectrum(arch, source)
     task = specht.Task(source, specht.targets.level(level, length, source=source))
-    parts = content(spec, task)
-    predicted = samples_to_learn(parts, ridge)
+    parts = learning.content(spec, task)
+    predicted = learning.samples_to_learn(parts, ridge)
     n_train = sorted({max(1, round(predicted * factor)) for factor in np.geomspace(0.5, 2.0, 7)})
     exact = specht.gp.learning_curve(arch, task, n_train=n_train, ridge=ridge, datasets=datasets, scale=spec.trace, seed=seed)
     logs = np.log(n_train)
@@ -88,10 +87,8 @@ def errors(data: xarray.Dataset, enough: bool) -> list[Finding] | Verdict:
         f"{_name(case)} E[k], N* = {float(case['predicted']):.3g}, {int(case.datasets)} data sets: {_error(case):+.1%}" for case in cases
     )
     words = f"Linear attention + erf, V = 2, s_w = 0.5, s_p = 1: {listed}."
-    return [
-        Finding(_error(case), float(case["predicted"] / case["measured"] * case["measured_stderr"] / case["measured"]), words)
-        for case in cases
-    ]
+    stderrs = [float(case["predicted"] / case["measured"] * case["measured_stderr"] / case["measured"]) for case in cases]
+    return [Finding(_error(case), stderr, words) for case, stderr in zip(cases, stderrs, strict=True)]
 
 
 for _claim, _enough in (("e3-half-learning", True), ("e3-few-samples", False)):
@@ -110,9 +107,8 @@ def shares_learnt(data: xarray.Dataset) -> Plot:
         add_line(figure, n, case["theory"].values, name, number)
         add_points(figure, n, case["learned"].values, f"{name}, exact", number, errors=case["learned_stderr"].values, legend=False)
     add_guide(figure, [float(data["n_train"].min()), float(data["n_train"].max())], [0.5, 0.5], "half")
-    finished(figure, x="samples N", y="share of the target that is learnt", linear_y=True)
     caption = "Lines are the prediction, points exact inference. The more positions a target singles out, the later its half is learnt."
-    return Plot(figure, "Half learnt", caption, wide=True)
+    return common.plotted(figure, "Half learnt", caption, x="samples N", y="share of the target that is learnt", linear="y")
 
 
 @measure_half.table()

@@ -10,40 +10,29 @@ import plotly.graph_objects as go
 import xarray
 
 import specht
+from specht import learning, sequences
 from specht.papers import common
 from specht.papers.criteria import Finding, at_least, at_most
 from specht.papers.measure import fixed, grid, measure
-from specht.report import Plot, Table, add_line, add_points, finished, points_of
+from specht.report import Plot, Table, add_line, add_points, points_of
 
 LOSSES = {"test": "test", "train": "train", "ood": "out of distribution"}
 VOCAB = 3
 LARGE, SMALL = 1.0, 0.05
 """Ridges at which the equivalent kernel is judged by itself, in units of E[k]."""
+_MODEL = grid(vocab=VOCAB, noise=0.01, seed=1)
 
 
 @measure(
-    smoke=grid(vocab=VOCAB, length=[4, 6], ridge=[LARGE, SMALL], noise=0.01, n_train=fixed([8, 32]), datasets=4, seed=1),
-    quick=grid(
-        vocab=VOCAB, length=[8, 16, 32], ridge=[LARGE, 0.2, SMALL], noise=0.01, n_train=fixed([16, 64, 256, 1024]), datasets=40, seed=1
-    ),
-    full=grid(
-        vocab=VOCAB,
-        length=[8, 16, 32],
-        ridge=[LARGE, 0.2, SMALL],
-        noise=0.01,
-        n_train=fixed([16, 32, 64, 128, 256, 512, 1024]),
-        datasets=80,
-        seed=1,
-    ),
+    smoke=_MODEL * grid(length=[4, 6], ridge=[LARGE, SMALL], n_train=fixed([8, 32]), datasets=4),
+    quick=_MODEL * grid(length=[8, 16, 32], ridge=[LARGE, 0.2, SMALL], n_train=fixed([16, 64, 256, 1024]), datasets=40),
+    full=_MODEL * grid(length=[8, 16, 32], ridge=[LARGE, 0.2, SMALL], n_train=fixed([2**power for power in range(4, 11)]), datasets=80),
 )
 def measure_losses(vocab: int, length: int, ridge: float, noise: float, n_train: list[int], datasets: int, seed: int) -> xarray.Dataset:
     """Losses of the solvable model on a target of levels 0 and 1: predicted, by the equivalent kernel, and by exact inference."""
-    from specht.learning import leading_modes
-    from specht.sequences import shifted
-
     source, arch = specht.sources.default_mixture(vocab), specht.Architecture(vocab=vocab, length=length)
     spec = specht.spectrum(arch, source)
-    task = specht.Task(source, leading_modes(spec), shifted(source, "reweighted"))
+    task = specht.Task(source, learning.leading_modes(spec), sequences.shifted(source, "reweighted"))
     theory = specht.learning_curve(spec, task, n_train, ridge=ridge, noise=noise)
     exact: Any = specht.gp.learning_curve(
         arch, task, n_train=n_train, ridge=ridge, noise=noise, datasets=datasets, scale=spec.trace, seed=seed
@@ -123,11 +112,10 @@ def against_samples(data: xarray.Dataset) -> list[Plot]:
     figure = go.Figure()
     for number, length in enumerate(data.length.values):
         _add_curve(figure, data.sel(length=length, ridge=largest, loss="test"), f"L = {length}", number)
-    finished(figure, x="samples N", y="test loss")
     caption = f"Lines are the prediction, points exact inference, at ridge {largest:g} E[k]: longer contexts need more samples."
+    first = common.plotted(figure, "Test loss against samples and length", caption, x="samples N", y="test loss")
     middle = data.isel(length=data.sizes["length"] // 2)
-    curves = [_curves(middle.sel(ridge=ridge)) for ridge in sorted(data.ridge.values, reverse=True)]
-    return [Plot(figure, "Test loss against samples and length", caption, wide=True), *curves]
+    return [first, *(_curves(middle.sel(ridge=ridge)) for ridge in sorted(data.ridge.values, reverse=True))]
 
 
 def _add_curve(figure: go.Figure, data: xarray.Dataset, name: str, number: int) -> None:
@@ -141,12 +129,12 @@ def _curves(data: xarray.Dataset) -> Plot:
     for number, (loss, name) in enumerate(LOSSES.items()):
         _add_curve(figure, data.sel(loss=loss), name, number)
     add_line(figure, data.n_train.values, data["equivalent"].values, "equivalent kernel, test", 0, dash="dot")
-    finished(figure, x="samples N", y="mean squared error")
+    title = f"Losses at ridge {data.ridge.item():g} E[k], L = {data.length.item()}"
     caption = (
         "Lines are the prediction and points exact Bayesian inference; the dotted line leaves out that functions not yet learnt act as "
         "noise."
     )
-    return Plot(figure, f"Losses at ridge {data.ridge.item():g} E[k], L = {data.length.item()}", caption, wide=True)
+    return common.plotted(figure, title, caption, x="samples N", y="mean squared error")
 
 
 @measure_losses.table()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
@@ -15,7 +14,7 @@ from specht.papers.claims import Verdict
 from specht.papers.criteria import Finding, above, at_most, both
 from specht.papers.measure import grid, measure, rows
 from specht.papers.view_from_infinity import sources
-from specht.report import Plot, Table, add_guide, add_points, finished
+from specht.report import Plot, Table, add_guide, add_points
 
 WIDE, NARROW = 0.5, 0.1
 """Variances s_w of the embedding of two tokens, with s_p = 1."""
@@ -29,9 +28,7 @@ _KERNELS = rows(("activation", "s_w"), *CASES)
 )
 def measure_levels(activation: str, s_w: float, length: int) -> xarray.Dataset:
     """Top eigenvalues of levels 0, 1 and 2 of linear attention over E[k], for two uniform tokens: exact, zero below rounding."""
-    fields: Any = {"activation": activation}
-    arch = specht.Architecture(vocab=2, length=length, s_w=s_w, s_p=1.0, **fields)
-    spec = specht.spectrum(arch, max_level=2)
+    spec = specht.spectrum(specht.Architecture(vocab=2, length=length, activation=activation, s_w=s_w, s_p=1.0), max_level=2)
     tops = {row.irrep.level: row for row in reversed(spec.rows) if not row.below_rounding}
     values = [tops[m].eigenvalue / spec.trace if m in tops else 0.0 for m in sources.LEVELS]
     return xarray.Dataset({"normalised": ("level", values)}, {"level": list(sources.LEVELS)})
@@ -97,9 +94,8 @@ def against_length(data: xarray.Dataset) -> Plot:
             if values[:, m].any():
                 add_points(figure, lengths, values[:, m], f"{activation}, s_w = {s_w:g}", number, joined=True, legend=m == 1)
     add_guide(figure, lengths, 0.1 * lengths[0] / lengths, "1/L")
-    finished(figure, x="length L", y="eigenvalue / E[k]", ticks=lengths)
     caption = "Top eigenvalues of [L-1,1] (above) and [L-2,2] (below, in the same colour). The linear model has no second level."
-    return Plot(figure, "Activations", caption, wide=True)
+    return common.plotted(figure, "Activations", caption, x="length L", y="eigenvalue / E[k]", ticks=lengths)
 
 
 @measure_levels.table()

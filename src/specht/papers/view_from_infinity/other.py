@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 from collections import Counter
 from collections.abc import Sequence
 from typing import Any
@@ -12,6 +13,7 @@ import xarray
 
 from specht.papers.criteria import Finding, at_most, below, both
 from specht.papers.measure import measure, rows
+from specht.papers.view_from_infinity.blocks import multiplets_in, spread
 from specht.papers.view_from_infinity.sources import EXACT
 from specht.report import Table, points_of, table
 
@@ -33,26 +35,21 @@ def measure_symmetry(group: str, vocab: int, lengths: list[int]) -> xarray.Datas
     """
     words = np.array(np.meshgrid(*[np.arange(vocab)] * sum(lengths), indexing="ij")).reshape(sum(lengths), -1).T
     kernel = _kernel(words, _covariance(group, lengths)) / len(words)
-    rest, spread, top = kernel.copy(), 0.0, float(np.linalg.norm(kernel, 2))
-    projectors = _projectors(group, words, vocab, lengths)
-    predicted: Counter[int] = Counter()
-    generic = np.zeros_like(kernel)
-    noise = np.random.default_rng(0).normal(size=kernel.shape)
-    for dimension, projector in projectors:
+    rest, largest, predicted = kernel.copy(), 0.0, Counter[int]()
+    for dimension, projector in _projectors(group, words, vocab, lengths):
         rest -= projector @ kernel @ projector
-        rank = round(float(np.trace(projector)))
-        basis = np.linalg.eigh(projector)[1][:, -rank:]
-        multiplets = np.linalg.eigvalsh(basis.T @ kernel @ basis).reshape(-1, dimension)
-        spread = max(spread, float(np.ptp(multiplets, axis=1).max()))
-        predicted[dimension] += rank // dimension
+        multiplets = multiplets_in(kernel, projector, dimension)
+        largest = max(largest, spread(multiplets))
+        predicted[dimension] += len(multiplets)
+    generic, noise = np.zeros_like(kernel), np.random.default_rng(0).normal(size=kernel.shape)
     for moved in _moves(group, words, vocab, lengths):
         generic += noise[np.ix_(moved, moved)]
-    found = _degeneracies(generic + generic.T)
-    unlike = sum(predicted[size] != found[size] for size in {*predicted, *found})
+    measured = _degeneracies(generic + generic.T)
+    unlike = sum(predicted[size] != measured[size] for size in {*predicted, *measured})
     return xarray.Dataset(
         {
             "off_block": np.linalg.norm(rest) / np.linalg.norm(kernel),
-            "spread": spread / top,
+            "spread": largest / float(np.linalg.norm(kernel, 2)),
             "unlike": float(unlike),
             "multiplets": float(predicted.total()),
         },
@@ -91,26 +88,24 @@ def _action(words: np.ndarray, vocab: int, start: int, length: int) -> Any:
 
 def _projectors(group: str, words: np.ndarray, vocab: int, lengths: Sequence[int]) -> list[tuple[int, np.ndarray]]:
     """Dimension of each irrep of the group and the projector on all its copies."""
-    from specht.groups import functions_on_rings, harmonic_projector, isotypic_projectors
-
     total = sum(lengths)
     if group == "rotations":
         step = _action(words, vocab, 0, total)([*range(1, total), 0])
-        return [(irrep.dimension, harmonic_projector(irrep, step)) for irrep in functions_on_rings(vocab, total)]
-    first, second = (isotypic_projectors(n, _action(words, vocab, start, n)) for start, n in zip((0, lengths[0]), lengths, strict=True))
+        return [(irrep.dimension, groups.harmonic_projector(irrep, step)) for irrep in groups.functions_on_rings(vocab, total)]
+    first, second = (
+        groups.isotypic_projectors(n, _action(words, vocab, start, n)) for start, n in zip((0, lengths[0]), lengths, strict=True)
+    )
     return [(one.dimension * other.dimension, left @ right) for one, left in first.items() for other, right in second.items()]
 
 
 def _moves(group: str, words: np.ndarray, vocab: int, lengths: Sequence[int]) -> list[np.ndarray]:
     """Every element of the group, as what it makes of each sequence."""
-    from itertools import permutations
-
     total = sum(lengths)
     if group == "rotations":
         turn = _action(words, vocab, 0, total)
         return [turn([(a + shift) % total for a in range(total)]) for shift in range(total)]
     first, second = (
-        [_action(words, vocab, start, n)(order) for order in permutations(range(n))]
+        [_action(words, vocab, start, n)(order) for order in itertools.permutations(range(n))]
         for start, n in zip((0, lengths[0]), lengths, strict=True)
     )
     return [one[other] for one in first for other in second]

@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import plotly.graph_objects as go
 import xarray
 
 import specht
+from specht import learning
 from specht.papers import common
 from specht.papers.criteria import Finding, at_least
 from specht.papers.measure import grid, measure
 from specht.papers.view_from_infinity.losses import VOCAB
-from specht.report import Plot, add_guide, add_scatter, finished
+from specht.report import Plot, add_guide, add_scatter
+
+_MODEL = grid(vocab=VOCAB, ridge=1.0, seed=0)
 
 
 @measure(
-    smoke=grid(vocab=VOCAB, length=4, ridge=1.0, n_train=[16], datasets=4, repeats=2, sequences=20, seed=0),
-    quick=grid(vocab=VOCAB, length=8, ridge=1.0, n_train=[36, 42, 48], datasets=50, repeats=4, sequences=300, seed=0),
-    full=grid(vocab=VOCAB, length=16, ridge=1.0, n_train=[64, 128, 256], datasets=100, repeats=8, sequences=500, seed=0),
+    smoke=_MODEL * grid(length=4, n_train=[16], datasets=4, repeats=2, sequences=20),
+    quick=_MODEL * grid(length=8, n_train=[36, 42, 48], datasets=50, repeats=4, sequences=300),
+    full=_MODEL * grid(length=16, n_train=[64, 128, 256], datasets=100, repeats=8, sequences=500),
 )
 def measure_outputs(
     vocab: int, length: int, ridge: float, n_train: int, datasets: int, repeats: int, sequences: int, seed: int
@@ -27,21 +32,13 @@ def measure_outputs(
     `r2` is the share of the variance of the exact mean outputs that the prediction explains, and its standard error a jackknife over
     independent groups of data sets.
     """
-    from specht.learning import leading_modes
-
     source, arch = specht.sources.default_mixture(vocab), specht.Architecture(vocab=vocab, length=length)
     spec = specht.spectrum(arch, source)
-    task = specht.Task(source, leading_modes(spec))
+    task = specht.Task(source, learning.leading_modes(spec))
     theory = specht.learning_curve(spec, task, [n_train], ridge=ridge)
     x = source.sample(seed + 1000, sequences, length)
-    groups = np.array(
-        [
-            specht.gp.mean_outputs(arch, task, x, n_train=[n_train], ridge=ridge, datasets=datasets, scale=spec.trace, seed=seed + i).mean[
-                0, ..., 0
-            ]
-            for i in range(repeats)
-        ]
-    )
+    setting: Any = {"n_train": [n_train], "ridge": ridge, "datasets": datasets, "scale": spec.trace}
+    groups = np.array([specht.gp.mean_outputs(arch, task, x, seed=seed + i, **setting).mean[0, ..., 0] for i in range(repeats)])
     predicted = theory.content.mean_output(x, theory.learnability.learnability[0])[:, 0]
     without = np.array([_explained(predicted, np.delete(groups, i, axis=0).mean(axis=0)) for i in range(repeats)])
     mean = groups.mean(axis=0)
@@ -70,9 +67,8 @@ def least_explained(data: xarray.Dataset) -> Finding:
     worst = data.isel(n_train=int(data["r2"].argmin("n_train")))
     words = (
         f"Linear attention + linear activation, V = {data.vocab}, L = {data.length}, ridge {data.ridge:g} E[k], N = "
-        f"{common.listed(data.n_train.values)} where {common.span(data['learned'].values.round(2))} of the "
-        f"target is learnt, {data.datasets * data.repeats} data sets, {data.sequences} fresh sequences; the smallest R² is "
-        "shown."
+        f"{common.listed(data.n_train.values)} where {common.span(data['learned'].values.round(2))} of the target is learnt, "
+        f"{data.datasets * data.repeats} data sets, {data.sequences} fresh sequences; the smallest R² is shown."
     )
     return Finding(float(worst["r2"]), float(worst["r2_stderr"]), words)
 
@@ -85,7 +81,5 @@ def predicted_and_exact(data: xarray.Dataset) -> Plot:
         add_scatter(figure, at["predicted"].values, at["exact"].values, f"N = {n}", number)
     ends = [float(data["predicted"].min()), float(data["predicted"].max())]
     add_guide(figure, ends, ends, "equal")
-    finished(figure, x="predicted mean output", y="exact mean output", linear_y=True)
-    figure.update_xaxes(type="linear", dtick=None)
     caption = "Each point is a fresh sequence: the predicted mean output, and that of exact inference averaged over data sets."
-    return Plot(figure, "Predicted outputs", caption, wide=True)
+    return common.plotted(figure, "Predicted outputs", caption, x="predicted mean output", y="exact mean output", linear="xy")

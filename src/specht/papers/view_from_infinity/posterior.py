@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import functools
+import warnings
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
 import xarray
 
 import specht
+from specht import sequences
 from specht.papers import common
 from specht.papers.claims import Scale, Verdict
 from specht.papers.criteria import Finding, at_most, below, both, exponent, larger, near
 from specht.papers.measure import Grid, grid, measure, points, present
-from specht.report import Plot, Table, add_guide, add_line, add_points, finished
+from specht.report import Plot, Table, add_guide, add_line, add_points
 
 LENGTH, SAMPLES, RIDGE = 4, 8, 1.0
 """Contexts of four of two tokens, so that all 32 sequences can be listed; eight of them are samples, and the ridge is E[k]."""
@@ -31,6 +32,7 @@ STEPS = (0.5, 0.2, 0.1, 0.05)
 SMALL_STEP = 0.1
 _KNOWN = 0.2
 """Standard error up to which an exponent is judged."""
+_DIFFERENCE = "relative difference from the Gaussian process"
 
 
 def measure_posterior(
@@ -42,27 +44,23 @@ def measure_posterior(
     free of the noise of a finite number of chains, and `gp_norm` the mean square of the Gaussian process's. `spread` is the mean
     variance of sampled functions.
     """
-    import warnings
-
-    from specht.nn import StepSizeWarning
-
     x, y = _sequences()
     rows = np.random.default_rng(dataset + seed).choice(len(x), SAMPLES, replace=False)
-    fields: Any = {"activation": activation}
-    arch = specht.Architecture(vocab=2, length=LENGTH, **fields)
+    arch = specht.Architecture(vocab=2, length=LENGTH, activation=activation)
     gram = specht.Kernel(arch).nngp(x)
     noise = RIDGE * float(gram.diagonal().mean())
     mean = gram[:, rows] @ np.linalg.solve(gram[np.ix_(rows, rows)] + noise * np.eye(SAMPLES), y[rows])
     size = specht.nn.Size(width, heads, HEAD_SIZE)
+    sampling = specht.nn.Sampling(chains=chains, samples=40, burn_in=8.0, duration=duration, curvature_step=step)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", StepSizeWarning)  # large steps are what is measured
+        warnings.simplefilter("ignore", specht.nn.StepSizeWarning)  # large steps are what is measured
         sampled = specht.nn.langevin(
             lambda key: specht.nn.Network.init(arch, size, key=key),
             x[rows],
             y[rows],
             x,
             noise=noise,
-            sampling=specht.nn.Sampling(chains=chains, samples=40, burn_in=8.0, duration=duration, curvature_step=step),
+            sampling=sampling,
             seed=(1000 * dataset + width + seed) % 2**31,
         )
     (loss, loss_stderr), (distance, distance_stderr) = sampled.mean_square_error(y), sampled.mean_square_error(mean)
@@ -81,9 +79,7 @@ def measure_posterior(
 
 def _sequences() -> tuple[np.ndarray, np.ndarray]:
     """Every sequence, and the target: half of its variance ignores order and half is at level one, of mean zero and variance one."""
-    from specht.sequences import every_sequence
-
-    x = every_sequence(2, LENGTH + 1)
+    x = sequences.every_sequence(2, LENGTH + 1)
     signs = 2.0 * x[:, :LENGTH] - 1.0
     symmetric = signs.mean(axis=1)
     first = signs[:, 0] - symmetric
@@ -219,10 +215,10 @@ for _claim, _size, _what in (
 )
 def distance_from_smallest_step(data: xarray.Dataset) -> Finding | Verdict:
     """Losses at small steps over that at the smallest."""
-    (limit, *values), (limit_error, *errors) = (each.tolist() for each in excess(data))
-    distances = [abs(value - limit) / (1 + limit) for value in values]
-    small = [(distance, float(np.hypot(error, limit_error))) for distance, error in zip(distances, errors, strict=True)]
-    off, error = max(pair for pair, step in zip(small, data.step.values[1:], strict=True) if step <= SMALL_STEP)
+    values, errors = excess(data)
+    distances, errors = abs(values[1:] - values[0]) / (1 + values[0]), np.hypot(errors[1:], errors[0])
+    small = data.step.values[1:] <= SMALL_STEP
+    off, error = max(zip(distances[small].tolist(), errors[small].tolist(), strict=True))
     if error > 0.025:
         return common.unresolved(f"the loss at the smallest steps is known to {error:.1%} only.")
     words = (
@@ -251,9 +247,8 @@ def against_heads(data: xarray.Dataset) -> Plot:
     for number, (size, name) in enumerate(((excess, "test loss"), (deviation, "mean output"))):
         values, errors = size(data)
         add_points(figure, heads, values, name, number, errors=errors, joined=True)
-    finished(figure, x="heads", y="relative difference from the Gaussian process", ticks=heads)
     caption = f"At a width of {data.width}. Few heads average less, and the posterior is further from its limit."
-    return Plot(figure, "Heads of sampled networks", caption, wide=True)
+    return common.plotted(figure, "Heads of sampled networks", caption, x="heads", y=_DIFFERENCE, ticks=heads)
 
 
 @measure_wide.figure()
@@ -266,9 +261,8 @@ def against_width(data: xarray.Dataset) -> Plot:
         add_line(figure, case.width.values, np.abs(excess(case)[0]), f"loss, {activation}", number, dash="dot")
     widths = data.width.values
     add_guide(figure, widths, 5.0 / widths, "1/width")
-    finished(figure, x="width", y="relative difference from the Gaussian process", ticks=widths)
     caption = "Solid: root mean square difference of the posterior means over all sequences. Dotted: difference of their test losses."
-    return Plot(figure, "Sampled networks come to the Gaussian process", caption, wide=True)
+    return common.plotted(figure, "Sampled networks come to the Gaussian process", caption, x="width", y=_DIFFERENCE, ticks=widths)
 
 
 def _percent(value: float, error: float, sign: str = "") -> str:
@@ -292,8 +286,8 @@ def against_step(data: xarray.Dataset) -> Plot:
     (values, errors), spread = excess(data), data["spread"].mean("dataset").values
     add_points(figure, steps, 1.0 + values, "test loss over that of the Gaussian process", 0, errors=errors, joined=True)
     add_points(figure, steps, spread / spread[0], "variance of functions over that at the smallest step", 1, joined=True)
-    finished(figure, x="step × largest curvature", y="ratio", ticks=steps, linear_y=True)
-    return Plot(figure, "Finite steps", "Uncorrected Langevin dynamics samples too broad a law where steps are large.", wide=True)
+    caption = "Uncorrected Langevin dynamics samples too broad a law where steps are large."
+    return common.plotted(figure, "Finite steps", caption, x="step × largest curvature", y="ratio", ticks=steps, linear="y")
 
 
 @measure_step.table()

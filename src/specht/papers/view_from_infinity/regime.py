@@ -10,11 +10,12 @@ import plotly.graph_objects as go
 import xarray
 
 import specht
+from specht import learning
 from specht.papers import common
 from specht.papers.criteria import Finding, above, at_most, both, is_true, positive
 from specht.papers.measure import grid, measure
 from specht.papers.view_from_infinity.sources import LEVELS
-from specht.report import Plot, Table, add_line, add_points, finished, table
+from specht.report import Plot, Table, add_line, add_points, table
 
 LENGTH = 6
 LARGE, SMALL = 8.0, 0.125
@@ -34,25 +35,13 @@ _EASY, _HARD = (grid(n=n, ridge=ridge, seed=0) for n, ridge in (EASY, HARD))
 )
 def measure_regime(output_scale: float, width: int, n: int, ridge: float, networks: int, seed: int) -> xarray.Dataset:
     """Networks trained to the end on a target that singles out one position, against regression with their infinite tangent kernel."""
-    from specht.learning import Networks, kernel_regime
-
     arch = specht.Architecture(vocab=2, length=LENGTH, activation="erf", s_w=0.5)
-    chosen = Networks(size=specht.nn.Size(width, width // 2, 4), output_scale=output_scale, seeds=networks)
+    chosen = learning.Networks(size=specht.nn.Size(width, width // 2, 4), output_scale=output_scale, seeds=networks)
     source = specht.sources.uniform(2)
     task = specht.Task(source, specht.targets.level(1, length=LENGTH, source=source))
-    trained = kernel_regime(arch, task, n_train=n, ridge=ridge, seed=seed, networks=chosen)
-    plain = (
-        "loss",
-        "loss_stderr",
-        "kernel_loss",
-        "kernel_change",
-        "kernel_change_stderr",
-        "excess",
-        "excess_stderr",
-        "moved",
-        "moved_stderr",
-    )
-    fields = {name: getattr(trained, name) for name in plain}
+    trained = learning.kernel_regime(arch, task, n_train=n, ridge=ridge, seed=seed, networks=chosen)
+    sampled = ("loss", "kernel_change", "excess", "moved")
+    fields = {name: getattr(trained, name) for name in ("kernel_loss", *sampled, *(f"{name}_stderr" for name in sampled))}
     shares = {"shares": ("level", trained.shares), "kernel_shares": ("level", trained.kernel_shares)}
     return xarray.Dataset(fields | shares, {"level": list(trained.levels), "verdict": trained.verdict})
 
@@ -65,18 +54,15 @@ def measure_regime(output_scale: float, width: int, n: int, ridge: float, networ
 )
 def measure_level(activation: str, level: int, width: int, datasets: int, chains: int, duration: float, seed: int) -> xarray.Dataset:
     """A target at one level: share learnt and loss, by theory, by exact inference and by networks sampled from their posterior."""
-    from specht.learning import Networks, networks
-
-    fields: Any = {"activation": activation}
-    arch = specht.Architecture(vocab=2, length=4, s_w=0.5, **fields)
+    arch = specht.Architecture(vocab=2, length=4, activation=activation, s_w=0.5)
     source = specht.sources.uniform(2)
     task = specht.Task(source, specht.targets.level(level, length=4, source=source))
     spec = specht.spectrum(arch, source)
     theory = specht.learning_curve(spec, task, [N_LEARNT], ridge=LEVEL_RIDGE)
     sampling = specht.nn.Sampling(chains=chains, samples=30, burn_in=8.0, duration=duration)
-    chosen = Networks(size=specht.nn.Size(width, width // 2, 4), sampling=sampling, output_scale=3.0)
+    chosen = learning.Networks(size=specht.nn.Size(width, width // 2, 4), sampling=sampling, output_scale=3.0)
     given: Any = {"ridge": LEVEL_RIDGE, "datasets": datasets, "n_test": 200, "scale": spec.trace, "seed": seed}
-    sampled = networks.learning_curve(arch, task, n_train=[N_LEARNT], networks=chosen, diagnose=False, **given)
+    sampled = learning.networks.learning_curve(arch, task, n_train=[N_LEARNT], networks=chosen, diagnose=False, **given)
     tops = [row.eigenvalue for row in spec.rows if row.irrep.level == level and not row.below_rounding]
     return xarray.Dataset(
         {
@@ -159,14 +145,11 @@ def largest_difference(data: xarray.Dataset) -> Finding:
 def from_features_to_the_kernel(data: xarray.Dataset) -> Plot:
     easy = data.sel(n=EASY[0]).dropna("output_scale", how="all")
     figure, scales = go.Figure(), easy.output_scale.values
-    change, error = easy["kernel_change"].values, easy["kernel_change_stderr"].values
-    add_points(figure, scales, change, "change of the tangent kernel", 0, errors=error, joined=True)
-    add_points(
-        figure, scales, 1.0 + easy["excess"].values, "test loss over the kernel's", 1, errors=easy["excess_stderr"].values, joined=True
-    )
-    finished(figure, x="random networks over the target", y="ratio", ticks=scales)
+    changes, losses = easy["kernel_change"].values, 1.0 + easy["excess"].values
+    add_points(figure, scales, changes, "change of the tangent kernel", 0, errors=easy["kernel_change_stderr"].values, joined=True)
+    add_points(figure, scales, losses, "test loss over the kernel's", 1, errors=easy["excess_stderr"].values, joined=True)
     caption = "Networks that are large beside the target stay near their kernel; small ones have to change it to reach the target."
-    return Plot(figure, "From features to the kernel", caption, wide=True)
+    return common.plotted(figure, "From features to the kernel", caption, x="random networks over the target", y="ratio", ticks=scales)
 
 
 @measure_level.figure()
@@ -176,12 +159,10 @@ def shares_by_level(data: xarray.Dataset) -> Plot:
         at = data.sel(activation=activation)
         add_line(figure, LEVELS, at["theory_learned"].values, activation, number)
         add_points(figure, LEVELS, at["net_learned"].values, activation, number, errors=at["net_learned_stderr"].values, legend=False)
-    finished(figure, x="level m", y="share learnt", linear_y=True)
-    figure.update_xaxes(type="linear", tickvals=list(LEVELS), ticktext=[str(m) for m in LEVELS])
     caption = (
         f"Lines: theory. Points: networks sampled from their posterior, from {N_LEARNT} samples. The linear model cannot learn level 2."
     )
-    return Plot(figure, "What activations learn", caption, wide=True)
+    return common.plotted(figure, "What activations learn", caption, x="level m", y="share learnt", ticks=LEVELS, linear="xy")
 
 
 @measure_regime.table()

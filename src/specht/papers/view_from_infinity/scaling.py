@@ -10,13 +10,14 @@ import plotly.graph_objects as go
 import xarray
 
 import specht
+from specht import spectra
 from specht.papers import common
 from specht.papers.claims import Verdict
 from specht.papers.criteria import Finding, at_most, every, exponent, near
 from specht.papers.measure import fixed, grid, measure, present
 from specht.papers.view_from_infinity.blocks import findings
 from specht.papers.view_from_infinity.sources import LEVELS, TOLERANCE
-from specht.report import Plot, Table, add_line, add_points, finished
+from specht.report import Plot, Table, add_line, add_points
 
 PEAKED: dict[str, Any] = {"vocab": 4, "s_w": 1.0, "s_p": 3.0}
 """Scores so large that attention looks at few positions."""
@@ -69,12 +70,10 @@ def measure_clusters(length: int, heads: int, seeds: list[int]) -> xarray.Datase
 
     `spread` is its largest minus its smallest eigenvalue over their mean, for several draws of the heads.
     """
-    from specht.spectra import multiplet_splittings
-
     arch: Any = specht.Architecture(vocab=2, length=length, attention="softmax", s_w=0.5, s_p=0.5)
     spreads = []
     for seed in seeds:
-        rows = multiplet_splittings(specht.Kernel(arch, heads=heads, seed=seed), specht.sources.uniform(2))
+        rows = spectra.multiplet_splittings(specht.Kernel(arch, heads=heads, seed=seed), specht.sources.uniform(2))
         leading = next(row for row in rows if row.irrep.level == 1)
         spreads.append(leading.splitting / leading.eigenvalue)
     return xarray.Dataset({"spread": ("seed", spreads)}, {"seed": seeds})
@@ -94,11 +93,16 @@ def top_eigenvalues(data: xarray.Dataset, irrep: str, normalised: bool) -> tuple
     return values, errors
 
 
+def variances(data: xarray.Dataset) -> str:
+    """The vocabulary and the variances of one setting."""
+    return f"V = {int(data.vocab)}, s_w = {float(data.s_w):g}, s_p = {float(data.s_p):g}"
+
+
 def regime(data: xarray.Dataset) -> str:
     """Where the top eigenvalues of one setting were measured."""
     return (
-        f"Softmax attention + linear activation, V = {int(data.vocab)}, s_w = {float(data.s_w):g}, s_p = {float(data.s_p):g}, uniform "
-        f"tokens, L = {common.span(data.length.values)}, {common.span(np.ravel(data.heads))} heads in each of 16 batches."
+        f"Softmax attention + linear activation, {variances(data)}, uniform tokens, L = {common.span(data.length.values)}, "
+        f"{common.span(np.ravel(data.heads))} heads in each of 16 batches."
     )
 
 
@@ -125,8 +129,7 @@ for _claim, _setting, _normalised, _longest in (
 ):
     _top = "top eigenvalue of [L-m,m] over E[k]" if _normalised else "raw top eigenvalue of [L-m,m]"
     _lengths = f"L = 4 to {_longest}" if _longest else "at all lengths"
-    _variances = f"V = {_setting['vocab']}, s_w = {_setting['s_w']:g}, s_p = {_setting['s_p']:g}"
-    _where = f"for m = 0, 1, 2, {_lengths}, {_variances}"
+    _where = f"for m = 0, 1, 2, {_lengths}, {variances(xarray.Dataset(_setting))}"
     _rule = at_most(TOLERANCE, f"distance from −m of the log-log slope of the {_top}", where=_where)
     _judge = functools.partial(distance_from_level, setting=_setting, normalised=_normalised, longest=_longest)
     measure_tops.claim(f"f2-{_claim}", _rule, null=1.0)(_judge)
@@ -182,12 +185,11 @@ def _plot(data: xarray.Dataset, normalised: bool, title: str) -> Plot:
         if values[0] > 0.0 and irrep != "[L-2,1,1]":
             falling = values[0] * (lengths / lengths[0]) ** -float(family["level"].max())
             add_line(figure, lengths, falling, "falling as L^-m", number, dash="dash", legend=False)
-    finished(figure, x="length L", y="eigenvalue / E[k]" if normalised else "eigenvalue", ticks=lengths)
     caption = (
-        f"Top eigenvalues of softmax attention with a linear MLP, V = {int(data.vocab)}, s_w = {float(data.s_w):g}, s_p = "
-        f"{float(data.s_p):g}. Dashed lines from the first point fall as the power −m of the length, the scaling of the bound."
+        f"Top eigenvalues of softmax attention with a linear MLP, {variances(data)}. Dashed lines from the first point fall as the power "
+        "−m of the length, the scaling of the bound."
     )
-    return Plot(figure, title, caption, wide=True)
+    return common.plotted(figure, title, caption, x="length L", y="eigenvalue / E[k]" if normalised else "eigenvalue", ticks=lengths)
 
 
 @measure_tops.table()
@@ -198,6 +200,6 @@ def exponents_of_length(data: xarray.Dataset) -> Table:
         for irrep in at.irrep.values:
             powers = [common.power_law(at.length.values, *top_eigenvalues(at, irrep, normalised)) for normalised in (False, True)]
             cells = ["not resolved" if power is None else common.with_error(power.exponent, power.stderr) for power in powers]
-            rows.append([f"V = {int(at.vocab)}, s_w = {float(at.s_w):g}, s_p = {float(at.s_p):g}: {irrep}", *cells])
+            rows.append([f"{variances(at)}: {irrep}", *cells])
     note = f"Fitted over L = {common.span(data.length.values)}."
     return Table(("irrep", "eigenvalue", "eigenvalue / E[k]"), rows, note, "Exponents of the length")

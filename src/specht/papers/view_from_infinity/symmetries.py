@@ -8,12 +8,13 @@ import plotly.graph_objects as go
 import xarray
 
 import specht
+from specht import spectra
 from specht.papers import common
 from specht.papers.claims import Verdict
 from specht.papers.criteria import Finding, above, below, both, exponent
 from specht.papers.measure import fixed, grid, measure
 from specht.papers.view_from_infinity.sources import EXACT
-from specht.report import Plot, Table, add_guide, add_points, finished, table
+from specht.report import Plot, Table, add_guide, add_points, table
 
 VOCAB = 2
 
@@ -33,10 +34,8 @@ def measure_splitting(length: int, epsilon: float, seed: int) -> xarray.Dataset:
     `leading` is the splitting of the leading multiplet of [L-1,1] over its eigenvalue, `largest` that of any multiplet above one part in
     ten thousand of the top eigenvalue.
     """
-    from specht.spectra import multiplet_splittings
-
     source = specht.sources.graded_mixture(epsilon, VOCAB, seed=seed)
-    rows = multiplet_splittings(specht.Kernel(_architecture(length)), source)
+    rows = spectra.multiplet_splittings(specht.Kernel(_architecture(length)), source)
     several = [row for row in rows if row.irrep.dimension > 1 and row.eigenvalue > 1e-4 * rows[0].eigenvalue]
     leading = next(row for row in several if row.irrep.level == 1)
     largest = max(row.splitting / row.eigenvalue for row in several)
@@ -53,12 +52,10 @@ def measure_without_positions(length: int, seed: int) -> xarray.Dataset:
 @measure(smoke=grid(length=3, seed=0), quick=grid(length=6, seed=0), full=grid(length=8, seed=0))
 def measure_readout(length: int, seed: int) -> xarray.Dataset:
     """The splitting of multiplets of S_(L+1), which moves the readout token too, and of S_L, which does not."""
-    from specht.spectra import multiplet_splittings
-
     kernel, source = specht.Kernel(_architecture(length)), specht.sources.default_mixture(VOCAB, seed=seed)
     splittings = []
     for columns, readout in ((length + 1, "mean"), (length, "last")):
-        rows = multiplet_splittings(lambda x, y: kernel(x, y), source, length=columns, readout=readout)
+        rows = spectra.multiplet_splittings(lambda x, y: kernel(x, y), source, length=columns, readout=readout)
         leading = next(row for row in rows if row.irrep.level == 1)
         splittings.append(leading.splitting / leading.eigenvalue)
     return xarray.Dataset({"moved": splittings[0], "fixed": splittings[1]})
@@ -144,9 +141,9 @@ def against_degree(data: xarray.Dataset) -> Plot:
     for number, (name, label) in enumerate({"leading": "leading [L-1,1]", "largest": "any multiplet"}.items()):
         add_points(figure, degrees, broken[name].values, label, number, joined=True)
     add_guide(figure, degrees, float(broken["leading"][0]) * degrees / degrees[0], "in proportion to ε")
-    finished(figure, x="degree ε to which order matters", y="splitting / eigenvalue", ticks=degrees)
+    title, x = "A broken symmetry splits multiplets", "degree ε to which order matters"
     caption = "How far multiplets come apart when the hidden chain remembers its state to a degree ε: at first in proportion to it."
-    return Plot(figure, "A broken symmetry splits multiplets", caption, wide=True)
+    return common.plotted(figure, title, caption, x=x, y="splitting / eigenvalue", ticks=degrees)
 
 
 @measure_law.table()

@@ -11,10 +11,11 @@ import plotly.graph_objects as go
 import xarray
 
 import specht
+from specht import groups
 from specht.papers import common
 from specht.papers.criteria import Finding, at_least, at_most, both
 from specht.papers.measure import fixed, grid, measure, rows
-from specht.report import Plot, Table, add_points, finished, points_of, table
+from specht.report import Plot, Table, add_points, points_of, table
 
 _ROWS = ("vocab", "length", "seed")
 
@@ -25,16 +26,14 @@ def measure_polynomials(length: int) -> xarray.Dataset:
 
     `wrong` counts irreps whose projector has another rank than the theorem says: [L-m,m] once for m = 0 to min(d, L-d), and no others.
     """
-    from specht.groups import Partition, isotypic_projectors
-
     wrong, occurring = [], []
     for degree in range(length + 1):
         found = {
             shape: int(np.linalg.matrix_rank(projector, tol=1e-6))
-            for shape, projector in isotypic_projectors(length, _on_monomials(length, degree)).items()
+            for shape, projector in groups.isotypic_projectors(length, _on_monomials(length, degree)).items()
         }
         expected = {
-            Partition((length - m, m) if m else (length,)): math.comb(length, m) - (math.comb(length, m - 1) if m else 0)
+            groups.Partition((length - m, m) if m else (length,)): math.comb(length, m) - (math.comb(length, m - 1) if m else 0)
             for m in range(min(degree, length - degree) + 1)
         }
         wrong.append(sum(found.get(shape, 0) != expected.get(shape, 0) for shape in {*found, *expected}))
@@ -48,9 +47,7 @@ def measure_polynomials(length: int) -> xarray.Dataset:
 @measure(smoke=grid(lengths=fixed([64, 128])), quick=grid(lengths=fixed([64, 256, 1024])), full=grid(lengths=fixed([64, 256, 1024, 4096])))
 def measure_dimensions(lengths: list[int]) -> xarray.Dataset:
     """Dimensions of [L-m,m] against length."""
-    from specht.groups import Partition
-
-    values = [[float(Partition((length - m, m) if m else (length,)).dimension) for m in range(4)] for length in lengths]
+    values = [[float(groups.Partition((length - m, m) if m else (length,)).dimension) for m in range(4)] for length in lengths]
     return xarray.Dataset({"dimension": (("length", "level"), values)}, {"length": lengths, "level": np.arange(4)})
 
 
@@ -117,8 +114,8 @@ def against_length(data: xarray.Dataset) -> Plot:
     figure, lengths = go.Figure(), data.length.values
     for m in range(4):
         add_points(figure, lengths, data["dimension"].sel(level=m).values, f"[L-{m},{m}]" if m else "[L]", m, joined=True)
-    finished(figure, x="length L", y="dimension", ticks=lengths)
-    return Plot(figure, "Dimensions of the irreps", "The dimension of [L-m,m] grows as the m-th power of the length.", wide=True)
+    caption = "The dimension of [L-m,m] grows as the m-th power of the length."
+    return common.plotted(figure, "Dimensions of the irreps", caption, x="length L", y="dimension", ticks=lengths)
 
 
 @measure_polynomials.table()

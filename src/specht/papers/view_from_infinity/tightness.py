@@ -11,13 +11,14 @@ import plotly.graph_objects as go
 import xarray
 
 import specht
+from specht import spectra
 from specht.papers import common
 from specht.papers.claims import Scale, Verdict
 from specht.papers.criteria import Finding, at_most, near
 from specht.papers.measure import Grid, fixed, grid, measure, points, present, rows
 from specht.papers.view_from_infinity import scaling
 from specht.papers.view_from_infinity.sources import TOLERANCE
-from specht.report import Plot, Table, add_guide, add_scatter, finished, points_of
+from specht.report import Plot, Table, add_guide, add_scatter, points_of
 
 STEEP = -1.5
 """Slope of the raw eigenvalue of [L-1,1] below which softmax attention has left the window."""
@@ -42,16 +43,14 @@ _FACTORS = fixed([0.1, 0.25, 1.0, 4.0, 10.0])
 )
 def measure_linear(vocab: int, s_w: float, s_p: float, factors: list[float]) -> xarray.Dataset:
     """Local exponents of [L-1,1] over E[k] in the linear model at multiples of its crossover length, and those predicted."""
-    from specht.spectra import crossover, scaling as families
-
     arch = specht.Architecture(vocab=vocab, length=8, s_w=s_w, s_p=s_p)
-    turn = crossover(arch)
+    turn = spectra.crossover(arch)
     assert turn is not None
     middles = [round(factor * turn.length) for factor in factors]
     measured = []
     for middle in middles:
         around = [math.floor(middle / 1.1), math.ceil(middle * 1.1)]
-        standard = families([specht.spectrum(arch.replace(length=length)) for length in around])[1]
+        standard = spectra.scaling([specht.spectrum(arch.replace(length=length)) for length in around])[1]
         assert standard.normalised is not None
         measured.append(standard.normalised.value)
     return xarray.Dataset(
@@ -77,10 +76,6 @@ def _softmax_points(scale: Scale) -> Grid:
 measure_softmax = measure(_softmax_points)(scaling.measure_tops)
 
 
-def _setting(data: xarray.Dataset) -> str:
-    return f"V = {int(data.vocab)}, s_w = {float(data.s_w):g}, s_p = {float(data.s_p):g}"
-
-
 @measure_linear.claim(
     "e10-crossover",
     at_most(
@@ -89,7 +84,7 @@ def _setting(data: xarray.Dataset) -> str:
     null=0.5,
 )
 def distance_from_prediction(data: xarray.Dataset) -> Finding:
-    cases = "; ".join(map(_setting, points_of(data, *_SETTING)))
+    cases = "; ".join(map(scaling.variances, points_of(data, *_SETTING)))
     words = f"Linear attention + linear activation, uniform tokens, L = {common.span(data.factors)} times the crossover: {cases}."
     return Finding(float(abs(data["measured"] - data["predicted"]).max()), regime=words)
 
@@ -131,7 +126,7 @@ def slope_of_softmax(data: xarray.Dataset, below: bool) -> Finding | Verdict:
         if lengths.max() * FACTOR < window if below else lengths.min() > FACTOR * window:
             if power is None:
                 return common.unresolved(scaling.regime(setting))
-            cases.append((power, f"{_setting(setting)}, window {window:.3g}: {power.exponent:.2f}", common.span(lengths)))
+            cases.append((power, f"{scaling.variances(setting)}, window {window:.3g}: {power.exponent:.2f}", common.span(lengths)))
     if not cases:
         return Verdict("not tested", regime="No setting lies in this range of lengths at this scale.")
     power, _, lengths = (min if below else max)(cases, key=lambda case: case[0].exponent)
@@ -155,21 +150,23 @@ def exponents_by_length(data: xarray.Dataset) -> Plot:
         add_scatter(figure, factors, setting["measured"].values, name, number)
     line = np.geomspace(factors.min(), factors.max(), 40)
     add_guide(figure, line, -1.0 - line / (1.0 + line), "−1 − L/(L + L*)")
-    finished(figure, x="length over crossover L/L*", y="local exponent over E[k]", linear_y=True)
-    figure.update_traces(marker={"size": 8, "opacity": 1.0}, selector={"mode": "markers"})
-    figure.update_xaxes(dtick=1, exponentformat="power")
     caption = (
         "Local exponents of [L-1,1] of the linear model at all variances lie on one curve: −1, as the bound, well below the crossover, "
         "−2 beyond."
     )
-    return Plot(figure, "Where the bound is tight", caption, wide=True)
+    plot = common.plotted(
+        figure, "Where the bound is tight", caption, x="length over crossover L/L*", y="local exponent over E[k]", linear="y"
+    )
+    figure.update_traces(marker={"size": 8, "opacity": 1.0}, selector={"mode": "markers"})
+    figure.update_xaxes(dtick=1, exponentformat="power")
+    return plot
 
 
 @measure_softmax.table()
 def softmax_attention(data: xarray.Dataset) -> Table:
     rows = [
         [
-            _setting(setting),
+            scaling.variances(setting),
             f"{_window(setting):.3g}",
             common.span(setting.length.values),
             "not resolved" if power is None else common.with_error(power.exponent, power.stderr),

@@ -15,7 +15,7 @@ from specht.papers import common
 from specht.papers.claims import Verdict
 from specht.papers.criteria import Finding, at_most, below, both, exponent
 from specht.papers.measure import Grid, grid, measure, points
-from specht.report import Plot, Table, add_guide, add_line, add_points, finished, points_of, table
+from specht.report import Plot, Table, add_guide, add_line, add_points, points_of, table
 
 VOCAB, LENGTH, INPUTS = 3, 4, 5
 """Five sequences of four context tokens and a readout token, out of three tokens, with s_w = 0.6 and s_p = 0.5."""
@@ -189,12 +189,12 @@ def against_width(data: xarray.Dataset) -> Plot:
         add_line(figure, widths, networks["fluctuation"].values, f"{name}, one network", number, dash="dot", legend=False)
     widths = data.width.values
     add_guide(figure, widths, 4.0 / widths, "1/width")
-    finished(figure, x="width", y="relative distance from the infinite kernel", ticks=widths)
     caption = (
         "Solid: the kernel averaged over networks, its noise taken out, which falls as one over the width. Dotted: a single network, "
         "whose distance from the average falls as the root of that. Averages that cannot be told from noise are left out."
     )
-    return Plot(figure, "Kernels of finite networks", caption, wide=True)
+    y = "relative distance from the infinite kernel"
+    return common.plotted(figure, "Kernels of finite networks", caption, x="width", y=y, ticks=widths)
 
 
 @measure_heads.figure()
@@ -202,9 +202,8 @@ def against_heads(data: xarray.Dataset) -> Plot:
     figure, heads, values = go.Figure(), data.heads.values, data["fluctuation"].values
     add_points(figure, heads, values, "one network, NNGP, softmax + erf", 0, joined=True)
     add_guide(figure, heads, values[0] / np.sqrt(heads / heads[0]), "1/√heads")
-    finished(figure, x="heads", y="relative distance from the mean", ticks=heads)
     caption = f"At a width of {data.width}, which is large enough for heads to matter more."
-    return Plot(figure, "Kernels and heads", caption, wide=True)
+    return common.plotted(figure, "Kernels and heads", caption, x="heads", y="relative distance from the mean", ticks=heads)
 
 
 @measure_width.table()
