@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import xarray
 
+from specht import groups
 from specht.papers.criteria import Finding, at_most, below, both
 from specht.papers.measure import measure, rows
 from specht.papers.view_from_infinity.blocks import multiplets_in, spread
