@@ -17,8 +17,7 @@ import specht
 from specht.learning import exact as gp
 from specht.learning.complexity import samples_to_learn
 from specht.learning.curves import theory_curve
-from specht.learning.modes import leading_modes
-from specht.learning.target_content import content
+from specht.learning.target_content import content, leading_modes
 from specht.sequences import targets
 from specht.sequences.sources import default_mixture, uniform
 from specht.sequences.tasks import Task, shifted

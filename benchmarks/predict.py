@@ -15,9 +15,9 @@ import numpy as np
 from scipy.linalg import get_lapack_funcs
 
 import specht
+from specht.learning.curves import renormalised, samples_at
 from specht.learning.gp.iterative import nystrom_features, product_of_tiles, regress_iteratively
 from specht.learning.gp.regression import regress, regress_features
-from specht.learning.renormalised import renormalised, samples_at
 
 CURVE_SECONDS = 0.1
 SECONDS = 10.0

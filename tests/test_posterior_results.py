@@ -110,7 +110,7 @@ def test_a_fitted_function_refuses_to_be_saved(tmp_path):
 
 
 def test_many_samples_are_thinned_out(monkeypatch):
-    monkeypatch.setattr("specht.learning.gp.posterior.SHOWN", 4)
+    monkeypatch.setattr("specht.learning.gp.gaussian_process.SHOWN", 4)
     posterior = toy_results.condition(toy_results.ERF)
     table = posterior.to_dataframe()
     assert table["sample"].tolist() == [0, 4, 7, 11]

@@ -24,10 +24,9 @@ if TYPE_CHECKING:
     from specht.learning import exact as gp  # noqa: F401 -- a public name
     from specht.learning.adaptive.adapt import adapt as adapt
     from specht.learning.complexity import sample_complexity as sample_complexity
-    from specht.learning.eigenvalues import Eigenvalues as Eigenvalues
     from specht.learning.gp.evidence import log_evidence as log_evidence
     from specht.learning.gp.gaussian_process import GP as GP
-    from specht.learning.learning_curves import learning_curve as learning_curve
+    from specht.learning.learning_curves import Eigenvalues as Eigenvalues, learning_curve as learning_curve
     from specht.presets import PRESETS as PRESETS, preset as preset
     from specht.probes.search import Probe as Probe, probe as probe
     from specht.profiles.result import Profile as Profile

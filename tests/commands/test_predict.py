@@ -16,7 +16,7 @@ from specht.commands.app import main
 from specht.commands.predict.compute import QUICK_VOCAB, QUICK_VOCAB_MEAN
 from specht.learning.adaptive import adaptive_curve
 from specht.learning.curves import theory_curve
-from specht.learning.modes import leading_modes
+from specht.learning.target_content import leading_modes
 from specht.sequences.tasks import TASKS, Task, shifted
 
 README = Path(__file__).parents[2] / "README.md"

@@ -19,9 +19,9 @@ from specht.forecasts.extrapolate import EmpiricalSpectrum, Trust
 from specht.forecasts.forecast import ForecastSettings, band, calibrate, forecast_table, measured_sizes
 from specht.forecasts.power_law import extrapolate_power_law, fit_power_law, interval_score
 from specht.forecasts.table import SequenceTable, TableFacts
+from specht.learning.curves import renormalised
 from specht.learning.gp.fit import Shape, fit_architecture, fit_ridge, normalised_gram
 from specht.learning.gp.regression import regress
-from specht.learning.renormalised import renormalised
 
 RIDGE, NOISE = 0.3, 0.2
 LAMBDA = 2.0 * np.arange(1, 81) ** -1.3

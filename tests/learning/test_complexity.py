@@ -14,8 +14,7 @@ from specht.errors import InputError
 from specht.learning import exact as gp
 from specht.learning.complexity import place, sample_complexity, samples_for_error, samples_from_profile, samples_to_learn
 from specht.learning.curves import theory_curve
-from specht.learning.modes import modes
-from specht.learning.target_content import content
+from specht.learning.target_content import content, modes
 from specht.sequences import targets
 from specht.sequences.sources import uniform
 from specht.sequences.tasks import Task

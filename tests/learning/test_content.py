@@ -12,9 +12,8 @@ import specht
 from specht.errors import InputError
 from specht.groups.partition import Partition
 from specht.learning import multiplets, target_content as content_module
-from specht.learning.modes import leading_modes, modes
 from specht.learning.multiplets import multiplet
-from specht.learning.target_content import content
+from specht.learning.target_content import content, leading_modes, modes
 from specht.sequences import targets
 from specht.sequences.sources import default_mixture, reweighted, uniform
 from specht.sequences.targets import Target

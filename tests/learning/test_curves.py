@@ -10,8 +10,7 @@ import specht
 from specht.errors import InputError
 from specht.learning import exact as gp
 from specht.learning.curves import theory_curve
-from specht.learning.modes import leading_modes
-from specht.learning.target_content import content
+from specht.learning.target_content import content, leading_modes
 from specht.sequences import targets
 from specht.sequences.sources import default_mixture, graded_mixture, uniform
 from specht.sequences.tasks import Task, order_forgotten, shifted

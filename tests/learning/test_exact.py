@@ -11,7 +11,7 @@ import pytest
 import specht
 from specht.errors import InputError
 from specht.learning import exact as gp
-from specht.learning.datasets import FIRST, Datasets
+from specht.learning.tally import FIRST, Datasets
 from specht.sequences.sources import default_mixture, markov, uniform
 from specht.sequences.targets import Target, level, next_token
 from specht.sequences.tasks import Task, shifted

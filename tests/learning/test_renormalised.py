@@ -8,7 +8,7 @@ from hypothesis import given, strategies as st
 from scipy.optimize import brentq
 
 from specht.errors import InputError
-from specht.learning.renormalised import equivalent_kernel, renormalised, samples_at
+from specht.learning.curves import equivalent_kernel, renormalised, samples_at
 
 EIGENVALUES = np.array([0.5, 0.1, 0.02, 0.004, 1e-4, 1e-9])
 DEGENERACIES = np.array([1.0, 4.0, 9.0, 30.0, 200.0, 5000.0])

@@ -18,11 +18,9 @@ if TYPE_CHECKING:
     from specht.learning.curves import Curve as Curve, theory_curve as theory_curve
     from specht.learning.flow import gradient_flow as gradient_flow
     from specht.learning.learning_curves import spectrum_for_curves as spectrum_for_curves
-    from specht.learning.losses import LOSSES as LOSSES
-    from specht.learning.modes import leading_modes as leading_modes
     from specht.learning.networks import Networks as Networks
     from specht.learning.regime import Regime as Regime, kernel_regime as kernel_regime
-    from specht.learning.tally import MeasuredCurve as MeasuredCurve
-    from specht.learning.target_content import content as content
+    from specht.learning.tally import LOSSES as LOSSES, MeasuredCurve as MeasuredCurve
+    from specht.learning.target_content import content as content, leading_modes as leading_modes
 
 __all__, __getattr__, __dir__ = lazy_names(__name__)

@@ -25,8 +25,7 @@ from specht.architecture import Architecture, Kind
 from specht.errors import InputError, explains_calls
 from specht.groups import Partition
 from specht.learning.adaptive.needs import ComplexityByWidth, Needs, complexity_by_width
-from specht.learning.curves import theory_curve
-from specht.learning.renormalised import learnability, samples_at
+from specht.learning.curves import learnability, samples_at, theory_curve
 from specht.learning.target_content import Content, resolve
 from specht.results import Variable
 from specht.sequences import Task

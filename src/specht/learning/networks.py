@@ -26,10 +26,8 @@ import numpy as np
 from specht.architecture import Architecture
 from specht.checks import finite_number, whole_number
 from specht.errors import InputError
-from specht.learning.datasets import LabelledSequences
 from specht.learning.exact import ExactInference, prepare, sample_sizes
-from specht.learning.losses import describe_losses, loss_variables
-from specht.learning.tally import MeasuredCurve, Tally, mean_square, ratio
+from specht.learning.tally import LabelledSequences, MeasuredCurve, Tally, describe_losses, loss_variables, mean_square, ratio
 from specht.nn import Fixed, Network, Recipe, SampledPosterior, Sampling, Size, StepSizeWarning, Trained, langevin, tangent_kernel, train
 from specht.progress import Progress, stages
 from specht.results import Result, Variable, plain

@@ -1,16 +1,122 @@
-"""Errors of learnt functions, dataset by dataset, and the learning curve that they make."""
+"""Measured learning curves: datasets that can be drawn again, errors dataset by dataset, and the losses that they make.
+
+Dataset number i of a seed is the same whatever else is asked for, and grows without changing its beginning.
+"""
 
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
+import enum
+from collections.abc import Iterator
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from specht.learning.datasets import LabelledSequences
-from specht.learning.losses import LOSSES, describe_losses, loss_variables
 from specht.results import Result, Variable, plain
+from specht.sequences import Task
 from specht.stats import standard_error
+
+FIRST = 256
+"""Samples of a dataset that are drawn first. Each further draw, with a generator of its own, doubles their number."""
+
+
+class Role(enum.IntEnum):
+    """What random numbers are for; each use has a stream of its own."""
+
+    TRAIN = 0
+    NOISE = 1
+    TEST = 2
+    OOD = 3
+    REFERENCE = 4
+
+
+class LabelledSequences(NamedTuple):
+    """Sequences (n, columns) and values (n, outputs)."""
+
+    x: np.ndarray
+    y: np.ndarray
+
+
+class Datasets(NamedTuple):
+    """The datasets of a task, by number."""
+
+    task: Task
+    columns: int
+    noise: float
+    """Variance of Gaussian noise on each label."""
+    seed: int
+
+    def training(self, dataset: int, n: int) -> LabelledSequences:
+        """Samples of the task, with noise on the labels."""
+        parts = [self.task.draw(self._generator(Role.TRAIN, dataset, i), size, self.columns) for i, size in enumerate(_draws(n))]
+        x, y = (np.concatenate(arrays)[:n] for arrays in zip(*parts, strict=True))
+        return LabelledSequences(x, y + np.sqrt(self.noise) * self._generator(Role.NOISE, dataset).standard_normal(y.shape))
+
+    def test(self, dataset: int, n: int) -> LabelledSequences:
+        """Fresh sequences for this dataset, with the target's values."""
+        return LabelledSequences(*self.task.draw_test(self._generator(Role.TEST, dataset), n, self.columns))
+
+    def out_of_distribution(self, dataset: int, n: int) -> LabelledSequences:
+        """Fresh sequences of the test source for this dataset, with the target's values."""
+        return LabelledSequences(*self.task.draw_ood(self._generator(Role.OOD, dataset), n, self.columns))
+
+    def reference(self, n: int) -> np.ndarray:
+        """Sequences of the source that belong to no dataset."""
+        return self.task.source.draw(self._generator(Role.REFERENCE, 0), n, self.columns)
+
+    def _generator(self, role: Role, dataset: int, draw: int = 0) -> np.random.Generator:
+        return np.random.default_rng(np.random.SeedSequence(self.seed, spawn_key=(role, dataset, draw)))
+
+
+def _draws(n: int) -> Iterator[int]:
+    """Sizes of draws that give n samples or more. They do not depend on n, so that the first samples stay the same when it grows."""
+    size = total = FIRST
+    yield size
+    while total < n:
+        size, total = total, 2 * total
+        yield size
+
+
+LOSSES = ("test", "train", "ood", "learned")
+"""Fields of a learning curve; `ood` is None without a test source."""
+TARGET_SQUARED = "target squared"
+_MEANING = {
+    "test": "mean squared error on fresh sequences, against the target without noise",
+    "train": "mean squared error on the training labels, noise included",
+    "ood": "mean squared error out of distribution",
+    "learned": "share of the target in the prediction",
+}
+_SHOWN = 6
+"""Most numbers of samples that a summary shows."""
+
+
+def axes_of(n_train: np.ndarray) -> tuple[str, ...]:
+    """Names of the dimensions of a curve: `n_train`, unless several ridges make it a table."""
+    return ("n_train",) if n_train.ndim == 1 else tuple(f"axis_{number}" for number in range(n_train.ndim))
+
+
+def loss_variables(curve: Any, axes: tuple[str, ...], before: str = "") -> list[Variable]:
+    """The losses of a curve, with their standard errors where it has them; `before` stands before their names."""
+    variables = []
+    for name in LOSSES:
+        unit = "1" if name == "learned" else TARGET_SQUARED
+        for end, words in (("", ""), ("_stderr", "standard error over datasets: ")):
+            values = getattr(curve, name + end, None)
+            if values is not None:
+                variables.append(Variable(f"{before}{name}{end}", axes, values, words + _MEANING[name], unit))
+    return variables
+
+
+def describe_losses(curve: Any) -> str:
+    """The test loss in a line."""
+    if curve.n_train.ndim != 1:
+        return f"test loss from {np.min(curve.test):.4g} to {np.max(curve.test):.4g} at {curve.n_train.size} points"
+    count = len(curve.n_train)
+    places = range(count) if count <= _SHOWN else [*range(_SHOWN - 2), count - 1]
+    values = [f"{curve.test[place]:.4g} at N = {curve.n_train[place]:g}" for place in places]
+    if count > _SHOWN:
+        values.insert(-1, "...")
+    return f"test loss {', '.join(values)}"
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

@@ -11,11 +11,9 @@ import scipy.stats
 import specht
 from specht.kernel.model import model_of
 from specht.learning.adaptive.adapt import adapt
-from specht.learning.adaptive.chains import Chains
 from specht.learning.adaptive.collapsed import Collapsed
-from specht.learning.adaptive.problem import AdaptiveProblem
-from specht.learning.adaptive.sampled import draws_of
-from specht.learning.adaptive.widths import Widths
+from specht.learning.adaptive.problem import AdaptiveProblem, Widths
+from specht.learning.adaptive.sampled import Chains, draws_of
 from specht.learning.gp.evidence import log_evidence_of
 
 WIDTHS = Widths(4, 5, 3, 2)
@@ -120,7 +118,7 @@ def test_without_information_chains_sample_the_prior(level):
     for values, stderr in ((order.tokens, order.tokens_stderr), (order.positions, order.positions_stderr)):
         assert (np.abs(values - 1) <= 5 * np.maximum(stderr, np.sqrt(2 / 4 / 300))).all()
     if level != "embedding":
-        from specht.learning.adaptive.chains import weights_of
+        from specht.learning.adaptive.sampled import weights_of
 
         with jax.enable_x64(True):
             rows = jnp.asarray(found.kept.reshape(-1, found.kept.shape[2]))

@@ -12,8 +12,7 @@ from specht.learning.adaptive.minima import Landscape
 from specht.learning.adaptive.orbits import find_orbits
 from specht.learning.adaptive.projection import project
 from specht.learning.adaptive.sampled_spectrum import SampledKernel
-from specht.learning.curves import theory_curve
-from specht.learning.renormalised import renormalised
+from specht.learning.curves import renormalised, theory_curve
 from specht.sequences import targets
 from specht.sequences.exchangeable import Exchangeable
 from specht.sequences.sources import uniform

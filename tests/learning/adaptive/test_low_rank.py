@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import specht
-from specht.learning.adaptive.expected import expect
 from specht.learning.adaptive.linear_block import LARGE, LinearBlock
 from specht.learning.adaptive.low_rank import is_low_rank
+from specht.learning.adaptive.population import expect
 from specht.sequences import targets
 from specht.sequences.exchangeable import Exchangeable
 from specht.sequences.sources import default_mixture, uniform

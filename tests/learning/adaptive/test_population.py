@@ -17,11 +17,10 @@ from specht.errors import InputError
 from specht.kernel.batches import sequences as batch_of
 from specht.kernel.functions import kernel_of_batches
 from specht.learning.adaptive.curve import AdaptiveCurve
-from specht.learning.adaptive.expected import expect
 from specht.learning.adaptive.linear_block import LinearBlock
 from specht.learning.adaptive.minima import follow
 from specht.learning.adaptive.orbits import find_orbits
-from specht.learning.adaptive.population import adaptive_curve, most_samples
+from specht.learning.adaptive.population import adaptive_curve, expect, most_samples
 from specht.learning.curves import theory_curve
 from specht.learning.gp.evidence import log_evidence
 from specht.sequences import targets

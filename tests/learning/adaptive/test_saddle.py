@@ -7,10 +7,9 @@ import pytest
 
 import specht
 from specht.learning.adaptive.adapt import adapt
-from specht.learning.adaptive.layers import gain_without_ridge, layer_gain
-from specht.learning.adaptive.problem import AdaptiveProblem
+from specht.learning.adaptive.collapsed import gain_without_ridge, layer_gain
+from specht.learning.adaptive.problem import AdaptiveProblem, Widths
 from specht.learning.adaptive.saddle import FreeEnergy, nearest_minimum, variances_at
-from specht.learning.adaptive.widths import Widths
 
 
 def copying(length, n, seed):

@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 
 from specht.errors import InputError
-from specht.learning.gp.optimum import maximise
-from specht.learning.gp.variance_fit import ParametricGram, fit_model
+from specht.learning.gp.variance_fit import ParametricGram, fit_model, maximise
 
 ORDER = ("readout", "positions", "tokens", "dense")
 OWN = {"tokens": 1 / 3, "positions": 1.0, "dense": 1.0, "readout": 1.0}

@@ -20,12 +20,10 @@ import numpy as np
 from specht.errors import InputError, explains_calls, unknown_choice
 from specht.files import write_atomically
 from specht.kernel import by_position, model_of
-from specht.learning.adaptive.chains import Chains, LogPosterior, sample
 from specht.learning.adaptive.collapsed import Collapsed, Level
-from specht.learning.adaptive.problem import MAX_ENTRIES, AdaptiveProblem
+from specht.learning.adaptive.problem import MAX_ENTRIES, AdaptiveProblem, Widths, widths_of
 from specht.learning.adaptive.saddle import LocalMinimum, Saddle, saddle
-from specht.learning.adaptive.sampled import Adapted, draws_of
-from specht.learning.adaptive.widths import Widths, widths_of
+from specht.learning.adaptive.sampled import Adapted, Chains, LogPosterior, draws_of, sample
 from specht.nn import ChainState
 from specht.progress import Progress
 

@@ -13,6 +13,15 @@ and predictions are those of Gaussian processes, averaged over $\theta$. What is
   $\propto u^{d'/2 - 1} e^{-d' u / 2}$.
 * "heads": also queries and keys of finitely many heads, and for each head a number $u_h$ of strength $d_k$ for its values and outputs.
 * "readout": all weights but those of the readout.
+
+What a linear layer of finite width does to a kernel: it multiplies it by a number that the labels choose.
+
+A hidden layer of width $d'$ without activation between features of kernel $K$ and one output multiplies the kernel by $u$, with free energy
+
+$$ S(u) = \frac{d'}2 (u - \ln u) + \tfrac12 \log\det(u K + \delta) + \tfrac12 y^T (u K + \delta)^{-1} y . $$
+
+Without ridge its minimum is the positive root of $u^2 + (a - 1) u - a\, y^T K^{-1} y / N = 0$ with $a = N / d'$ (Li & Sompolinsky 2021;
+Pacelli et al. 2023). Labels larger than the kernel expects raise it, smaller ones lower it.
 """
 
 from __future__ import annotations
@@ -23,10 +32,14 @@ from typing import Any, Literal, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import Array
+from scipy.optimize import brentq
 
 from specht.activations import activation
 from specht.architecture import Architecture
+from specht.checks import finite_number, not_negative, whole_number
+from specht.errors import InputError
 from specht.kernel import (
     Embedding,
     Heads,
@@ -39,7 +52,8 @@ from specht.kernel import (
     outer,
     streams,
 )
-from specht.learning.adaptive.widths import Widths
+from specht.learning.adaptive.problem import Data, Widths
+from specht.learning.checks import labels, square_gram
 from specht.learning.gp.evidence import log_evidence_of
 
 Level = Literal["embedding", "layers", "heads", "readout"]
@@ -187,17 +201,44 @@ class Collapsed:
         return activation(self.arch.activation).phi(jnp.sqrt(model.dense) * through @ weights.dense / math.sqrt(hidden))
 
 
-class Data(NamedTuple):
-    """Samples, as compiled functions take them."""
-
-    x: Sequences
-    y: Any
-    """(N, K)"""
-    ridge: Any
-    scale: Any
-    """The unit of labels and ridge: the kernel is divided by it."""
-
-
 def needs_draws(arch: Architecture, level: Level) -> bool:
     """Whether infinitely many heads have to be drawn: softmax scores of untied heads have no closed form."""
     return arch.attention == "softmax" and arch.scaling != "tied" and level in ("embedding", "layers") and not by_position(arch)
+
+
+def gain_without_ridge(gram: Any, y: Any, width: int) -> float:
+    """u of one linear layer at zero ridge, in closed form.
+
+    >>> gain_without_ridge(np.eye(4), np.ones((4, 1)), width=10**6)
+    1.0
+    """
+    gram = square_gram(gram)
+    outputs, width = labels(y, len(gram)), whole_number("width", width, at_least=1)
+    if outputs.shape[1] != 1:
+        raise InputError(f"The gain of a layer is one number for one output, got {outputs.shape[1]} outputs: give one of them.")
+    energy = float(np.vdot(outputs, np.linalg.solve(gram, outputs)))
+    share = len(gram) / width
+    half = (1.0 - share) / 2.0
+    product = share * energy / len(gram)
+    # the root without a difference of nearly equal numbers
+    return half + math.hypot(half, math.sqrt(product)) if half >= 0 else product / (math.hypot(half, math.sqrt(product)) - half)
+
+
+def layer_gain(gram: Any, y: Any, width: int, *, ridge: float) -> float:
+    """u of one linear layer: where the slope of S in ln u crosses zero, found from the eigenvalues of the Gram."""
+    ridge = not_negative("ridge", ridge)
+    if ridge == 0.0:
+        return gain_without_ridge(gram, y, width)
+    gram = square_gram(gram)
+    outputs, width = labels(y, len(gram)), whole_number("width", width, at_least=1)
+    eigenvalues, vectors = np.linalg.eigh(gram)
+    eigenvalues = np.maximum(eigenvalues, 0.0)
+    squares = np.square(vectors.T @ outputs).sum(axis=1)
+
+    def slope(logarithm: float) -> float:
+        part = math.exp(logarithm) * eigenvalues
+        return width * (math.exp(logarithm) - 1.0) + float(np.sum(part / (part + ridge) - squares * part / (part + ridge) ** 2))
+
+    largest = finite_number("labels", float(squares.sum()), at_least=0.0)
+    root: Any = brentq(slope, -60.0, 2.0 + math.log1p(largest / ridge), xtol=1e-15)
+    return math.exp(root)

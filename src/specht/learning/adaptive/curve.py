@@ -12,7 +12,7 @@ from specht.architecture import Architecture
 from specht.checks import finite_number
 from specht.errors import InputError
 from specht.learning.adaptive.minima import in_order
-from specht.learning.losses import TARGET_SQUARED
+from specht.learning.tally import TARGET_SQUARED
 from specht.results import Result, Variable, plain
 
 BROKEN = 2.0

@@ -1,7 +1,7 @@
 r"""The free energy of a kernel over data of which only the number N is known, and its gradient.
 
 A kernel with eigenvalues $\lambda_i$ of degeneracy $d_i$, in which the target has mean squares $w_i$ (and $w_\perp$ in none of them),
-fits N labels with noise $\sigma^2$ at ridge $\delta$. With $\kappa$ of `specht.learning.renormalised`, averages over data sets are
+fits N labels with noise $\sigma^2$ at ridge $\delta$. With $\kappa$ of `specht.learning.curves`, averages over data sets are
 
 $$ E \log\det(K + \delta) = \sum_i d_i \ln(1 + \lambda_i/\kappa) + N \ln(N\kappa) + \delta/\kappa - N , \qquad
    E\, y^T (K + \delta)^{-1} y = \sum_i \frac{w_i}{\lambda_i + \kappa} + \frac{w_\perp + \sigma^2}{\kappa} , $$

@@ -17,8 +17,16 @@ import numpy as np
 from specht.architecture import Architecture
 from specht.learning.adaptive import low_rank
 from specht.learning.adaptive.equivalent import Labels, PredictedLosses, Sector, energy, losses
-from specht.learning.adaptive.linear_kernel import Expansion, LinearKernel, TokenFunctions, columns_that_vary, token_functions
-from specht.learning.adaptive.operators import Matrix, Monomials, Parts
+from specht.learning.adaptive.linear_kernel import (
+    Expansion,
+    LinearKernel,
+    Matrix,
+    Monomials,
+    Parts,
+    TokenFunctions,
+    columns_that_vary,
+    token_functions,
+)
 from specht.learning.adaptive.orbits import Orbits
 from specht.sequences import Source
 

@@ -24,7 +24,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from specht.learning.adaptive.equivalent import Count, Labels, PredictedLosses, assemble, assemble_losses, fit_and_square, solve_kappa
-from specht.learning.adaptive.operators import Matrix
+from specht.learning.adaptive.linear_kernel import Matrix
 
 
 def is_low_rank(matrix: Matrix) -> bool:

@@ -18,8 +18,7 @@ from specht.architecture import Architecture
 from specht.checks import finite_number
 from specht.errors import InputError
 from specht.learning.adaptive.curve import AdaptiveCurve, Kind, Transition
-from specht.learning.adaptive.expected import SEQUENCES, Expected, expect
-from specht.learning.adaptive.population import positive_numbers
+from specht.learning.adaptive.population import SEQUENCES, Expected, expect, positive_numbers
 from specht.results import Result, Variable, plain
 from specht.sequences import Task
 

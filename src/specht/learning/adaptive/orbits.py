@@ -12,7 +12,7 @@ import numpy as np
 
 from specht.architecture import Architecture, Variances
 from specht.errors import InputError
-from specht.learning.support import MOST, TRIED, find_support
+from specht.learning.multiplets import MOST, TRIED, find_support
 from specht.sequences import Task, check_task
 
 FIXED = -1

@@ -16,20 +16,29 @@ This is the saddle point of Bayesian inference with independent variances; the l
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Sequence
+from typing import Literal, get_args
 
 import numpy as np
 
 from specht.architecture import Architecture
-from specht.checks import whole_number
-from specht.errors import InputError, explains_calls
+from specht.checks import finite_number, whole_number
+from specht.errors import InputError, explains_calls, unknown_choice
 from specht.learning.adaptive.curve import AdaptiveCurve
-from specht.learning.adaptive.expected import SEQUENCES, Method, choose_method, expect
-from specht.learning.adaptive.orbits import find_orbits
-from specht.learning.adaptive.sampled_spectrum import MOST_SHARE, require_closed_form
-from specht.progress import Progress
+from specht.learning.adaptive.equivalent import Labels
+from specht.learning.adaptive.linear_block import LinearBlock, why_not_linear, why_too_large
+from specht.learning.adaptive.minima import Energy, Landscape, Minimum, follow
+from specht.learning.adaptive.orbits import Orbits, find_orbits
+from specht.learning.adaptive.projection import project
+from specht.learning.adaptive.sampled_spectrum import MOST_SHARE, SampledKernel, require_closed_form
+from specht.progress import Progress, stages
 from specht.sequences import Task
+
+Method = Literal["auto", "exact", "sampled"]
+SEQUENCES = 512
+"""Sequences that a kernel without a closed operator is followed on."""
 
 
 @explains_calls
@@ -106,3 +115,148 @@ def positive_numbers(name: str, values: object, infinite: bool = False) -> np.nd
     if numbers.ndim != 1 or not numbers.size or not (numbers > 0).all() or not (infinite or np.isfinite(numbers).all()):
         raise InputError(f"{name} must be a positive number or a list of them, got {values!r}.")
     return numbers
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Expected:
+    """A task before any data."""
+
+    orbits: Orbits
+    target: str
+    """Its name."""
+    method: str
+    """"exact" or "sampled"."""
+    model: Energy
+    labels: Labels
+    """Without a number of samples."""
+    total: float
+    """Mean square of the target, summed over outputs."""
+    variance: float
+    """Variance of the target, summed over outputs."""
+    stderr: float
+    """Standard error of the mean square in the functions of an exact kernel."""
+    most: float
+    """Largest number of samples that it holds for."""
+
+    def landscape(self, width: float, n_train: float) -> Landscape:
+        """The free energy at a width and number of samples."""
+        return Landscape(self.model, width, self.labels._replace(n_train=n_train))
+
+    def curve(self, n_train: np.ndarray, width: np.ndarray, *, one_width: bool = False, progress: Progress | None = None) -> AdaptiveCurve:
+        """Losses at all widths and numbers of samples; with `one_width` without the axis of widths."""
+        order = np.argsort(n_train, kind="stable")
+        points = _Points(len(width), len(n_train), len(self.orbits.prior))
+        for (place, one_of_widths), part in zip(enumerate(width), stages(progress, [1.0] * len(width)), strict=True):
+            _fill(points, place, order, [self.landscape(float(one_of_widths), float(n)) for n in n_train[order]], self.stderr, part)
+        points.losses["learned"] /= self.total or 1.0
+        still = np.log(self.orbits.prior)
+        infinite = [self.model.losses(still, self.labels._replace(n_train=float(n))) for n in n_train]
+        return AdaptiveCurve(
+            arch=self.orbits.arch,
+            target=self.target,
+            method=self.method,
+            n_train=n_train,
+            width=width,
+            ridge=self.labels.ridge,
+            noise=self.labels.noise,
+            names=self.orbits.names,
+            infinite_test=np.array([losses.test for losses in infinite]),
+            infinite_train=np.array([losses.train for losses in infinite]),
+            **points.arrays(one_width),
+        )
+
+
+def expect(
+    arch: Architecture,
+    task: Task,
+    *,
+    ridge: float,
+    noise: float = 0.0,
+    method: str = "auto",
+    sequences: int = SEQUENCES,
+    seed: int = 0,
+) -> Expected:
+    """The theory of a task, for arguments that `adaptive_curve` explains."""
+    ridge, noise = finite_number("ridge", ridge, above=0.0), finite_number("noise", noise, at_least=0.0)
+    sequences = whole_number("sequences", sequences, at_least=4)
+    orbits, outputs = find_orbits(arch, task, seed), task.target.outputs
+    chosen = choose_method(method, orbits, task)
+    if chosen == "sampled":
+        model = SampledKernel(orbits, task, sequences=sequences, seed=seed)
+        mean = model.values.mean(axis=0)
+        unseen, label_noise, total, stderr, most = 0.0, model.label_noise, model.total, 0.0, MOST_SHARE * sequences
+    else:
+        model = LinearBlock(orbits, task.source)
+        projected = project(model, task.target, task.source, seed=seed)
+        model.target, mean = projected.coefficients, projected.mean
+        unseen, label_noise, total, stderr, most = projected.unseen, projected.label_noise, projected.total, projected.stderr, math.inf
+    # Random networks are as large as the target, as those of `specht.learning.networks` are.
+    labels = Labels(0.0, ridge, unseen, label_noise + noise * outputs, outputs, unit=total / outputs or 1.0)
+    return Expected(orbits, task.target.name, chosen, model, labels, total, max(total - float(mean @ mean), 0.0), stderr, most)
+
+
+def choose_method(method: str, orbits: Orbits, task: Task) -> str:
+    """ "exact" or "sampled"; an error where a method does not apply."""
+    if method not in get_args(Method):
+        raise unknown_choice("method", method, get_args(Method))
+    reason = why_not_linear(orbits.arch, task.source) or why_too_large(orbits, task.source)
+    if method == "exact" and reason is not None:
+        raise InputError(f"There is no exact operator, because {reason}: take method='sampled'.")
+    return method if method != "auto" else "exact" if reason is None else "sampled"
+
+
+class _Points:
+    """What is known at every width and number of samples, filled point by point."""
+
+    def __init__(self, widths: int, numbers: int, variances: int) -> None:
+        shape = (widths, numbers)
+        self.losses = {
+            name: np.zeros(shape) for name in ("test", "train", "learned", "kappa", "stderr", "symmetric_slope", "symmetric_curvature")
+        }
+        self.minima: dict[tuple[int, int], list[tuple[float, float, float, np.ndarray]]] = {}
+        self.shape, self.variances = shape, variances
+
+    def arrays(self, one_width: bool) -> dict[str, np.ndarray]:
+        most = max(len(minima) for minima in self.minima.values())
+        table, ratios = np.full((*self.shape, most, 3), np.nan), np.full((*self.shape, most, self.variances), np.nan)
+        for at, minima in self.minima.items():
+            for number, (*numbers, logarithms) in enumerate(minima):
+                table[at][number], ratios[at][number] = numbers, np.exp(logarithms)
+        arrays = self.losses | {"minima": ratios}
+        arrays |= {"free_energies": table[..., 0], "strengths": table[..., 1], "minima_test": table[..., 2]}
+        return {name: values[0] if one_width else values for name, values in arrays.items()}
+
+
+def _fill(points: _Points, place: int, order: np.ndarray, landscapes: list[Landscape], stderr: float, progress: Progress | None) -> None:
+    """Everything at one width."""
+    orbits, model = landscapes[0].model.orbits, landscapes[0].model
+    frozen = math.isinf(landscapes[0].width)
+    still = np.zeros(len(orbits.prior))
+    minima = [[Minimum(math.nan, still)] for _ in landscapes] if frozen else follow(landscapes, progress)
+    start = still
+    for column, landscape, here in zip(order, landscapes, minima, strict=True):
+        at, labels = (place, int(column)), landscape.labels
+        losses = [model.losses(np.log(orbits.prior) + minimum.ratios, labels) for minimum in here]
+        for name in ("test", "train", "learned", "kappa"):
+            points.losses[name][at] = getattr(losses[0], name)
+        points.minima[at] = [
+            (minimum.free_energy, _strength(orbits, minimum.ratios), loss.test, minimum.ratios)
+            for minimum, loss in zip(here, losses, strict=True)
+        ]
+        sampled = isinstance(model, SampledKernel)
+        points.losses["stderr"][at] = model.stderr(np.log(orbits.prior) + here[0].ratios, labels) if sampled else stderr
+        if frozen or not orbits.tells_apart:
+            points.losses["symmetric_curvature"][at] = math.inf if frozen else math.nan
+            continue
+        symmetric = landscape.symmetric(start)
+        start = symmetric.ratios
+        points.losses["symmetric_slope"][at], points.losses["symmetric_curvature"][at] = symmetric.slope, symmetric.curvature
+
+
+def _strength(orbits: Orbits, ratios: np.ndarray) -> float:
+    """Largest variance of a position that the target reads, over that of the positions it does not: one without either."""
+    reads = orbits.reads
+    if not reads:
+        return 1.0
+    rest = [index for index in orbits.context if index not in reads]
+    return float(np.exp(ratios[reads].max() - (ratios[rest[0]] if rest else 0.0)))

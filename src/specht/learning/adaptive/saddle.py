@@ -30,13 +30,10 @@ from jax.scipy.linalg import solve_triangular
 from specht.architecture import Variances
 from specht.errors import InputError
 from specht.kernel import Kernel, kernel_of_batches
-from specht.learning.adaptive.collapsed import Collapsed, Data
-from specht.learning.adaptive.problem import AdaptiveProblem
-from specht.learning.adaptive.result import AdaptiveResult, Order, singled_out
-from specht.learning.adaptive.widths import Widths
+from specht.learning.adaptive.collapsed import Collapsed
+from specht.learning.adaptive.problem import AdaptiveProblem, AdaptiveResult, Data, Order, Widths, singled_out
 from specht.learning.gp.evidence import log_evidence
-from specht.learning.gp.gaussian_process import GP
-from specht.learning.gp.posterior import GPPrediction, Posterior
+from specht.learning.gp.gaussian_process import GP, GPPrediction, Posterior
 from specht.progress import Progress, report
 from specht.results import Variable
 

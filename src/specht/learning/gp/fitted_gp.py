@@ -13,8 +13,7 @@ from specht.architecture import Architecture, Variances
 from specht.errors import InputError, unknown_choice
 from specht.learning.checks import labels
 from specht.learning.gp.gram_source import GramSource, MaskedInputs
-from specht.learning.gp.optimum import Optimum
-from specht.learning.gp.variance_fit import Fitted, ParametricGram, fit_model
+from specht.learning.gp.variance_fit import Fitted, Optimum, ParametricGram, fit_model
 from specht.memory import available_memory
 from specht.progress import Progress
 from specht.results import Result, Variable, plain
