@@ -10,7 +10,7 @@ import pytest
 
 from specht.corpus.read.chunks import Encoded, Segment
 from specht.corpus.read.stream import Blocks, segments
-from specht.corpus.stats.moments import Plan, Sketches, Tables, _marginals as marginals, load, merge
+from specht.corpus.stats.moments import Plan, Sketches, Tables, _marginals as marginals, moments_of
 from specht.corpus.stats.sketch import MeanProducts, Sketch
 from specht.errors import InputError
 
@@ -35,8 +35,8 @@ def plan_of(encoded: Encoded, symbols: int, *, length: int = 6, blocks: int = 4,
     return Plan(counts / counts.sum(), Blocks(len(encoded), blocks), length, **more)
 
 
-def count(plan: Plan, encoded: Encoded, order: int = 0, offset: int = 0, **how):
-    moments = plan.counter(order)
+def count(plan: Plan, encoded: Encoded, offset: int = 0, **how):
+    moments = plan.counter()
     for segment in segments([encoded], plan.blocks, plan.lags, offset=offset, **how):
         moments.update(segment)
     return moments
@@ -217,15 +217,15 @@ def test_marginals_of_short_segments(owned, behind, records):
         np.testing.assert_array_equal([firsts, seconds], expected)
 
 
-# Parts of a corpus: counted apart, saved, loaded and merged.
+# Parts of a corpus: counted apart, sent as arrays and added.
 
 
 def three_parts(plan: Plan, encoded: Encoded) -> list:
     """A text in three parts, each of which begins a record."""
     parts, bounds = [], [0, 310, 700, len(encoded)]
-    for order, (low, high) in enumerate(itertools.pairwise(bounds)):
+    for low, high in itertools.pairwise(bounds):
         inside = encoded.records[(encoded.records >= low) & (encoded.records < high)] - low
-        parts.append(count(plan, Encoded(encoded.ids[low:high], inside), order, offset=low))
+        parts.append(count(plan, Encoded(encoded.ids[low:high], inside), offset=low))
     return parts
 
 
@@ -247,31 +247,25 @@ def content_of(moments) -> dict[str, bytes]:
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_parts_are_saved_loaded_and_merged_in_any_order(method, tmp_path):
+def test_parts_are_sent_and_added(method):
     encoded = text_of_parts()
     plan = plan_of(encoded, 80, method=method, cells=256)
-    for part in three_parts(plan, encoded):
-        part.save(tmp_path / f"{part.order}.npz")
-    merged = [merge(load(tmp_path / f"{order}.npz", plan) for order in orders) for orders in itertools.permutations(range(3))]
-    assert all(same(merged[0], each) for each in merged[1:])
+    added, sent = plan.counter(), plan.counter()
+    for part, twin in zip(three_parts(plan, encoded), three_parts(plan, encoded), strict=True):
+        sent.add(moments_of(twin.arrays(), plan))
+        added.add(part)
+        assert not part.sums
+        assert not part.pairs.any()
+    assert same(added, sent)
 
     whole = count(plan, encoded)
-    assert same(merged[0], merge(three_parts(plan, encoded)))
-    np.testing.assert_array_equal(merged[0].pairs, whole.pairs)
+    np.testing.assert_array_equal(added.pairs, whole.pairs)
+    assert added.sums.keys() == whole.sums.keys()
     for block, sums in whole.sums.items():
         if method == "tables":
-            np.testing.assert_array_equal(merged[0].sums[block], sums)
+            np.testing.assert_array_equal(added.sums[block], sums)
         else:
-            np.testing.assert_allclose(merged[0].sums[block], sums, atol=1e-5 * abs(sums).max())
-
-
-def test_merging_leaves_the_parts_alone():
-    encoded = text_of_parts()
-    plan = plan_of(encoded, 80, method="tables")
-    parts = three_parts(plan, encoded)
-    before = [content_of(part) for part in parts]
-    assert same(merge(parts), merge(parts))
-    assert [content_of(part) for part in parts] == before
+            np.testing.assert_allclose(added.sums[block], sums, atol=1e-5 * abs(sums).max())
 
 
 @pytest.mark.parametrize("size", [1, 7, 100, 5000])
@@ -307,63 +301,23 @@ CHANGES = {
 
 
 @pytest.mark.parametrize("change", [*CHANGES.values(), None], ids=[*CHANGES, "vocabulary"])
-def test_plans_that_differ_are_refused(change, tmp_path):
+def test_plans_that_differ_are_refused(change):
     encoded = text_of_parts()
     given = {"method": "sketch", "cells": 256}
     plan = plan_of(encoded, 80, **given)
     other = plan_of(encoded, 81 if change is None else 80, **given | (change or {}))
-    count(plan, encoded).save(tmp_path / "pairs.npz")
     with pytest.raises(InputError, match="counted with another vocabulary, other blocks, lags or metric: count all parts alike"):
-        load(tmp_path / "pairs.npz", other)
-    with pytest.raises(InputError, match="cannot be merged: count all parts alike"):
-        merge([count(plan, encoded), count(other, encoded)])
+        moments_of(count(plan, encoded).arrays(), other)
 
 
-def test_nothing_cannot_be_merged():
-    with pytest.raises(InputError, match="no statistics to merge"):
-        merge([])
-
-
-def damaged(content: bytes) -> dict[str, bytes]:
-    changed = bytearray(content)
-    changed[len(content) // 2] ^= 0xFF
-    return {"empty": b"", "text": b"once upon a time", "cut": content[: len(content) // 2], "flipped": bytes(changed), "start": content[:4]}
-
-
-@pytest.mark.parametrize("damage", ["empty", "text", "cut", "flipped", "start", "array", "archive"])
-def test_damaged_files_are_answered_by_a_sentence(damage, tmp_path):
+@pytest.mark.parametrize("method", METHODS)
+def test_statistics_made_of_arrays_have_the_same_arrays(method):
     encoded = text_of_parts()
-    plan = plan_of(encoded, 80, method="tables")
-    path = tmp_path / "pairs.npz"
-    if damage == "array":
-        with path.open("wb") as file:
-            np.save(file, np.arange(4))
-    elif damage == "archive":
-        np.savez(path, numbers=np.arange(4))
-    else:
-        count(plan, encoded).save(path)
-        path.write_bytes(damaged(path.read_bytes())[damage])
-    with pytest.raises(InputError) as error:
-        load(path, plan)
-    assert str(error.value) == f"{path} does not hold statistics of token pairs: count them again."
-
-
-def test_absent_files_are_answered_by_a_sentence(tmp_path):
-    plan = plan_of(text_of_parts(), 80)
-    with pytest.raises(InputError, match=r"cannot be read \(No such file or directory\): check the path of the statistics"):
-        load(tmp_path / "absent.npz", plan)
-
-
-def test_what_was_saved_is_loaded(tmp_path):
-    encoded = text_of_parts()
-    for method in METHODS:
-        plan = plan_of(encoded, 80, method=method, cells=256)
-        moments = count(plan, encoded, order=5)
-        moments.save(tmp_path / "pairs.npz")
-        again = load(tmp_path / "pairs.npz", plan)
-        assert same(again, moments)
-        assert again.order == 5
-        assert content_of(again) == content_of(moments)
+    plan = plan_of(encoded, 80, method=method, cells=256)
+    moments = count(plan, encoded)
+    again = moments_of(moments.arrays(), plan)
+    assert same(again, moments)
+    assert content_of(again) == content_of(moments)
 
 
 def test_blocks_without_pairs_count_as_nothing():
@@ -382,18 +336,3 @@ def test_a_window_longer_than_all_records_is_refused():
         plan.check_windows(moments)
     with pytest.raises(InputError, match="length must be a whole number of at least 2, got 1"):
         plan_of(encoded, 3, length=1)
-
-
-def test_a_file_that_cannot_be_written_keeps_what_it_held(tmp_path, monkeypatch):
-    encoded = text(2, 500, 5, 0)
-    moments = count(plan_of(encoded, 5, method="tables"), encoded)
-    moments.save(tmp_path / "part.npz")
-    before = (tmp_path / "part.npz").read_bytes()
-
-    def full(path, target):
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr("pathlib.Path.replace", full)
-    with pytest.raises(InputError, match=r"cannot be written .No space left"):
-        moments.save(tmp_path / "part.npz")
-    assert [path.read_bytes() for path in tmp_path.iterdir()] == [before]

@@ -89,7 +89,7 @@ def test_batches_can_be_counted_anywhere(tmp_path, how):
 
     def elsewhere(order: int) -> Statistics:
         """Counted from a description of the survey, sent and received."""
-        statistics = Statistics(told, order)
+        statistics = Statistics(told)
         statistics.count(told.batches[order])
         return Statistics.from_arrays(statistics.arrays(), survey)
 

@@ -112,9 +112,9 @@ def measure(corpus: Corpus, settings: SurveySettings, progress: Progress | None 
 
 def count_all(survey: Survey, null: Null | None = None, progress: Callable[[int], object] = lambda tokens: None) -> Statistics:
     """The statistics of all parts, counted batch by batch in this process."""
-    whole = Statistics(survey, null=null)
-    for order, batch in enumerate(survey.batches):
-        statistics = Statistics(survey, order, null)
+    whole = Statistics(survey, null)
+    for batch in survey.batches:
+        statistics = Statistics(survey, null)
         statistics.count(batch, progress, whole)
         whole.add(statistics)
     return whole
@@ -184,7 +184,7 @@ def scores(statistics: Statistics) -> Symmetry:
 
 def null_score(survey: Survey, null: Null) -> Score:
     """The score of the corpus with its tokens shuffled."""
-    statistics = Statistics(survey, null=null) if survey.how == "exact" else count_all(survey, null)
+    statistics = Statistics(survey, null) if survey.how == "exact" else count_all(survey, null)
     return scores(statistics).main
 
 

@@ -274,10 +274,10 @@ EXTRAS = {
 class Statistics:
     """Counts of some parts of a corpus; those of all parts together give the scores."""
 
-    def __init__(self, survey: Survey, order: int = 0, null: Null | None = None) -> None:
+    def __init__(self, survey: Survey, null: Null | None = None) -> None:
         self.survey = survey
         self.null: Null | None = null
-        self.moments = survey.plan.counter(order)
+        self.moments = survey.plan.counter()
         # Of a shuffled corpus only the score is of interest.
         self.extras = {name: EXTRAS[name].empty(survey) for name in survey.settings.extras} if null is None else {}
 
@@ -317,7 +317,7 @@ class Statistics:
         def of(name: str) -> dict[str, np.ndarray]:
             return {field.removeprefix(f"{name}_"): array for field, array in arrays.items() if field.startswith(f"{name}_")}
 
-        statistics = cls(survey, null=null)
+        statistics = cls(survey, null)
         statistics.moments = moments_of(of("moments"), survey.plan)
         for name, counter in statistics.extras.items():
             counter.restore(of(name))

@@ -162,7 +162,7 @@ def whole(survey: dict[str, Any], content: str, null: Null | None) -> xarray.Dat
 def batch(survey: dict[str, Any], content: str, null: Null | None, number: int) -> xarray.Dataset:
     """The statistics of one batch of the parts of a corpus."""
     plan = Survey.from_json(survey)
-    statistics = Statistics(plan, number, null)
+    statistics = Statistics(plan, null)
     statistics.count(plan.batches[number])
     return _packed(statistics.arrays())
 

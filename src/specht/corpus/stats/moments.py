@@ -5,7 +5,7 @@ $$ N^g(t) = \sum_s (x_s - p)(x_{s+t} - p)^T , $$
 with $x$ one-hot, $p$ the token frequencies of the whole corpus, and $s$ in the block. For small vocabularies it is kept as exact counts
 (`Tables`), for others as a `Sketch` of the matrix and of its transpose (`Sketches`).
 
-Statistics of parts of a corpus add up: they can be counted anywhere, saved, loaded, and merged in any order with the same result.
+Statistics of parts of a corpus add up: they can be counted anywhere, sent as arrays, and added in the order of the parts.
 """
 
 from __future__ import annotations
@@ -13,13 +13,9 @@ from __future__ import annotations
 import abc
 import dataclasses
 import hashlib
-import io
 import json
-import os
-import zipfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from functools import cached_property
-from pathlib import Path
 from typing import Literal
 
 import numpy as np
@@ -79,9 +75,9 @@ class Plan:
         text = json.dumps([_FORMAT, blocks, self.length, self.metric, self.method, self.cells, self.seed])
         return hashlib.sha256(text.encode() + np.ascontiguousarray(self.probabilities, dtype=np.float64).tobytes()).hexdigest()
 
-    def counter(self, order: int = 0) -> PairSums:
-        """Statistics of nothing yet; `order` is the number of the part of the corpus that will be counted."""
-        return (Tables if self.method == "tables" else Sketches)(self, order)
+    def counter(self) -> PairSums:
+        """Statistics of nothing yet."""
+        return (Tables if self.method == "tables" else Sketches)(self)
 
     def check_windows(self, moments: PairSums) -> None:
         """Refuse a corpus without a single window of the longest length."""
@@ -102,31 +98,20 @@ class PairSums(abc.ABC):
 
     dtype: type
 
-    def __init__(self, plan: Plan, order: int = 0, lags: range | None = None) -> None:
-        """Arguments:
-        order: the number of this part of the corpus; parts are added up in this order.
-        lags: those that are counted, all of them by default.
-        """
+    def __init__(self, plan: Plan, lags: range | None = None) -> None:
+        """`lags` are those that are counted, all of them by default."""
         self.plan = plan
         self.lags = range(1, plan.length) if lags is None else lags
         self.sums: dict[int, np.ndarray] = {}
         """By block, with lags along the first axis."""
         self.pairs = np.zeros((plan.blocks.number, len(self.lags)), dtype=np.int64)
         """Number of pairs, by block and lag."""
-        self.order = order
 
     def update(self, segment: Segment) -> None:
         """Count the pairs of a segment."""
         if segment.block not in self.sums:
             self.sums[segment.block] = np.zeros(self._shape(), dtype=self.dtype)
         self._count(segment, self.sums[segment.block], self.pairs[segment.block])
-
-    def copy(self) -> PairSums:
-        """The same statistics again."""
-        twin = type(self)(self.plan, self.order, self.lags)
-        twin.pairs += self.pairs
-        twin.sums.update({block: sums.copy() for block, sums in self.sums.items()})
-        return twin
 
     def add(self, other: PairSums, below: int | None = None) -> None:
         """Add the statistics of another part, which are used up by it; those of all parts are to be added in their order.
@@ -161,36 +146,11 @@ class PairSums(abc.ABC):
         """Number of pairs in each block, which is the weight of its estimate."""
         return self.pairs[:, self.lags.index(lag)]
 
-    def save(self, path: str | Path) -> None:
-        """Write the statistics to a file, the whole of it or nothing; `load` reads it."""
-        target = Path(path)
-        temporary = target.with_name(f".{target.name}-{os.getpid()}")
-        try:
-            with temporary.open("wb") as file:
-                np.savez(file, allow_pickle=False, **self.arrays())
-            temporary.replace(target)
-        except OSError as error:
-            temporary.unlink(missing_ok=True)
-            raise InputError(f"{target} cannot be written ({error.strerror or error}): make room, or take another path.") from None
-
     def arrays(self) -> dict[str, np.ndarray]:
         """Everything that `moments_of` needs to make the same statistics again."""
-        head = json.dumps({"plan": self.plan.digest, "order": self.order, "blocks": sorted(self.sums)})
+        head = json.dumps({"plan": self.plan.digest, "blocks": sorted(self.sums)})
         sums = {f"block_{block}": sums for block, sums in self.sums.items()}
         return {"head": np.frombuffer(head.encode(), dtype=np.uint8), "pairs": self.pairs, **sums}
-
-
-def load(path: str | Path, plan: Plan) -> PairSums:
-    """Statistics from a file that `save` wrote."""
-    try:
-        with np.load(io.BytesIO(Path(path).read_bytes()), allow_pickle=False) as arrays:
-            return moments_of(arrays, plan)
-    except InputError:
-        raise
-    except OSError as error:
-        raise InputError(f"{path} cannot be read ({error.strerror or error}): check the path of the statistics.") from None
-    except (ValueError, KeyError, EOFError, TypeError, RuntimeError, zipfile.BadZipFile):  # what damaged archives have been seen to cause
-        raise InputError(f"{path} does not hold statistics of token pairs: count them again.") from None
 
 
 def moments_of(arrays: Mapping[str, np.ndarray], plan: Plan) -> PairSums:
@@ -198,24 +158,10 @@ def moments_of(arrays: Mapping[str, np.ndarray], plan: Plan) -> PairSums:
     head = json.loads(arrays["head"].tobytes().decode())
     if head["plan"] != plan.digest:
         raise InputError("Statistics were counted with another vocabulary, other blocks, lags or metric: count all parts alike.")
-    moments = plan.counter(head["order"])
+    moments = plan.counter()
     moments.pairs[:] = arrays["pairs"]
     moments.sums.update({block: arrays[f"block_{block}"] for block in head["blocks"]})
     return moments
-
-
-def merge(parts: Iterable[PairSums]) -> PairSums:
-    """The statistics of several parts of a corpus together; the order in which they come does not matter, not even for rounding."""
-    ordered = sorted(parts, key=lambda part: part.order)
-    if not ordered:
-        raise InputError("There are no statistics to merge: count at least one part.")
-    plan = ordered[0].plan
-    if any(part.plan.digest != plan.digest for part in ordered):
-        raise InputError("Statistics with different vocabularies, blocks, lags or metrics cannot be merged: count all parts alike.")
-    whole = plan.counter(ordered[0].order)
-    for part in ordered:
-        whole.add(part.copy())
-    return whole
 
 
 class Tables(PairSums):
