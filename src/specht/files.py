@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from specht.errors import StorageError
+from specht.errors import InputError, StorageError
 
 
 @contextlib.contextmanager
@@ -47,6 +47,15 @@ def write_atomically(path: str | os.PathLike[str], durable: bool = True) -> Iter
         if temporary is not None:
             with contextlib.suppress(OSError):
                 temporary.unlink(missing_ok=True)
+
+
+@contextlib.contextmanager
+def reading(path: str | os.PathLike[str], cure: str = "check the path of the corpus") -> Iterator[None]:
+    """Say in one sentence that a file cannot be read, and what to do about it."""
+    try:
+        yield
+    except OSError as error:
+        raise InputError(f"{path} cannot be read ({error.strerror or error}): {cure}.") from None
 
 
 def _make_durable(path: Path) -> None:

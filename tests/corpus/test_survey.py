@@ -60,7 +60,7 @@ def test_census_of_files(tmp_path):
     census = take_census(corpus, range(6))
     assert census.sizes == tuple(len(text) for text in texts)
     every = [word for text in texts for word in text]
-    assert {word: census.counts[word] for word in set(every)} == {word: every.count(word) for word in set(every)}
+    assert {word: census.counts.counts[word] for word in set(every)} == {word: every.count(word) for word in set(every)}
     parts = merge_censuses([take_census(corpus, [0, 1]), take_census(corpus, [2]), take_census(corpus, [3, 4, 5])])
     assert parts == census
 

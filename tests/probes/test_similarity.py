@@ -10,7 +10,6 @@ import pytest
 from specht.errors import InputError
 from specht.probes.similarity import (
     adjacency_score,
-    neighbour_score,
     position_probe,
     rows_without_self,
     self_cosines,
@@ -49,12 +48,6 @@ def test_adjacency_is_that_of_a_loop_over_triples():
     cosines[0, 0, 2] = cosines[0, 0, 4]
     assert adjacency_score(cosines) == pytest.approx(looped_adjacency(cosines), abs=1e-14)
     assert adjacency_score(cosines[1]) == pytest.approx(looped_adjacency(cosines[1:2]), abs=1e-14)
-
-
-def test_neighbours_are_those_of_a_loop():
-    cosines = self_cosines(states(2))
-    wins = [float(matrix[i, i + 1] > matrix[i, k]) for matrix in cosines for i in range(5) for k in range(6) if k not in (i - 1, i, i + 1)]
-    assert neighbour_score(cosines) == pytest.approx(np.mean(wins), abs=1e-14)
 
 
 def test_equal_states_are_ties_even_after_rounding():

@@ -12,8 +12,8 @@ from named_sources import posterior_start
 from specht.architecture import Architecture
 from specht.errors import InputError
 from specht.groups.partition import Partition
-from specht.sequences.exchangeable import Exchangeable
-from specht.sequences.mixtures import generic_mixture
+from specht.sequences.law import Exchangeable
+from specht.sequences.sources import generic_mixture
 from specht.spectra.block import IrrepBlock
 from specht.spectra.families import scaling
 from specht.spectra.result import Spectrum

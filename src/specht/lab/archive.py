@@ -25,7 +25,7 @@ from specht.errors import InputError
 from specht.files import made_with
 from specht.lab.jobs import Job
 from specht.lab.locks import Locks
-from specht.lab.store import checksum_of, save_bytes
+from specht.lab.store import checksum_of, read_record, save_bytes
 from specht.lab.version import code_version
 
 SCHEMA = 1
@@ -124,7 +124,7 @@ class Archive:
         return self.folder / f"{name}.json"
 
     def _content(self, job: Job) -> bytes | None:
-        body = _read_record(self._record(job.digest))
+        body = read_record(self._record(job.digest))
         if body is None or _made_elsewhere(body) or Job.of(body["function"], **body["arguments"]) != job:
             return None
         return self._data_of(job.digest, body)
@@ -142,7 +142,7 @@ class Archive:
             size = self._data(name).stat().st_size
         except OSError:
             size = 0
-        body = _read_record(self._record(name))
+        body = read_record(self._record(name))
         if body is None:
             return Entry(name, None, "damaged: no readable record", size, {})
         job = Job.of(body["function"], **body["arguments"])
@@ -170,15 +170,6 @@ def decode(content: bytes) -> xarray.Dataset:
 def _is_ours(path: Path) -> bool:
     """Whether a file has a name that results have, and is a file."""
     return re.fullmatch("[0-9a-f]{16}", path.stem) is not None and path.is_file() and not path.is_symlink()
-
-
-def _read_record(path: Path) -> dict[str, Any] | None:
-    """What a record says, if it says what was written."""
-    try:
-        body = json.loads(path.read_text(encoding="utf-8"))
-        return body if body.pop("checksum") == checksum_of(body) else None
-    except (OSError, ValueError, KeyError, AttributeError, TypeError, RecursionError):
-        return None
 
 
 def _made_elsewhere(body: dict[str, Any]) -> bool:

@@ -18,7 +18,7 @@ from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPool
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from specht.errors import InputError
+from specht.errors import InputError, in_one_line
 from specht.lab.jobs import Job
 from specht.lab.programs import forget_programs_if_many
 from specht.lab.threads import ask_for_one_thread, one_thread, one_thread_for_good
@@ -76,10 +76,9 @@ def compute(job: Job, version: str) -> Computed:
 def describe(error: BaseException) -> str:
     """An error in one line of text, whatever it is."""
     try:
-        message = " ".join(str(error).split())
+        text = in_one_line(error).encode("utf-8", "replace").decode()
     except Exception:
-        message = "its message cannot be shown"
-    text = f"{type(error).__name__}: {message}".encode("utf-8", "replace").decode()
+        text = f"{type(error).__name__}: its message cannot be shown"
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."
 
 

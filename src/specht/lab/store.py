@@ -154,35 +154,29 @@ def save_result(result: Mapping[str, Any], folder: Path, files: Iterable[str]) -
 
 def finished_result(folder: Path) -> dict[str, Any] | None:
     """What a complete run of this very code printed, or None where files are missing or not those that it wrote."""
-    try:
-        record = _record(folder)
-        whole = _intact(record, folder) == set(record["files"])
-        return record["result"] if whole and record["code"] == code_version() else None
-    except _DAMAGED:
+    record = read_record(folder / RESULT_FILE)
+    if record is None or record["code"] != code_version() or _intact(record, folder) != set(record["files"]):
         return None
+    return record["result"]
 
 
 def intact_files(folder: Path) -> set[str]:
     """Names of the files that a complete run wrote into a folder and that are still as it wrote them."""
-    try:
-        return _intact(_record(folder), folder)
-    except _DAMAGED:
-        return set()
-
-
-_DAMAGED = (OSError, ValueError, KeyError, TypeError, AttributeError)
-"""What reading a file may raise that somebody has changed."""
-
-
-def _record(folder: Path) -> dict[str, Any]:
-    record = json.loads((folder / RESULT_FILE).read_text(encoding="utf-8"))
-    if record.pop("checksum") != checksum_of(record):
-        raise ValueError("somebody has changed the record")
-    return record
+    record = read_record(folder / RESULT_FILE)
+    return set() if record is None else _intact(record, folder)
 
 
 def _intact(record: dict[str, Any], folder: Path) -> set[str]:
     return {name for name, checksum in record["files"].items() if (folder / name).is_file() and _checksum(folder / name) == checksum}
+
+
+def read_record(path: Path) -> dict[str, Any] | None:
+    """What a record in a file says besides its checksum, or None if that is not what was written."""
+    try:
+        record = json.loads(path.read_text(encoding="utf-8"))
+        return record if record.pop("checksum") == checksum_of(record) else None
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):  # somebody has changed it
+        return None
 
 
 def checksum_of(record: Mapping[str, Any]) -> str:
@@ -190,9 +184,13 @@ def checksum_of(record: Mapping[str, Any]) -> str:
     return hashlib.sha256(json.dumps(record, sort_keys=True).encode()).hexdigest()
 
 
-def _checksum(path: Path) -> str:
-    with open(path, "rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+def _checksum(path: Path) -> str | None:
+    """SHA-256 of a file, or None if it cannot be read."""
+    try:
+        with open(path, "rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError:
+        return None
 
 
 def save_config(request: Request, folder: Path) -> None:

@@ -64,22 +64,6 @@ def adjacency_score(cosines: Any) -> float:
     return _share(won, compared)
 
 
-def neighbour_score(cosines: Any) -> float:
-    """How often the next position looks more alike than one that is not a neighbour; ties count one half, and one half is chance.
-
-    >>> neighbour_score([[1.0, 0.9, 0.5], [0.9, 1.0, 0.9], [0.5, 0.9, 1.0]])
-    1.0
-    """
-    cosines = _square(cosines)
-    positions = np.arange(cosines.shape[-1])
-    won = compared = 0.0
-    for i in positions[:-1]:
-        others = positions[np.abs(positions - i) > 1]
-        wins = _wins(cosines[:, i, i + 1][:, None], cosines[:, i, others])
-        won, compared = won + wins.sum(), compared + wins.size
-    return _share(won, compared)
-
-
 def slice_score(one: Any, other: Any) -> Slice:
     r"""How much the same position has in common in two layers: the score of "vertical slices" (Zuo & Guerzhoy 2024).
 

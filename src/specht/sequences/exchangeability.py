@@ -27,8 +27,7 @@ from specht.architecture import Readout
 from specht.checks import whole_number
 from specht.errors import InputError, unknown_choice
 from specht.progress import Progress, report
-from specht.sequences.exchangeable import Exchangeable
-from specht.sequences.law import ENUMERATION_LIMIT, Source
+from specht.sequences.law import ENUMERATION_LIMIT, Exchangeable, Source
 from specht.stats import standard_error
 
 Method = Literal["auto", "exact", "sampled"]

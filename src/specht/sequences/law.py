@@ -8,9 +8,10 @@ theorem it is then a mixture of independent tokens, and the mixture is what the 
 from __future__ import annotations
 
 import abc
+import dataclasses
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.special import logsumexp
@@ -19,15 +20,16 @@ from specht.checks import whole_number
 from specht.errors import InputError
 from specht.sequences.tokens import check_sequences, every_sequence
 
-if TYPE_CHECKING:
-    from specht.sequences.exchangeable import Exchangeable
-
 ENUMERATION_LIMIT = 2**20
 """Most sequences that `enumerate` lists."""
 _JOINT_LIMIT = 2**26
 """Most entries of a joint law: half a gigabyte."""
 _BLOCK = 2**22
 """Random numbers drawn at a time, which bounds the memory of a large sample."""
+_SUM_TOLERANCE = 1e-6
+"""How far from one a sum of probabilities may be: what single precision leaves. It is then divided out."""
+_SUM_ROUNDING = 1e-14
+"""A sum as close to one as this is left alone, so that probabilities stay the same to the bit when they are handed on."""
 
 
 class Moments(NamedTuple):
@@ -174,6 +176,108 @@ class Source(abc.ABC):
             "this source is not exchangeable, so it is no mixture of independent tokens: "
             "use methods that sample, or see how far it is from one with `exchangeability_gap`."
         )
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Exchangeable(Source):
+    r"""A mixture of independent tokens: a component is drawn for each sequence, then its tokens independently: $p(x) = \sum_m w_m \prod_a \theta_{m, x_a}$.
+
+    >>> source = Exchangeable(weights=[0.5, 0.5], probabilities=[[0.9, 0.1], [0.2, 0.8]])
+    >>> source.moments().p2.round(3)
+    array([[0.425, 0.125],
+           [0.125, 0.325]])
+    """
+
+    weights: np.ndarray
+    """Mixture weights w_m, shape (M,)."""
+    probabilities: np.ndarray
+    """Token probabilities theta_mv, shape (M, V)."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "weights", probability_vector("weights", self.weights))
+        object.__setattr__(self, "probabilities", probability_table("probabilities", self.probabilities))
+        if len(self.weights) != len(self.probabilities):
+            raise InputError(
+                f"weights has {len(self.weights)} entries, but probabilities has {len(self.probabilities)} rows: give one weight a row."
+            )
+
+    @property
+    def vocab(self) -> int:
+        """Number of tokens V."""
+        return self.probabilities.shape[1]
+
+    @property
+    def is_exchangeable(self) -> bool:
+        return True
+
+    @property
+    def _de_finetti(self) -> Exchangeable:
+        return self
+
+    def _uniforms(self, columns: int) -> int:
+        return 1 + columns
+
+    def _tokens(self, uniforms: np.ndarray) -> np.ndarray:
+        component = np.searchsorted(cumulative(self.weights), uniforms[:, 0], side="right")
+        return pick(cumulative(self.probabilities), component, uniforms[:, 1:])
+
+    def _log_probability(self, x: np.ndarray) -> np.ndarray:
+        cells = x + self.vocab * np.arange(len(x))[:, None]
+        counts = np.bincount(cells.ravel(), minlength=len(x) * self.vocab).reshape(len(x), self.vocab)
+        return self._log_probability_of_counts(counts)
+
+    def _log_probability_of_counts(self, counts: np.ndarray) -> np.ndarray:
+        number = counts.astype(np.float64)
+        impossible = self.probabilities == 0
+        # A token that does not occur adds nothing, even where its probability is zero: 0 log 0 = 0.
+        by_component = number @ log(np.where(impossible, 1.0, self.probabilities)).T
+        by_component = np.where(number @ impossible.T > 0, -np.inf, by_component)
+        return log_sum(by_component + log(self.weights))
+
+    def _joint(self, positions: tuple[int, ...]) -> np.ndarray:
+        table = self.weights[:, None]
+        for _ in positions[1:]:
+            table = (table[:, :, None] * self.probabilities[:, None, :]).reshape(len(self.weights), -1)
+        return (table.T @ self.probabilities).ravel()
+
+
+def probability_vector(name: str, values: Any) -> np.ndarray:
+    """Probabilities of one distribution, adding up to one, as a read-only array.
+
+    >>> probability_vector("weights", [1, 0])
+    array([1., 0.])
+    """
+    return _probabilities(name, values, 1)
+
+
+def probability_table(name: str, values: Any) -> np.ndarray:
+    """Probabilities of one distribution a row, each adding up to one, as a read-only array."""
+    return _probabilities(name, values, 2)
+
+
+def _probabilities(name: str, values: Any, axes: int) -> np.ndarray:
+    form = "a vector of probabilities" if axes == 1 else "a table with one distribution a row"
+    try:
+        array = np.asarray(values)
+    except ValueError:
+        raise InputError(f"{name} has rows of unequal length: give {form}.") from None
+    if array.dtype.kind not in "fiu":
+        raise InputError(f"{name} has dtype {array.dtype}: give {form}.")
+    if array.ndim != axes or array.size == 0:
+        raise InputError(f"{name} must be {form}, got an array of shape {array.shape}.")
+    array = array.astype(np.float64)
+    if not np.isfinite(array).all():
+        raise InputError(f"{name} holds {array[~np.isfinite(array)][0]}: give finite probabilities.")
+    if array.min() < 0:
+        raise InputError(f"{name} holds {array.min():g}, but a probability is not negative: give numbers from 0 to 1.")
+    sums = array.sum(axis=-1, keepdims=True)
+    wrong = np.flatnonzero(np.abs(sums - 1) > _SUM_TOLERANCE)
+    if wrong.size:
+        where = name if axes == 1 else f"row {wrong[0]} of {name}"
+        raise InputError(f"{where} must add up to one, but the sum is {sums.flat[wrong[0]]:.8g}: divide by it.")
+    array = np.where(np.abs(sums - 1) > _SUM_ROUNDING, array / sums, array)
+    array.setflags(write=False)
+    return array
 
 
 def cumulative(probabilities: np.ndarray) -> np.ndarray:

@@ -13,10 +13,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from specht.errors import InputError, explains_calls, unknown_choice
-from specht.sequences.exchangeable import Exchangeable
 from specht.sequences.hmm import HiddenMarkov, MixtureOfHMMs
-from specht.sequences.law import Source
-from specht.sequences.mixtures import default_mixture, generic_mixture, graded_mixture, order_broken, redrawn, reweighted
+from specht.sequences.law import Exchangeable, Source
+from specht.sequences.sources import default_mixture, generic_mixture, graded_mixture, order_broken, redrawn, reweighted, uniform
 from specht.sequences.targets import Setting, Target, target
 
 
@@ -115,7 +114,7 @@ class TaskPreset(NamedTuple):
 
 
 def _uniform(vocab: int, seed: int) -> Source:
-    return Exchangeable(np.ones(1), np.full((1, vocab), 1.0 / vocab))
+    return uniform(vocab)
 
 
 def _mixture(vocab: int, seed: int) -> Source:

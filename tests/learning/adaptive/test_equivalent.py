@@ -14,7 +14,7 @@ from specht.learning.adaptive.projection import project
 from specht.learning.adaptive.sampled_spectrum import SampledKernel
 from specht.learning.curves import renormalised, theory_curve
 from specht.sequences import targets
-from specht.sequences.exchangeable import Exchangeable
+from specht.sequences.law import Exchangeable
 from specht.sequences.sources import uniform
 from specht.sequences.tasks import Task
 

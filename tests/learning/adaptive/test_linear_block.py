@@ -12,7 +12,7 @@ from specht.learning.adaptive.linear_kernel import LinearKernel, token_functions
 from specht.learning.adaptive.orbits import find_orbits
 from specht.learning.adaptive.projection import project
 from specht.sequences import targets
-from specht.sequences.exchangeable import Exchangeable
+from specht.sequences.law import Exchangeable
 from specht.sequences.sources import default_mixture, generic_mixture, uniform
 from specht.sequences.tasks import Task
 

@@ -10,7 +10,7 @@ from specht.learning.adaptive.linear_block import LARGE, LinearBlock
 from specht.learning.adaptive.low_rank import is_low_rank
 from specht.learning.adaptive.population import expect
 from specht.sequences import targets
-from specht.sequences.exchangeable import Exchangeable
+from specht.sequences.law import Exchangeable
 from specht.sequences.sources import default_mixture, uniform
 
 APART = Exchangeable(np.array([0.4, 0.6]), np.array([[1.0, 0.0, 0.0], [0.0, 0.7, 0.3]]))

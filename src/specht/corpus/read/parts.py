@@ -16,6 +16,7 @@ from typing import BinaryIO
 
 from specht.corpus.read.tokenise import is_fasta
 from specht.errors import InputError, StorageError
+from specht.files import reading
 
 PART_BYTES = 8 * 2**20
 """Plain files above this size are cut."""
@@ -61,7 +62,7 @@ def default_parts() -> list[FilePart]:
 def _files(source: str | Path) -> tuple[list[Path], bool]:
     """Regular files in order, and whether the source is one itself."""
     path = Path(source)
-    try:
+    with reading(source):
         if path.is_dir():
             files = [file for file in _below(path) if file.is_file()]
             if not files:
@@ -71,8 +72,6 @@ def _files(source: str | Path) -> tuple[list[Path], bool]:
             return [path], True
         if path.exists():
             raise InputError(f"{path} is neither a file nor a folder: save its content as a file.")
-    except OSError as error:
-        raise InputError(f"{source} cannot be read ({error.strerror or error}): check the path of the corpus.") from None
     if glob.has_magic(str(source)):
         files = sorted(Path(name) for name in glob.glob(str(source), recursive=True) if os.path.isfile(name))
         if not files:
@@ -116,12 +115,9 @@ def _cut(file: Path, cuttable: bool) -> list[FilePart]:
     size = file.stat().st_size
     if size <= PART_BYTES or not cuttable or file.suffix.lower() in (".gz", ".npy"):
         return [FilePart(str(file))]
-    try:
-        with file.open("rb") as stream:
-            # Zero bytes mean other encodings of text, or no text: there a line end cannot be told by its byte.
-            cuts = [0] if b"\0" in stream.read(_NEARBY) else list(_cuts(stream, size, is_fasta(file)))
-    except OSError as error:
-        raise InputError(f"{file} cannot be read ({error.strerror or error}): check the file.") from None
+    with reading(file, "check the file"), file.open("rb") as stream:
+        # Zero bytes mean other encodings of text, or no text: there a line end cannot be told by its byte.
+        cuts = [0] if b"\0" in stream.read(_NEARBY) else list(_cuts(stream, size, is_fasta(file)))
     return [FilePart(str(file), start, stop) for start, stop in zip(cuts, [*cuts[1:], None], strict=True)]
 
 
@@ -164,24 +160,19 @@ def _find(stream: BinaryIO, wanted: bytes, place: int) -> int | None:
 
 def blocks(part: FilePart, size: int) -> Iterator[bytes]:
     """The bytes of a part, decompressed, at most `size` at a time."""
-    try:
-        if part.path.lower().endswith(".gz"):
-            with gzip.open(part.path) as stream:
-                while block := stream.read(size):
+    open_file = gzip.open if part.path.lower().endswith(".gz") else open
+    with reading(part.path):
+        try:
+            with open_file(part.path, "rb") as stream:
+                stream.seek(part.start)
+                left = size if part.stop is None else part.stop - part.start
+                while block := stream.read(min(size, left)):
                     yield block
-            return
-        with open(part.path, "rb") as stream:
-            stream.seek(part.start)
-            left = size if part.stop is None else part.stop - part.start
-            while block := stream.read(min(size, left)):
-                yield block
-                left = size if part.stop is None else left - len(block)
-    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-        raise InputError(
-            f"{part.path} is not a whole gzip file ({str(error).rstrip('.')}): compress it again, or give it unpacked."
-        ) from None
-    except OSError as error:
-        raise InputError(f"{part.path} cannot be read ({error.strerror or error}): check the path of the corpus.") from None
+                    left = size if part.stop is None else left - len(block)
+        except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+            raise InputError(
+                f"{part.path} is not a whole gzip file ({str(error).rstrip('.')}): compress it again, or give it unpacked."
+            ) from None
 
 
 def spool(stream: BinaryIO, folder: str | Path) -> Path:
@@ -218,8 +209,5 @@ def fingerprint(parts: Iterable[FilePart]) -> str:
 
 
 def _digest(path: str) -> str:
-    try:
-        with open(path, "rb") as stream:
-            return hashlib.file_digest(stream, "sha256").hexdigest()
-    except OSError as error:
-        raise InputError(f"{path} cannot be read ({error.strerror or error}): check the path of the corpus.") from None
+    with reading(path), open(path, "rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()

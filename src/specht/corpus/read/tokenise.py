@@ -25,6 +25,7 @@ import numpy as np
 
 from specht.checks import whole_number
 from specht.errors import InputError, unknown_choice
+from specht.files import reading
 
 LINE_END = "<eos>"
 FASTA_ENDINGS = (".fa", ".fasta", ".fna", ".faa", ".ffn")
@@ -296,10 +297,10 @@ def _library() -> Any:
 def _load(path: str, changed: int | None) -> Any:
     """A tokenizer from its file, which is read again if it was changed: every part of a corpus asks for it."""
     library = _library()
+    with reading(path, "check the path given to --tokenizer"):
+        text = Path(path).read_bytes()
     try:
-        tokenizer = library.Tokenizer.from_str(Path(path).read_text(encoding="utf-8"))
-    except OSError as error:
-        raise InputError(f"{path} cannot be read ({error.strerror or error}): check the path given to --tokenizer.") from None
+        tokenizer = library.Tokenizer.from_str(text.decode("utf-8"))
     except Exception as error:  # the library raises nothing narrower
         raise InputError(f"{path} is not a tokenizer.json ({str(error).splitlines()[0]}): save one with the library tokenizers.") from None
     tokenizer.no_truncation()

@@ -21,19 +21,18 @@ _TABLE = 1 << 21
 """Numbers below this are looked up in a table, larger ones searched."""
 
 
+@dataclasses.dataclass
 class TypeCounts:
     """How often each type occurs. Counts of parts add up to those of the whole, in any order.
 
     >>> counts = TypeCounts()
     >>> counts.update(Chunk(["a", "b", "a"]))
-    >>> counts.tokens, counts["a"], len(counts)
+    >>> counts.tokens, counts.counts["a"], len(counts)
     (3, 2, 2)
     """
 
-    def __init__(self) -> None:
-        self.counts: Counter[Any] = Counter()
-        self.tokens = 0
-        self.records = 0
+    counts: Counter[Any] = dataclasses.field(default_factory=Counter)
+    tokens: int = 0
 
     def update(self, chunk: Chunk) -> None:
         """Adds a piece of a stream."""
@@ -47,7 +46,6 @@ class TypeCounts:
             for number, count in zip(*_tally(chunk.tokens), strict=True):
                 self.counts[number] += count
         self.tokens += len(chunk)
-        self.records += len(chunk.records)
 
     def merge(self, other: TypeCounts) -> None:
         """Adds the counts of another piece."""
@@ -55,12 +53,11 @@ class TypeCounts:
             self._expect(other.kind)
         self.counts.update(other.counts)
         self.tokens += other.tokens
-        self.records += other.records
 
     @property
     def kind(self) -> type | None:
         """`str` or `int`, or None before there is a type."""
-        return next((type(each) for each in self.counts), None)
+        return next(map(type, self.counts), None)
 
     def _expect(self, kind: type) -> None:
         if self.kind not in (None, kind):
@@ -68,52 +65,39 @@ class TypeCounts:
                 "The corpus has words in some files and numbers in others: choose --tokens for all of them, or leave files out."
             )
 
-    def __getitem__(self, token: str | int) -> int:
-        return self.counts[token]
-
     def __len__(self) -> int:
         return len(self.counts)
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, TypeCounts):
-            return NotImplemented
-        return (self.counts, self.tokens, self.records) == (other.counts, other.tokens, other.records)
 
     def arrays(self) -> dict[str, np.ndarray]:
         """Plain arrays, sorted by type: numbers as `types`, words as the bytes of `text`, the i-th up to `ends[i]`."""
         types = sorted(self.counts)
-        arrays = {
-            "counts": np.array([self.counts[each] for each in types], dtype=np.int64),
-            "totals": np.array([self.tokens, self.records], dtype=np.int64),
-        }
+        counts = np.array([self.counts[token] for token in types], dtype=np.int64)
         if self.kind is not str:
-            return {"types": np.array(types, dtype=np.int64), **arrays}
-        spelled = [each.encode() for each in types]
-        ends = np.cumsum([len(each) for each in spelled], dtype=np.int64)
-        return {"text": np.frombuffer(b"".join(spelled), dtype=np.uint8), "ends": ends, **arrays}
+            return {"types": np.array(types, dtype=np.int64), "counts": counts}
+        words = [word.encode() for word in types]
+        ends = np.cumsum([len(word) for word in words], dtype=np.int64)
+        return {"text": np.frombuffer(b"".join(words), dtype=np.uint8), "ends": ends, "counts": counts}
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, np.ndarray]) -> TypeCounts:
         """The inverse of `arrays`."""
-        result = cls()
         if "text" in arrays:
             text, ends = np.asarray(arrays["text"], dtype=np.uint8).tobytes(), np.asarray(arrays["ends"]).tolist()
             types: list = [text[start:end].decode() for start, end in itertools.pairwise([0, *ends])]
         else:
             types = np.asarray(arrays["types"]).tolist()
-        result.counts = Counter(dict(zip(types, np.asarray(arrays["counts"]).tolist(), strict=True)))
-        result.tokens, result.records = np.asarray(arrays["totals"]).tolist()
-        return result
+        counts = Counter(dict(zip(types, np.asarray(arrays["counts"]).tolist(), strict=True)))
+        return cls(counts, counts.total())
 
 
 def _tally(numbers: np.ndarray) -> tuple[list[int], list[int]]:
     """Different numbers and how often each occurs."""
     if int(numbers.max()) < _TABLE:
         counts = np.bincount(numbers)
-        found = np.flatnonzero(counts)
-        return found.tolist(), counts[found].tolist()
-    found, counts = np.unique(numbers, return_counts=True)
-    return found.tolist(), counts.tolist()
+        types = np.flatnonzero(counts)
+        return types.tolist(), counts[types].tolist()
+    types, counts = np.unique(numbers, return_counts=True)
+    return types.tolist(), counts.tolist()
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -149,7 +133,7 @@ class Vocabulary:
             )
         kept = known[:size]
         numbers = np.array([count for _, count in kept], dtype=np.int64)
-        return cls(tuple(each for each, _ in kept), numbers, counts.tokens - int(numbers.sum()))
+        return cls(tuple(token for token, _ in kept), numbers, counts.tokens - int(numbers.sum()))
 
     def __len__(self) -> int:
         return len(self.types)
@@ -175,7 +159,7 @@ class Vocabulary:
 
     @functools.cached_property
     def _places(self) -> dict:
-        return {each: place for place, each in enumerate(self.types)}
+        return {token: place for place, token in enumerate(self.types)}
 
     @functools.cached_property
     def _table(self) -> np.ndarray | None:
@@ -199,5 +183,5 @@ class Vocabulary:
             # A type of small numbers, such as bytes, may not even be able to hold the last place.
             return self._table[np.minimum(numbers, last) if np.iinfo(numbers.dtype).max > last else numbers]
         types, order = self._order
-        found = np.minimum(np.searchsorted(types, numbers), len(types) - 1)
-        return np.where(types[found] == numbers, order[found], len(self)).astype(np.intp)
+        places = np.minimum(np.searchsorted(types, numbers), len(types) - 1)
+        return np.where(types[places] == numbers, order[places], len(self)).astype(np.intp)

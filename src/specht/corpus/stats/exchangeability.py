@@ -155,21 +155,25 @@ def symmetry(
     length = plan.length if length is None else _checked(length, plan)
     wanted = sorted({length, *(_checked(other, plan) for other in lengths)})
     shortest = [cut for cut in cuts if 1 < cut < length - 1]
-    sums, kept = _Sums(), _Kept()
+    kept = _Kept()
+    # After lag t, `plain` is the sum of K_s(s) over s <= t, and `weighted`, the sum of these, is that of (t + 1 - s) K_s(s): B of a window
+    # of t + 1 tokens up to a factor.
+    plain, weighted = np.zeros(()), np.zeros(())
     left_out: dict[int, np.ndarray] = {}
     for lag in range(1, max(wanted)):
         symmetric, antisymmetric = estimates.centred(lag)
         kept.pairs.append(estimates.pairs_at(lag))
         kept.symmetric.append(symmetric @ symmetric.T)
         kept.antisymmetric.append(antisymmetric @ antisymmetric.T)
-        sums.add(symmetric)
+        plain = plain + symmetric
+        weighted = weighted + plain
         if lag + 1 in shortest:
-            left_out[lag + 1] = sums.weighted + (length - lag - 1) * sums.plain
+            left_out[lag + 1] = weighted + (length - lag - 1) * plain
         if lag + 1 in wanted:
-            kept.invariant[lag + 1, 1] = sums.weighted @ sums.weighted.T
+            kept.invariant[lag + 1, 1] = weighted @ weighted.T
         if lag + 1 == length:
             for cut in shortest:
-                rest = sums.weighted - left_out.pop(cut)
+                rest = weighted - left_out.pop(cut)
                 kept.invariant[length, cut] = rest @ rest.T
     site = site_norm(plan.weights, plan.probabilities)
     by_length = [_score(kept, other, 1, site, seed) for other in wanted]
@@ -183,23 +187,6 @@ def _checked(length: int, plan: Plan) -> int:
     if length > plan.length:
         raise InputError(f"a window of {length} tokens needs lags up to {length - 1}, and those up to {plan.lags} were counted.")
     return length
-
-
-class _Sums:
-    r"""Running sums over lags: after lag $t$, `plain` is $\sum_{s \le t} K_s(s)$ and `weighted`, the sum of these, is
-    $\sum_{s \le t} (t + 1 - s) K_s(s)$, which is $B$ of a window of $t + 1$ tokens up to a factor."""
-
-    plain: np.ndarray
-    weighted: np.ndarray
-
-    def __init__(self) -> None:
-        self.plain, self.weighted = np.zeros(()), np.zeros(())
-
-    def add(self, symmetric: np.ndarray) -> None:
-        if self.plain.shape != symmetric.shape:
-            self.plain, self.weighted = np.zeros_like(symmetric), np.zeros_like(symmetric)
-        self.plain += symmetric
-        self.weighted += self.plain
 
 
 @dataclasses.dataclass
