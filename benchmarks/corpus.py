@@ -23,7 +23,7 @@ import numpy as np
 
 from specht.corpus.measuring import score
 from specht.corpus.read.corpora import open_corpus
-from specht.corpus.stats.counts import LagCounts
+from specht.corpus.stats.moments import LagCounts
 from specht.corpus.survey import SurveySettings, plan_survey, take_census
 
 DATA = Path(os.environ.get("SPECHT_DATA", Path(__file__).parents[2] / "shared" / "data"))

@@ -8,8 +8,8 @@ import itertools
 import numpy as np
 
 from specht.corpus.read.stream import Blocks
-from specht.corpus.stats.metrics import weights
 from specht.corpus.stats.moments import Plan
+from specht.corpus.stats.squares import weights
 
 
 @dataclasses.dataclass

@@ -9,8 +9,7 @@ import pytest
 from known_pairs import by_position, covariances, population, shares, stationary
 
 from specht.corpus.measuring import score
-from specht.corpus.read.chunks import Encoded
-from specht.corpus.read.stream import Blocks, segments
+from specht.corpus.read.stream import Blocks, Encoded, segments
 from specht.corpus.stats.exchangeability import Score, symmetry
 from specht.corpus.stats.moments import Plan
 from specht.errors import InputError

@@ -9,10 +9,9 @@ import numpy as np
 import pytest
 from known_pairs import Given, by_position, covariances, plan_for, population, shares
 
-from specht.corpus.read.chunks import Segment
+from specht.corpus.read.stream import Segment
 from specht.corpus.stats.exchangeability import CUTS, symmetry
-from specht.corpus.stats.metrics import site_norm, weights
-from specht.corpus.stats.resampling import Resampling
+from specht.corpus.stats.squares import Resampling, site_norm, weights
 from specht.errors import InputError
 
 METRICS = ("chi2-floor", "chi2", "plain")

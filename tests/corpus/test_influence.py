@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from specht.corpus.measuring import explain, measure
-from specht.corpus.read.chunks import Segment
 from specht.corpus.read.corpora import open_corpus
+from specht.corpus.read.stream import Segment
 from specht.corpus.stats.influence import WINDOWS, WindowSample, _contributions as contributions, _invariant as invariant, influence
 from specht.corpus.survey import SurveySettings
 

@@ -7,9 +7,9 @@ import itertools
 import numpy as np
 import pytest
 
-from specht.corpus.read.chunks import Segment
+from specht.corpus.read.stream import Segment
 from specht.corpus.stats.isotypic import PARTS, WindowTensor, isotypic_energies, isotypic_grams
-from specht.corpus.stats.resampling import Resampling
+from specht.corpus.stats.squares import Resampling
 from specht.errors import InputError
 from specht.groups.irreps import isotypic_projector
 from specht.groups.partition import Partition, partitions

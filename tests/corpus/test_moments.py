@@ -8,8 +8,7 @@ import math
 import numpy as np
 import pytest
 
-from specht.corpus.read.chunks import Encoded, Segment
-from specht.corpus.read.stream import Blocks, segments
+from specht.corpus.read.stream import Blocks, Encoded, Segment, segments
 from specht.corpus.stats.moments import Plan, Sketches, Tables, _marginals as marginals, moments_of
 from specht.corpus.stats.sketch import MeanProducts, Sketch
 from specht.errors import InputError

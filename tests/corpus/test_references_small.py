@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from specht.corpus.read.chunks import Segment
+from specht.corpus.read.stream import Segment
 from specht.corpus.stats.harmonics import measure_harmonics
 from specht.corpus.stats.isotypic import PARTS, WindowTensor, isotypic_energies
 from specht.corpus.stats.third import ThirdMoments, third_score

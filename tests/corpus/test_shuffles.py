@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 from specht.corpus.measuring import null_score, nulls_of
-from specht.corpus.read.chunks import Encoded
 from specht.corpus.read.corpora import has_articles, open_corpus
 from specht.corpus.read.named import NAMED
+from specht.corpus.read.stream import Encoded
 from specht.corpus.stats import shuffles
 from specht.corpus.stats.shuffles import drawn, shuffled, split_counts
 from specht.corpus.survey import SurveySettings, plan_survey, take_census

@@ -7,8 +7,7 @@ import itertools
 import numpy as np
 import pytest
 
-from specht.corpus.read.chunks import Encoded, Segment
-from specht.corpus.read.stream import SEGMENT, Blocks, record_starts, segments, window_starts
+from specht.corpus.read.stream import SEGMENT, Blocks, Encoded, Segment, record_starts, segments, window_starts
 from specht.errors import InputError
 
 

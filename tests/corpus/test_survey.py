@@ -12,12 +12,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from specht.corpus.measuring import count_all, explain, findings, measure, null_score, score, scores
-from specht.corpus.read.chunks import Segment
+from specht.corpus.measuring import LagByLag, count_all, explain, findings, measure, null_score, score, scores
 from specht.corpus.read.corpora import Corpus, open_corpus
+from specht.corpus.read.stream import Segment
 from specht.corpus.read.vocabulary import Vocabulary
 from specht.corpus.stats import exact
-from specht.corpus.stats.exact import LagByLag
 from specht.corpus.stats.exchangeability import symmetry
 from specht.corpus.stats.moments import Tables
 from specht.corpus.survey import EXTRAS, Statistics, Survey, SurveySettings, merge_censuses, merge_statistics, plan_survey, take_census

@@ -8,7 +8,7 @@ import math
 import numpy as np
 import pytest
 
-from specht.corpus.read.chunks import Segment
+from specht.corpus.read.stream import Segment
 from specht.corpus.stats.third import ThirdMoments, gap_pairs, third_score
 from specht.errors import InputError
 

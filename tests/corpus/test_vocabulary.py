@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from specht.corpus.read.chunks import Chunk
+from specht.corpus.read.stream import Chunk
 from specht.corpus.read.vocabulary import TypeCounts, Vocabulary
 from specht.errors import InputError
 

@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 import pytest
 
-from specht.lab.programs import forget_programs_if_many
+from specht.lab.threads import forget_programs_if_many
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux limits memory maps in this way")

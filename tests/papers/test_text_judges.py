@@ -254,8 +254,8 @@ class TestJobs:
 
     def test_blocks_are_those_of_the_corpus_room(self):
         """Cosines, distances and overlaps by the room's own functions, where `<unk>` makes no difference."""
-        from specht.corpus.stats.counts import LagCounts
         from specht.corpus.stats.harmonics import measure_harmonics
+        from specht.corpus.stats.moments import LagCounts
 
         given = {"vocab": 12, "length": 8}
         content = texts.content_of("stdlib")

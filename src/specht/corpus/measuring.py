@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-from collections.abc import Callable, Sequence
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from specht.corpus.read.corpora import Corpus, has_articles, open_corpus
+from specht.corpus.read.stream import SEGMENT, Encoded, segments
 from specht.corpus.read.tokenise import choose, spell
-from specht.corpus.stats.counts import LagCounts
-from specht.corpus.stats.exact import LagByLag
 from specht.corpus.stats.exchangeability import Score, Symmetry, score_variables, symmetry
 from specht.corpus.stats.harmonics import Harmonics, Kind, Likeness, measure_harmonics
 from specht.corpus.stats.influence import MOST_SYMBOLS, Influence, WindowSample, influence
 from specht.corpus.stats.isotypic import IsotypicEnergies, WindowTensor, isotypic_energies
-from specht.corpus.stats.metrics import Metric, weights
+from specht.corpus.stats.moments import LagCounts, Tables
 from specht.corpus.stats.shuffles import NULLS, Null
+from specht.corpus.stats.squares import Metric, weights
 from specht.corpus.stats.third import ThirdMoments, ThirdScore, third_score
 from specht.corpus.survey import How, Statistics, Survey, SurveySettings, plan_survey, take_census
 from specht.errors import InputError, explains_calls
@@ -28,6 +29,8 @@ from specht.results import Result, Variable
 KINDS: tuple[Kind, ...] = ("raw", "centred", "off-site")
 COMPONENTS = 10
 """Principal components whose subspaces are compared."""
+_MEMORY = 2**26
+"""Bytes that tables of a few lags may take."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -182,6 +185,61 @@ def scores(statistics: Statistics) -> Symmetry:
         return symmetry(moments, length=settings.length, lengths=settings.lengths, cuts=settings.cuts, seed=settings.seed)
 
 
+class LagByLag:
+    """Exact estimates for large vocabularies: tables of all pairs, a few lags at a time, in as many passes as memory demands.
+
+    They are computed when they are asked for, which should be in increasing order of the lags. The ids of the corpus are kept in a file
+    meanwhile, so that text is read once and memory does not grow with it.
+    """
+
+    def __init__(self, survey: Survey, null: Null | None = None) -> None:
+        self.survey, self.plan = survey, survey.plan
+        with contextlib.ExitStack() as stack:
+            self._file = stack.enter_context(tempfile.TemporaryFile())
+            size, self._records = self._write(null)
+            self.plan.check_records(int(np.diff(self._records, append=size).max()))
+            self._stack = stack.pop_all()
+        self._ids = np.memmap(self._file, dtype=np.uint32, mode="r", shape=(size,))
+        self._step = max(1, _MEMORY // (4 * self.plan.blocks.number * self.plan.symbols**2))
+        self._tables = Tables(self.plan, lags=range(0))
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self._stack.close()
+
+    def centred(self, lag: int) -> tuple[np.ndarray, np.ndarray]:
+        """See `specht.corpus.stats.moments.PairSums.centred`."""
+        return self.tables(lag).centred(lag)
+
+    def pairs_at(self, lag: int) -> np.ndarray:
+        """See `specht.corpus.stats.moments.PairSums.pairs_at`."""
+        return self.tables(lag).pairs_at(lag)
+
+    def tables(self, lag: int) -> Tables:
+        """Counts of pairs at this lag and at some others."""
+        if lag not in self._tables.lags:
+            self._tables = Tables(self.plan, lags=range(lag, min(lag + self._step, self.plan.length)))
+            for segment in segments(self._pieces(), self.plan.blocks, self._tables.lags[-1]):
+                self._tables.update(segment)
+        return self._tables
+
+    def _write(self, null: Null | None) -> tuple[int, np.ndarray]:
+        """Write the ids; returns their number, and where records begin."""
+        size, records = 0, [np.zeros(1, dtype=np.intp)]
+        for batch in self.survey.batches:
+            for piece in self.survey.pieces(batch, null):
+                self._file.write(piece.ids.astype(np.uint32).tobytes())
+                records.append(piece.records + size)
+                size += len(piece)
+        return size, np.unique(np.concatenate(records))
+
+    def _pieces(self) -> Iterator[Encoded]:
+        for start in range(0, len(self._ids), SEGMENT):
+            stop = min(start + SEGMENT, len(self._ids))
+            first, last = np.searchsorted(self._records, [start, stop])
+            yield Encoded(self._ids[start:stop].astype(np.intp), self._records[first:last] - start)
+
+
 def null_score(survey: Survey, null: Null) -> Score:
     """The score of the corpus with its tokens shuffled."""
     statistics = Statistics(survey, null) if survey.how == "exact" else count_all(survey, null)
@@ -216,7 +274,7 @@ def score(
             the source of Python's standard library.
         length: tokens of a window.
         vocab: types that are distinguished; by default 500, or all there are.
-        metric: how types are weighed, see `specht.corpus.stats.metrics`.
+        metric: how types are weighed, see `specht.corpus.stats.squares`.
         tokens, records, encoding, tokenizer: how files are read, see `specht.corpus.read.text`.
         how: "sketch", exact "tables" of all pairs at once, "exact" tables lag by lag, or what suits the vocabulary.
         blocks: of the corpus, for intervals.

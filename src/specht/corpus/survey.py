@@ -15,18 +15,16 @@ from typing import Any, Literal, NamedTuple, get_args
 import numpy as np
 
 from specht.checks import whole_number
-from specht.corpus.read.chunks import Encoded, Segment
 from specht.corpus.read.corpora import Corpus
-from specht.corpus.read.stream import Blocks, segments
+from specht.corpus.read.stream import Blocks, Encoded, Segment, segments
 from specht.corpus.read.vocabulary import TypeCounts, Vocabulary
-from specht.corpus.stats.counts import LagCounts
 from specht.corpus.stats.exchangeability import CUTS
 from specht.corpus.stats.influence import MOST_SYMBOLS, WindowSample
 from specht.corpus.stats.isotypic import WindowTensor
-from specht.corpus.stats.metrics import Metric
-from specht.corpus.stats.moments import Plan, moments_of
+from specht.corpus.stats.moments import LagCounts, Plan, moments_of
 from specht.corpus.stats.shuffles import Null, drawn, shuffled, split_counts
 from specht.corpus.stats.sketch import CELLS
+from specht.corpus.stats.squares import Metric
 from specht.corpus.stats.third import ThirdMoments
 from specht.errors import InputError, explains_calls, unknown_choice
 from specht.memory import available_memory

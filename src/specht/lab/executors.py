@@ -20,8 +20,7 @@ from typing import Any, NamedTuple
 
 from specht.errors import InputError, in_one_line
 from specht.lab.jobs import Job
-from specht.lab.programs import forget_programs_if_many
-from specht.lab.threads import ask_for_one_thread, one_thread, one_thread_for_good
+from specht.lab.threads import ask_for_one_thread, forget_programs_if_many, one_thread, one_thread_for_good
 from specht.lab.version import code_version
 
 _LONGEST = 500

@@ -2,7 +2,7 @@ r"""What every source of token sequences can do: be sampled, list its sequences,
 
 A source is a law $p(x_1 \dots x_T)$ for every number $T$ of columns, consistent in the sense that leaving out the last column of
 the law of $T + 1$ gives the law of $T$. It is *exchangeable* when $p$ does not depend on the order of the tokens. By de Finetti's
-theorem it is then a mixture of independent tokens, and the mixture is what the theory of the symmetric group needs.
+theorem it is then a mixture of independent tokens (`Exchangeable`), and the mixture is what the theory of the symmetric group needs.
 """
 
 from __future__ import annotations
@@ -180,7 +180,7 @@ class Source(abc.ABC):
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Exchangeable(Source):
-    r"""A mixture of independent tokens: a component is drawn for each sequence, then its tokens independently: $p(x) = \sum_m w_m \prod_a \theta_{m, x_a}$.
+    r"""A component is drawn for each sequence, then its tokens independently: $p(x) = \sum_m w_m \prod_a \theta_{m, x_a}$.
 
     >>> source = Exchangeable(weights=[0.5, 0.5], probabilities=[[0.9, 0.1], [0.2, 0.8]])
     >>> source.moments().p2.round(3)

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 
 from specht.arrays import as_numpy
-from specht.corpus.read.chunks import Chunk
 from specht.corpus.read.named import NAMED, named_parts
 from specht.corpus.read.parts import FilePart, find_parts, fingerprint, spool
+from specht.corpus.read.stream import Chunk
 from specht.corpus.read.text import ReadingOptions, read
 from specht.corpus.read.tokenise import NAMES, is_fasta
 from specht.errors import InputError

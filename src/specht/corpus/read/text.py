@@ -14,10 +14,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from specht.corpus.read.chunks import Chunk
-from specht.corpus.read.fasta import letter_chunks
-from specht.corpus.read.ids import id_chunks
+from specht.corpus.read.numbers import id_chunks, letter_chunks
 from specht.corpus.read.parts import FilePart, blocks
+from specht.corpus.read.stream import Chunk
 from specht.corpus.read.tokenise import LINE_END, Tokenisation, Tokens, is_heading, is_title, tokenisation
 from specht.errors import InputError, unknown_choice
 

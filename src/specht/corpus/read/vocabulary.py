@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from specht.checks import whole_number
-from specht.corpus.read.chunks import Chunk, Encoded
+from specht.corpus.read.stream import Chunk, Encoded
 from specht.errors import InputError
 
 UNKNOWN = "<unk>"

@@ -26,9 +26,8 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from specht.checks import whole_number
-from specht.corpus.stats.metrics import site_norm
 from specht.corpus.stats.moments import Plan
-from specht.corpus.stats.resampling import DebiasedEstimate, Resampling
+from specht.corpus.stats.squares import DebiasedEstimate, Resampling, site_norm
 from specht.errors import InputError
 from specht.results import Result, Variable
 

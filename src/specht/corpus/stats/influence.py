@@ -13,8 +13,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from specht.corpus.read.chunks import Segment
-from specht.corpus.read.stream import window_starts
+from specht.corpus.read.stream import Segment, window_starts
 
 WINDOWS = 20_000
 """How many windows are looked at, evenly spread over the corpus."""

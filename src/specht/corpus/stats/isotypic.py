@@ -11,7 +11,7 @@ $$ f_{ab} = \bar f + u_a + u_b + \text{rest}, \quad u_a = \frac{f_a - (L-1) \bar
 and the energies $\sum_{a \ne b} \|\cdot\|^2$ are $L(L-1) \|\bar f\|^2$, $2(L-2) \sum_a \|u_a\|^2$, $2L \sum_a \|v_a\|^2$ and what is left
 of $f$ and of $h$.
 
-Squares are estimated from products of different blocks of windows, see `specht.corpus.stats.resampling`.
+Squares are estimated from products of different blocks of windows, see `specht.corpus.stats.squares`.
 """
 
 from __future__ import annotations
@@ -24,11 +24,9 @@ from typing import Any
 import numpy as np
 
 from specht.checks import whole_number
-from specht.corpus.read.chunks import Segment
-from specht.corpus.read.stream import window_starts
-from specht.corpus.stats.counts import Counts, table_of_zeros
-from specht.corpus.stats.metrics import coordinate_weights
-from specht.corpus.stats.resampling import DebiasedEstimate, Resampling
+from specht.corpus.read.stream import Segment, window_starts
+from specht.corpus.stats.moments import Counts, table_of_zeros
+from specht.corpus.stats.squares import DebiasedEstimate, Resampling, coordinate_weights
 
 PARTS = ("(L)", "(L-1,1)", "(L-2,2)", "(L-2,1,1)")
 

@@ -13,8 +13,7 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from specht.corpus.read.chunks import Encoded
-from specht.corpus.read.stream import starts_in
+from specht.corpus.read.stream import Encoded, starts_in
 from specht.errors import unknown_choice
 
 Null = Literal["window", "article", "global"]

@@ -18,10 +18,9 @@ from typing import Any
 import numpy as np
 
 from specht.checks import whole_number
-from specht.corpus.read.chunks import Segment
-from specht.corpus.stats.counts import Counts, table_of_zeros
-from specht.corpus.stats.metrics import coordinate_weights
-from specht.corpus.stats.resampling import DebiasedEstimate, Resampling
+from specht.corpus.read.stream import Segment
+from specht.corpus.stats.moments import Counts, table_of_zeros
+from specht.corpus.stats.squares import DebiasedEstimate, Resampling, coordinate_weights
 
 
 def gap_pairs(length: int) -> list[tuple[int, int]]:
