@@ -9,7 +9,7 @@ A change of a number counts if it is larger than $\epsilon^{2/3}$ times its larg
 float64, 2.4e-5 in float32; any change of a whole number counts. What is shown is the change as a fraction of the spread of the output, as
 in `invariance_residual`.
 
-Beside that every layer has the symmetry profile of what the readout sees (`specht.profiles.solve`), all from one evaluation of the model, and
+Beside that every layer has the symmetry profile of what the readout sees (`specht.profiles.solve`), from one evaluation of the model, and
 the adjacency score of its states (`specht.probes.similarity`).
 """
 
