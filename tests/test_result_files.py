@@ -177,7 +177,8 @@ def test_a_new_type_of_result_needs_three_things(tmp_path, monkeypatch):
     toy = Toy(np.arange(3.0))
     with pytest.raises(specht.InputError, match=r"A Toy has no figure: look at \.to_dataframe\(\)"):
         toy.plot()
-    monkeypatch.setitem(FIGURES, "Toy", {"x": "toy_results:draw"})
+    monkeypatch.setitem(FIGURES, "Toy", {"x": "draw"})
+    monkeypatch.setattr("specht.results._DRAWN", "toy_results")
     assert repr(toy) == "Toy: three numbers"
     assert toy.to_dataframe()["x"].tolist() == [0.0, 1.0, 2.0]
     assert toy.plot().to_dict()["data"][0]["y"] == [1.0]

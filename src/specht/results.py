@@ -33,38 +33,27 @@ if TYPE_CHECKING:
 FORMAT = 1
 """Format of files; this version cannot read files with a higher number."""
 _GROUP, _TEXT = "record", "__text__"
-_HTML = "specht.report.inline:fragment"
-
-_DRAWN = "specht.report.result_figures"
+_HTML, _DRAWN = "specht.report.inline", "specht.report.result_figures"
+"""Modules that show results; theory does not know reports, so they are loaded when somebody asks."""
 FIGURES: dict[str, dict[str, str]] = {
-    "Spectrum": {"eigenvalues": f"{_DRAWN}:eigenvalues"},
-    "Curve": {"losses": f"{_DRAWN}:theory_losses", "levels": f"{_DRAWN}:levels"},
-    "MeasuredCurve": {"losses": f"{_DRAWN}:measured_losses"},
-    "NetworkCurve": {"losses": f"{_DRAWN}:network_losses"},
-    "SampleComplexity": {"samples": f"{_DRAWN}:needs"},
-    "Profile": {"shares": f"{_DRAWN}:shares", "correlation": f"{_DRAWN}:correlation"},
-    "Probe": {
-        "residuals": f"{_DRAWN}:residuals",
-        "positions": f"{_DRAWN}:positions",
-        "profiles": f"{_DRAWN}:profiles",
-        "adjacency": f"{_DRAWN}:adjacency",
-    },
-    "Score": {"parts": f"{_DRAWN}:score_parts"},
-    "MeasuredCorpus": {
-        "lags": f"{_DRAWN}:lags",
-        "parts": f"{_DRAWN}:score_parts",
-        "lengths": f"{_DRAWN}:lengths",
-        "cuts": f"{_DRAWN}:cuts",
-    },
-    "Posterior": {"labels": f"{_DRAWN}:labels"},
-    "FittedGP": {"parameters": f"{_DRAWN}:parameters"},
-    "AdaptiveCurve": {"losses": f"{_DRAWN}:adaptive_losses", "order": f"{_DRAWN}:order_against_samples"},
-    "ComplexityByWidth": {"samples": f"{_DRAWN}:needs_by_width"},
-    "AdaptiveResult": {"order": f"{_DRAWN}:order_parameters"},
-    "SampledPosterior": {"outputs": f"{_DRAWN}:outputs"},
-    "Forecast": {"curve": f"{_DRAWN}:forecast", "architectures": f"{_DRAWN}:architectures", "accuracy": f"{_DRAWN}:accuracy"},
+    "Spectrum": {"eigenvalues": "eigenvalues"},
+    "Curve": {"losses": "theory_losses", "levels": "levels"},
+    "MeasuredCurve": {"losses": "measured_losses"},
+    "NetworkCurve": {"losses": "network_losses"},
+    "SampleComplexity": {"samples": "needs"},
+    "Profile": {"shares": "shares", "correlation": "correlation"},
+    "Probe": {"residuals": "residuals", "positions": "positions", "profiles": "profiles", "adjacency": "adjacency"},
+    "Score": {"parts": "score_parts"},
+    "MeasuredCorpus": {"lags": "lags", "parts": "score_parts", "lengths": "lengths", "cuts": "cuts"},
+    "Posterior": {"labels": "labels"},
+    "FittedGP": {"parameters": "parameters"},
+    "AdaptiveCurve": {"losses": "adaptive_losses", "order": "order_against_samples"},
+    "ComplexityByWidth": {"samples": "needs_by_width"},
+    "AdaptiveResult": {"order": "order_parameters"},
+    "SampledPosterior": {"outputs": "outputs"},
+    "Forecast": {"curve": "forecast", "architectures": "architectures", "accuracy": "accuracy"},
 }
-"""Figures of each type of result, the first being the one that notebooks show: from a result to a `specht.report.figures.Plot`."""
+"""Figures of each type of result, the main one first, and the functions of `_DRAWN` that make them: from a result to a `Plot` of reports."""
 
 
 class Variable(NamedTuple):
@@ -99,7 +88,7 @@ class Result:
         return f"{type(self).__name__}: {self._summary()}"
 
     def _repr_html_(self) -> str:
-        return _look_up(_HTML)(self)
+        return importlib.import_module(_HTML).fragment(self)
 
     def plot(self, figure: str | None = None) -> go.Figure:
         """The figure that reports show of it.
@@ -117,7 +106,7 @@ class Result:
         name = next(iter(figures)) if figure is None else figure
         if name not in figures:
             raise unknown_choice("figure", figure, figures)
-        return _look_up(figures[name])(self)
+        return getattr(importlib.import_module(_DRAWN), figures[name])(self)
 
     def to_xarray(self) -> xarray.Dataset:
         """Its numbers with named dimensions, and what each of them means in `attrs`."""
@@ -226,11 +215,6 @@ def _damaged(name: str) -> InputError:
 def _sizes(shape: tuple[int, ...]) -> tuple[str, ...]:
     """Names of the dimensions of an array in the record: axes of one size share one, distinguished within an array by number."""
     return tuple(f"size_{size}" + "_" * shape[:axis].count(size) for axis, size in enumerate(shape))
-
-
-def _look_up(home: str) -> Any:
-    module, name = home.split(":")
-    return getattr(importlib.import_module(module), name)
 
 
 def plain(values: Any) -> Any:

@@ -12,11 +12,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from specht.corpus import measuring
 from specht.corpus.measuring import LagByLag, count_all, explain, findings, measure, null_score, score, scores
 from specht.corpus.read.corpora import Corpus, open_corpus
 from specht.corpus.read.stream import Segment
 from specht.corpus.read.vocabulary import Vocabulary
-from specht.corpus.stats import exact
 from specht.corpus.stats.exchangeability import symmetry
 from specht.corpus.stats.moments import Tables
 from specht.corpus.survey import EXTRAS, Statistics, Survey, SurveySettings, merge_censuses, merge_statistics, plan_survey, take_census
@@ -168,7 +168,7 @@ def close(one, other) -> bool:
 
 @pytest.mark.parametrize("memory", [1, 200_000, 2**28])
 def test_tables_lag_by_lag_are_tables_at_once(tmp_path, memory, monkeypatch):
-    monkeypatch.setattr(exact, "_MEMORY", memory)  # of one lag, of a few, of all
+    monkeypatch.setattr(measuring, "_MEMORY", memory)  # of one lag, of a few, of all
     corpus = open_corpus(write_texts(tmp_path))
     at_once = scores(count_all(survey_of(corpus, how="tables")))
     by_lag = scores(count_all(survey_of(corpus, how="exact")))

@@ -6,6 +6,7 @@ import dataclasses
 import glob
 import gzip
 import hashlib
+import mmap
 import os
 import sysconfig
 import tempfile
@@ -115,47 +116,28 @@ def _cut(file: Path, cuttable: bool) -> list[FilePart]:
     size = file.stat().st_size
     if size <= PART_BYTES or not cuttable or file.suffix.lower() in (".gz", ".npy"):
         return [FilePart(str(file))]
-    with reading(file, "check the file"), file.open("rb") as stream:
+    with reading(file, "check the file"), file.open("rb") as stream, mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ) as content:
         # Zero bytes mean other encodings of text, or no text: there a line end cannot be told by its byte.
-        cuts = [0] if b"\0" in stream.read(_NEARBY) else list(_cuts(stream, size, is_fasta(file)))
+        cuts = [0] if content.find(b"\0", 0, _NEARBY) >= 0 else list(_cuts(content, is_fasta(file)))
     return [FilePart(str(file), start, stop) for start, stop in zip(cuts, [*cuts[1:], None], strict=True)]
 
 
-def _cuts(stream: BinaryIO, size: int, entries: bool) -> Iterator[int]:
+def _cuts(content: mmap.mmap, entries: bool) -> Iterator[int]:
     """Where parts begin: every time behind the first good place after `PART_BYTES`."""
-    start: int | None = 0
-    while start is not None:
+    yield 0
+    start = 0
+    while 0 < (start := _next_cut(content, start + PART_BYTES, entries)) < len(content):
         yield start
-        start = _next_cut(stream, start + PART_BYTES, entries)
-        if start is not None and start >= size:
-            return
 
 
-def _next_cut(stream: BinaryIO, place: int, entries: bool) -> int | None:
+def _next_cut(content: mmap.mmap, place: int, entries: bool) -> int:
+    """Behind the first empty line nearby, or else the first line end; before the next entry if there are entries; 0 if nowhere."""
     if entries:
-        found = _find(stream, b"\n>", place)
-        return None if found is None else found + 1
-    stream.seek(place)
-    window = stream.read(_NEARBY)
-    # Behind an empty line paragraphs, articles and functions stay whole.
-    for empty in (b"\n\n", b"\n \n", b"\n\r\n"):
-        if (found := window.find(empty)) >= 0:
-            return place + found + len(empty)
-    found = _find(stream, b"\n", place)
-    return None if found is None else found + 1
-
-
-def _find(stream: BinaryIO, wanted: bytes, place: int) -> int | None:
-    """Position of the first occurrence from `place` on."""
-    stream.seek(place)
-    carry = b""
-    while block := stream.read(_BLOCK):
-        text = carry + block
-        if (found := text.find(wanted)) >= 0:
-            return place - len(carry) + found
-        place += len(block)
-        carry = text[len(text) - len(wanted) + 1 :]
-    return None
+        return content.find(b"\n>", place) + 1
+    for empty in (b"\n\n", b"\n \n", b"\n\r\n"):  # behind these paragraphs, articles and functions stay whole
+        if (line := content.find(empty, place, place + _NEARBY)) >= 0:
+            return line + len(empty)
+    return content.find(b"\n", place) + 1
 
 
 def blocks(part: FilePart, size: int) -> Iterator[bytes]:
