@@ -53,7 +53,7 @@ FIGURES: dict[str, dict[str, str]] = {
     "SampledPosterior": {"outputs": "outputs"},
     "Forecast": {"curve": "forecast", "architectures": "architectures", "accuracy": "accuracy"},
 }
-"""Figures of each type of result, the main one first, and the functions of `_DRAWN` that make them: from a result to a `Plot` of reports."""
+"""Figures of each type of result, the main one first, and the functions of `_DRAWN` that make them, a `Plot` of a result each."""
 
 
 class Variable(NamedTuple):
