@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from specht.arrays import as_numpy
 from specht.errors import InputError
 
 OUTPUT = "output"
@@ -92,9 +93,12 @@ def _read(part: Any, n: int, columns: int, what: str) -> Values:
 def _numbers(part: Any, what: str) -> tuple[np.ndarray, str]:
     """An array of one of the precisions that NumPy computes in, and the precision that it had before."""
     try:
-        array, precision = _from_torch(part) if hasattr(part, "detach") else _as_array(part)
-    except Exception:  # ragged lists, and whatever the classes of others raise
+        array = as_numpy(part)
+    except InputError:  # ragged lists, and whatever the classes of others raise
         raise InputError(f"{what} must return an array of real numbers, got a {type(part).__name__} that is none.") from None
+    precision = str(part.dtype).removeprefix("torch.") if hasattr(part, "detach") else array.dtype.name
+    if array.dtype.name == "bfloat16":  # NumPy has no such numbers of its own
+        array = array.astype(np.float32)
     if array.dtype.kind in "biu":
         if array.size and max(int(array.max()), -int(array.min())) > _WHOLE:
             raise InputError(f"{what} returned whole numbers above 2^53, which are not exact in float64: return smaller ones.")
@@ -104,14 +108,3 @@ def _numbers(part: Any, what: str) -> tuple[np.ndarray, str]:
     kept = "float64" if array.dtype.itemsize >= 8 else "float32"
     own = array.astype(kept)  # a copy: the model may write into its array again
     return own, precision if precision in EPSILON else kept
-
-
-def _from_torch(part: Any) -> tuple[np.ndarray, str]:
-    tensor, precision = part.detach().cpu(), str(part.dtype).removeprefix("torch.")
-    return (tensor.float() if precision in ("float16", "bfloat16") else tensor).numpy(), precision
-
-
-def _as_array(part: Any) -> tuple[np.ndarray, str]:
-    array = np.asarray(part)
-    precision = array.dtype.name
-    return array.astype(np.float32) if precision == "bfloat16" else array, precision  # NumPy has no such numbers of its own

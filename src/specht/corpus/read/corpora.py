@@ -14,6 +14,7 @@ import numpy as np
 
 from specht.arrays import as_numpy
 from specht.corpus.read.named import NAMED, named_parts
+from specht.corpus.read.numbers import array_chunks
 from specht.corpus.read.parts import FilePart, find_parts, fingerprint, spool
 from specht.corpus.read.stream import Chunk
 from specht.corpus.read.text import ReadingOptions, read
@@ -40,7 +41,7 @@ class Corpus:
     def read(self, number: int) -> Iterator[Chunk]:
         """The tokens of a part."""
         part = self.parts[number]
-        return read(part, self.reading) if isinstance(part, FilePart) else _pieces(part)
+        return read(part, self.reading) if isinstance(part, FilePart) else array_chunks(part, True, _PIECE, self.name)
 
     @property
     def tokens(self) -> str:
@@ -164,14 +165,3 @@ def _without_padding(rows: list[np.ndarray], real: list[np.ndarray]) -> list[np.
     return [
         record[shown] for row, mask in zip(rows, real, strict=True) for record, shown in zip(*map(np.atleast_2d, (row, mask)), strict=True)
     ]
-
-
-def _pieces(array: np.ndarray) -> Iterator[Chunk]:
-    if array.ndim == 2:
-        rows = max(1, _PIECE // array.shape[1])
-        for start in range(0, len(array), rows):
-            block = array[start : start + rows]
-            yield Chunk(block.reshape(-1).astype(np.int64), np.arange(0, block.size, array.shape[1]))
-        return
-    for start in range(0, len(array), _PIECE):
-        yield Chunk(array[start : start + _PIECE].astype(np.int64), np.zeros(int(start == 0), dtype=np.intp))

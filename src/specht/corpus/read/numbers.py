@@ -62,9 +62,13 @@ def letter_chunks(part: FilePart, size: int, entries: bool, chunk_bytes: int) ->
 
 
 def id_chunks(part: FilePart, rows: bool, chunk_bytes: int) -> Iterator[Chunk]:
-    """The numbers of an array: a stream, or a record a row."""
+    """The numbers of an array in a file."""
     array = _load(Path(part.path))
-    size = max(1, chunk_bytes // array.dtype.itemsize)
+    return array_chunks(array, rows, max(1, chunk_bytes // array.dtype.itemsize), part.path)
+
+
+def array_chunks(array: np.ndarray, rows: bool, size: int, name: str) -> Iterator[Chunk]:
+    """The numbers of an array, about `size` at a time: a stream, or a record a row."""
     columns = array.shape[-1]
     table = array if array.ndim == 2 else array[None]
     first = True
@@ -74,7 +78,7 @@ def id_chunks(part: FilePart, rows: bool, chunk_bytes: int) -> Iterator[Chunk]:
             values = np.asarray(band[:, left : left + width]).reshape(-1)
             if values.min() < 0 or values.max() > np.iinfo(np.int64).max:
                 wrong = values.min() if values.min() < 0 else values.max()
-                raise InputError(f"{part.path} holds {wrong}, which is no id: ids are whole numbers from 0 on, below 2^63.")
+                raise InputError(f"{name} holds {wrong}, which is no id: ids are whole numbers from 0 on, below 2^63.")
             starts = range(0, len(values), columns) if rows and not left else range(1) if first else range(0)
             first = False
             yield Chunk(values.astype(np.int64), np.array(starts, dtype=np.intp))

@@ -9,6 +9,7 @@ from __future__ import annotations
 import codecs
 import dataclasses
 import io
+import itertools
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
@@ -254,20 +255,14 @@ def _tokens(batches: Iterable[list[_Stretch]], kind: Tokenisation, after_cut: bo
     held = "\n" if after_cut and hold else ""
     record = article = False  # begins with the next token
     for batch in batches:
-        found: list[Tokens] = []
+        pieces: list[Tokens] = []
         count = 0
         records: list[int] = []
         articles: list[int] = []
-
-        def add(text: str, found: list[Tokens] = found) -> int:
-            tokens = split(text) if text else []
-            if len(tokens):
-                found.append(tokens)
-            return len(tokens)
-
         for stretch in batch:
             if stretch.record and held and not kind.leads:
-                count += add(held)
+                pieces.append(split(held))
+                count += len(pieces[-1])
                 held = ""
             record, article = record or stretch.record, article or stretch.article
             text = held + stretch.text
@@ -275,24 +270,23 @@ def _tokens(batches: Iterable[list[_Stretch]], kind: Tokenisation, after_cut: bo
                 ready = text.rstrip()
                 held = hold(text[len(ready) :])
                 text = ready
-            if new := add(text):
+            if text and len(tokens := split(text)):
                 records += [count] * record
                 articles += [count] * article
                 record = article = False
-                count += new
-        yield Chunk(_joined(found), np.array(records, dtype=np.intp), np.array(articles, dtype=np.intp))
+                pieces.append(tokens)
+                count += len(tokens)
+        yield Chunk(_joined(pieces), np.array(records, dtype=np.intp), np.array(articles, dtype=np.intp))
     if held and not before_cut:
         yield Chunk(split(held))
 
 
-def _joined(found: list[Tokens]) -> Tokens:
-    if not found:
-        return []
-    if len(found) == 1:
-        return found[0]
-    if isinstance(found[0], np.ndarray):
-        return np.concatenate(found)
-    return [token for tokens in found for token in tokens]
+def _joined(pieces: list[Tokens]) -> Tokens:
+    if len(pieces) == 1:
+        return pieces[0]
+    if pieces and isinstance(pieces[0], np.ndarray):
+        return np.concatenate(pieces)
+    return list(itertools.chain.from_iterable(pieces))
 
 
 def _sentences(chunks: Iterable[Chunk]) -> Iterator[Chunk]:
