@@ -54,7 +54,7 @@ def test_equal_states_are_ties_even_after_rounding():
     same = np.repeat(states(3, length=1), 8, axis=1)
     noisy = same * (1.0 + 1e-16 * np.random.default_rng(0).normal(size=same.shape))
     assert adjacency_score(self_cosines(noisy)) == 0.5
-    assert neighbour_score(self_cosines(same)) == 0.5
+    assert adjacency_score(self_cosines(same)) == 0.5
 
 
 def test_running_means_have_the_cosines_of_uniform_attention():

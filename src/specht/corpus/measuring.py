@@ -235,9 +235,8 @@ class LagByLag:
 
     def _pieces(self) -> Iterator[Encoded]:
         for start in range(0, len(self._ids), SEGMENT):
-            stop = min(start + SEGMENT, len(self._ids))
-            first, last = np.searchsorted(self._records, [start, stop])
-            yield Encoded(self._ids[start:stop].astype(np.intp), self._records[first:last] - start)
+            piece = Encoded(self._ids, self._records).part(start, start + SEGMENT)
+            yield Encoded(piece.ids.astype(np.intp), piece.records)
 
 
 def null_score(survey: Survey, null: Null) -> Score:

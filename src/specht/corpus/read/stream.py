@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -41,6 +42,18 @@ class Encoded:
 
     def __len__(self) -> int:
         return len(self.ids)
+
+    def part(self, start: int, stop: int) -> Encoded:
+        """The tokens from `start` to before `stop`, with the records that begin there."""
+        first, last = np.searchsorted(self.records, [start, stop])
+        return Encoded(self.ids[start:stop], self.records[first:last] - start)
+
+
+def join(pieces: list[Encoded]) -> Encoded:
+    """Consecutive pieces as one, without their articles."""
+    starts = itertools.accumulate(map(len, pieces), initial=0)
+    records = [piece.records + start for piece, start in zip(pieces, starts, strict=False)]
+    return Encoded(np.concatenate([piece.ids for piece in pieces]), np.concatenate(records).astype(np.intp, copy=False))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -125,18 +138,16 @@ def segments(pieces: Iterable[Encoded], blocks: Blocks, reach: int, *, offset: i
 
 def _joined(pieces: Iterable[Encoded], size: int) -> Iterator[Encoded]:
     """The same stream in pieces of at least so many tokens: many short ones would be copied again and again."""
-    ids: list[np.ndarray] = []
-    records: list[np.ndarray] = []
+    held: list[Encoded] = []
     total = 0
     for piece in pieces:
-        ids.append(piece.ids)
-        records.append(np.asarray(piece.records, dtype=np.intp) + total)
+        held.append(piece)
         total += len(piece)
         if total >= size:
-            yield Encoded(np.concatenate(ids), np.concatenate(records))
-            ids, records, total = [], [], 0
+            yield join(held)
+            held, total = [], 0
     if total:
-        yield Encoded(np.concatenate(ids), np.concatenate(records))
+        yield join(held)
 
 
 def _first(buffer: np.ndarray, records: np.ndarray, place: int, bounds: np.ndarray, reach: int, size: int) -> Segment:

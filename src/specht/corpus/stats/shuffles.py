@@ -13,7 +13,7 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from specht.corpus.read.stream import Encoded, starts_in
+from specht.corpus.read.stream import Encoded, join, starts_in
 from specht.errors import unknown_choice
 
 Null = Literal["window", "article", "global"]
@@ -83,30 +83,24 @@ def _taken(ids: np.ndarray, records: np.ndarray, length: int) -> int:
 
 
 def _in_articles(pieces: Iterable[Encoded], rng: np.random.Generator) -> Iterator[Encoded]:
-    held: list[np.ndarray] = []
-    marks: list[np.ndarray] = []
+    held: list[Encoded] = []
     size = 0
-
-    def release() -> Encoded:
-        nonlocal size
-        article = Encoded(rng.permutation(np.concatenate(held)), np.concatenate(marks))
-        held.clear()
-        marks.clear()
-        size = 0
-        return article
-
     for piece in pieces:
-        bounds = [0, *(int(place) for place in piece.articles if place), len(piece)]
-        begins = {int(place) for place in piece.articles}
-        for start, stop in itertools.pairwise(bounds):
+        articles = piece.articles.tolist()
+        begins = {*articles}
+        for start, stop in itertools.pairwise([0, *filter(None, articles), len(piece)]):
             if size and (start in begins or size >= _LONGEST_ARTICLE):
-                yield release()
-            first, last = np.searchsorted(piece.records, [start, stop])
-            marks.append(piece.records[first:last] - start + size)
-            held.append(piece.ids[start:stop])
+                yield _permuted(held, rng)
+                held, size = [], 0
+            held.append(piece.part(start, stop))
             size += stop - start
     if size:
-        yield release()
+        yield _permuted(held, rng)
+
+
+def _permuted(pieces: list[Encoded], rng: np.random.Generator) -> Encoded:
+    article = join(pieces)
+    return Encoded(rng.permutation(article.ids), article.records)
 
 
 def drawn(pieces: Iterable[Encoded], counts: np.ndarray, rng: np.random.Generator) -> Iterator[Encoded]:
