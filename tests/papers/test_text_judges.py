@@ -18,7 +18,7 @@ from specht.lab.jobs import Job
 from specht.papers.claims import JobResult
 from specht.papers.registry import select
 from specht.papers.scorecard import judge as judge_part
-from specht.papers.view_from_infinity import PAPER, corpora, text, text_blocks, texts, third_order
+from specht.papers.view_from_infinity import PAPER, text, text_blocks, texts, third_order
 from specht.report.scorecard import answer
 
 EXPERIMENTS = [each for each in PAPER.experiments if each.name in ("infinity.f3", "infinity.q8", "infinity.e5", "infinity.e7")]
@@ -56,7 +56,7 @@ def score(corpus, value, low=None, high=None, defined=1.0):
     ends = {"low": value - 0.01 if low is None else low, "high": value + 0.01 if high is None else high}
     numbers = {"score": value, **ends, "distance": 0.4, "direction": 0.6 - value, "rms": 0.03, "tokens": 1e6, "types": 500.0}
     given = {"corpus": corpus, "content": "0", "length": WINDOW, "vocab": 500, "size": None, "seed": 0}
-    return corpora.measure_corpora.result(numbers | {"defined": defined}, **given)
+    return texts.measure_corpora.result(numbers | {"defined": defined}, **given)
 
 
 def figure(cosines=(0.84, 0.97), iid=(0.999, 0.75), **measured):
@@ -241,7 +241,7 @@ class TestJobs:
                 assert content in ({None, NAMED[name].sha256} if name != "stdlib" else {texts.content_of("stdlib")})
 
     def test_full_scale_scores_every_corpus(self):
-        assert [job.arguments["corpus"] for job in corpora.measure_corpora.jobs("full")] == list(NAMED)
+        assert [job.arguments["corpus"] for job in texts.measure_corpora.jobs("full")] == list(NAMED)
 
     def test_blocks_of_code_are_the_same_again(self):
         given = {"corpus": "stdlib", "content": texts.content_of("stdlib"), "vocab": 12, "length": 8, "size": 200_000}
@@ -278,7 +278,7 @@ class TestJobs:
     def test_the_score_is_that_of_the_corpus_room(self):
         import specht
 
-        (job,) = corpora.measure_corpora.jobs("smoke")
+        (job,) = texts.measure_corpora.jobs("smoke")
         found = job.run()
         assert found.identical(job.run())
         assert 0.2 < float(found["low"]) < float(found["score"]) < float(found["high"]) < 0.9

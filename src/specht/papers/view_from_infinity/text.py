@@ -5,16 +5,16 @@ from __future__ import annotations
 import itertools
 
 import numpy as np
+import plotly.graph_objects as go
 import xarray
 
-from specht.corpus.stats import NULLS
+from specht.corpus import KINDS
+from specht.corpus.stats import NULLS, Kind, Likeness
 from specht.papers import common
 from specht.papers.claims import Verdict, lacking
 from specht.papers.criteria import Finding, above, at_least, below, both, larger, positive
 from specht.papers.measure import Grid, NothingToJudge, grid, measure
-from specht.papers.view_from_infinity import text_figures
 from specht.papers.view_from_infinity.text_blocks import HALF_TYPES, measure_blocks
-from specht.papers.view_from_infinity.text_figures import blocks_of, cosines_of, likeness_of, means, scored
 from specht.papers.view_from_infinity.texts import (
     BODY,
     CODE,
@@ -26,15 +26,19 @@ from specht.papers.view_from_infinity.texts import (
     cut,
     measure_scores,
     missing_table,
+    null_of,
+    plotted_by_name,
     reasons,
     require,
     stderr_of,
     where,
 )
-from specht.report import Table, table
+from specht.report import Plot, Table, add_line, add_series, image, points_of, table
 
 ALIKE, APART, MARGIN = 0.95, 0.9, 0.08
 """Cosines above the first are alike, cosines below the second are not, and two of them differ by more than the third."""
+_NAMES = {None: "WikiText-2", "window": "window shuffle", "article": "article shuffle", "global": "global shuffle"}
+_SHUFFLED = {None: "none", "window": "in windows", "article": "in articles", "global": "all"}
 _TEXT = grid(corpus=TEXT, null=None, unknown=True, spectra=True)
 _SHARED = grid(length=WINDOW, seed=0)
 _SMOKE, _QUICK, _FULL = _SHARED * grid(vocab=50, size=CUT), _SHARED * grid(vocab=300, size=None), _SHARED * grid(vocab=1000, size=None)
@@ -64,6 +68,39 @@ SIMILAR = both(
     above(ALIKE, "mean cosine within k ≠ 0", where=CENTRED),
 )
 COLLAPSED = below(0, "mean Kolmogorov-Smirnov distance within k ≠ 0 less that to k = 0", where=CENTRED)
+
+
+def measured(data: xarray.Dataset) -> list[xarray.Dataset]:
+    """The blocks of every text that this machine has, those with `<unk>` among rare words last."""
+    return sorted(points_of(data, "corpus", "null", "unknown", "spectra"), key=lambda text: not text.unknown.item())
+
+
+def blocks_of(data: xarray.Dataset, corpus: str = TEXT, null: str | None = None, unknown: bool = True) -> xarray.Dataset:
+    """The blocks of a corpus, or of a shuffled one."""
+    require(corpus, data)
+    chosen = (corpus, null, unknown)
+    return next(text for text in measured(data) if (text.corpus.item(), null_of(text), text.unknown.item()) == chosen)
+
+
+def cosines_of(blocks: xarray.Dataset, kind: Kind = "centred") -> Likeness:
+    """How alike blocks are by their cosines."""
+    return Likeness(blocks["cosine"].sel(kind=kind).values)
+
+
+def likeness_of(blocks: xarray.Dataset, name: str) -> Likeness:
+    """How alike blocks are by their eigenvalues or principal subspaces."""
+    return Likeness(blocks[name].values)
+
+
+def means(cosines: Likeness) -> str:
+    """Means within k ≠ 0 and to k = 0, as words."""
+    return f"{cosines.within.mean:.3f} and {cosines.across.mean:.3f}".replace("-", "−")
+
+
+def scored(data: xarray.Dataset, scores: xarray.Dataset) -> list[tuple[str, float, float]]:
+    """Corpora with their score and their cosine within k ≠ 0."""
+    present = scores["score"].dropna("corpus") if "score" in scores else []
+    return [(at.corpus.item(), float(at), cosines_of(blocks_of(data, at.corpus.item())).within.mean) for at in present]
 
 
 def _setting(data: xarray.Dataset) -> str:
@@ -177,8 +214,86 @@ def order_of_corpora(data: xarray.Dataset, scores: xarray.Dataset) -> Finding:
     return Finding(tau, regime=f"{_setting(data)}, cosines within k ≠ 0, centred. {words}.{without}")
 
 
-measure_figure.figure()(text_figures.figures)
-measure_figure.table(measure_order)(text_figures.tables)
+@measure_figure.figure()
+def figures(data: xarray.Dataset) -> list[Plot]:
+    text = blocks_of(data)
+    return [_heat_map(text), _spectra(text), _comparison(data)]
+
+
+def _heat_map(block: xarray.Dataset) -> Plot:
+    cosines = block["cosine"].sel(kind="centred").values
+    least, bar = float(np.quantile(cosines, 0.02)), {"xpad": 8, "ypad": 0}
+    figure = image(cosines.round(4), hover="k = %{y} and %{x}<br>cosine %{z:.3f}", zmin=least, zmax=1.0, colorbar=bar)
+    caption = (
+        "Cosines of the centred blocks C(k) of WikiText-2. Blocks at most k ≠ 0 are alike, and k = 0 stands apart from them, as the poster "
+        "shows. So does k = 1, though, and in part k = 2."
+    )
+    plot = common.plotted(figure, "Similarity by frequency", caption, x="frequency k", y="frequency k", linear="xy", wide=False)
+    figure.update_layout(showlegend=False)
+    figure.update_xaxes(showgrid=False, constrain="domain")
+    figure.update_yaxes(autorange="reversed", showgrid=False, scaleanchor="x", constrain="domain")
+    return plot
+
+
+def _spectra(block: xarray.Dataset) -> Plot:
+    figure, values = go.Figure(), np.sort(block["eigenvalue"].values, axis=1)[:, 1:]  # the smallest is zero
+    shares = np.arange(2, values.shape[1] + 2) / (values.shape[1] + 1)
+    for k in (1, 2, 4, 8, 16, 32):
+        add_line(figure, values[k], shares, "k = 1, 2, 4, 8, 16, 32", 0, legend=k == 1)
+    add_line(figure, values[0], shares, "k = 0", 1, dash="dash")
+    caption = (
+        "Distribution functions of the eigenvalues of the centred blocks. Those at k ≠ 0 nearly lie on each other. At k = 0 a few large "
+        "eigenvalues take more of the trace, so that the others are smaller."
+    )
+    x, y = "eigenvalue of C(k) / trace", "share of the eigenvalues below"
+    plot = common.plotted(figure, "Eigenvalues by frequency", caption, x=x, y=y, linear="y", wide=False)
+    figure.update_xaxes(exponentformat="power")
+    return plot
+
+
+def _comparison(data: xarray.Dataset) -> Plot:
+    figure, hover = go.Figure(), "%{x}<br>%{y:.3f}"
+    texts = {name: blocks_of(data, null=null) for null, name in _SHUFFLED.items()}
+    for number, kind in enumerate(KINDS):
+        for part, symbol in (("within", "circle"), ("across", "diamond-open")):
+            name = f"{kind}, {'within k ≠ 0' if part == 'within' else 'to k = 0'}"
+            cosines = [getattr(cosines_of(text, kind), part).mean for text in texts.values()]
+            add_series(figure, texts, cosines, name, number, mode="markers", hover=hover, marker_size=9, marker_symbol=symbol)
+    halves = {name: float(text["ratio"]) for name, text in texts.items() if text["ratio"].notnull()}
+    bars = {"marker_size": 14, "marker_symbol": "line-ew-open", "marker_line_width": 3}
+    add_series(figure, halves, halves.values(), "off-site, from two halves", len(KINDS), mode="markers", hover=hover, **bars)
+    caption = (
+        "What the likeness is made of. Tokens in random order give the picture of the poster where they are not centred (raw). Without "
+        "the single-site term (off-site), which all blocks share, those of the text are not alike. Within k ≠ 0 raw and "
+        "centred coincide. Off-site blocks of shuffled text are mostly noise; from two halves, which share none, those of windows shuffled "
+        "inside are alike, as they must be."
+    )
+    x = "shuffled tokens of WikiText-2"
+    return plotted_by_name(figure, "Text and shuffled text", caption, x=x, y="mean cosine", ends=[-0.6, 1.2])
+
+
+@measure_figure.table(measure_order)
+def tables(data: xarray.Dataset, scores: xarray.Dataset) -> list[Table]:
+    header = ("text", "raw", "centred", "off-site", "eigenvalues", "subspaces", "|Im C|")
+    rows = []
+    for text in measured(data):
+        name = _NAMES[null_of(text)] if text.corpus.item() == TEXT else text.corpus.item()
+        cells = [means(cosines_of(text, kind)) for kind in KINDS]
+        cells += [means(likeness_of(text, spectrum)) if text.spectra else "" for spectrum in ("kolmogorov", "overlap")]
+        label = name if text.unknown else "<unk> in the rest"
+        cells = [cell.replace(" and ", " / ") for cell in cells]
+        rows.append([label, *cells, f"{float(text['imaginary'].sel(kind='centred')):.2f}"])
+    note = (
+        "Means within k ≠ 0 / between k = 0 and the others: of cosines (three columns), of Kolmogorov's distance of the centred "
+        "eigenvalues, and of the overlap of their ten principal directions. The last column is the largest |Im C(k)| over |Re C(k)|, "
+        "centred; under permutation symmetry blocks are real."
+    )
+    cells = [[name, f"{score:.3f}", f"{cosine:.3f}"] for name, score, cosine in scored(data, scores)]
+    return [
+        *([Table(header, rows, note, "Blocks C(k)")] if rows else []),
+        Table(("corpus", "exchangeable share S", "cosine within k ≠ 0"), cells, title="Cosine and score of corpora"),
+        *missing_table(data, scores),
+    ]
 
 
 @measure_body.claim(

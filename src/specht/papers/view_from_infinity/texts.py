@@ -10,16 +10,17 @@ import dataclasses
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-import numpy as np
 import plotly.graph_objects as go
 import xarray
 
 from specht.corpus import SurveySettings, count_all, plan_survey, scores, take_census
 from specht.corpus.read import DATA, NAMED, UNKNOWN, Corpus, FilePart, TypeCounts, fingerprint, locate, named_parts
 from specht.errors import InputError
-from specht.papers.claims import lacking
+from specht.papers import common
+from specht.papers.claims import Verdict, lacking
+from specht.papers.criteria import Finding, every, positive
 from specht.papers.measure import Measurement, NothingToJudge, grid, measure
-from specht.report import Table, finished
+from specht.report import Plot, Table, add_series, error_bars, points_of, table
 
 TEXT, BODY, CODE, GENOME = "wikitext-2", "wikitext-2-body", "stdlib", "ecoli-genome"
 """With headings and line ends, without them; what every machine has; and what is no text."""
@@ -80,9 +81,8 @@ def reasons(*datasets: xarray.Dataset) -> dict[str, str]:
     absent = {}
     for data in datasets:
         if "reason" in data.coords:
-            parts = [data.sel(corpus=name) for name in data.corpus.values] if "corpus" in data.dims else [data]
-            for part in parts:
-                absent |= {str(np.asarray(part.corpus)): reason for reason in np.ravel(part["reason"].values).tolist() if reason}
+            names, texts = xarray.broadcast(xarray.DataArray(data.corpus), data["reason"])
+            absent |= {name: reason for name, reason in zip(names.values.flat, texts.values.flat, strict=True) if reason}
     return absent
 
 
@@ -145,14 +145,84 @@ def where(data: xarray.Dataset) -> str:
     return f"L = {data.length}, V = {data.vocab} or all there are{cut(data)}, χ² metric with a floor"
 
 
+def plotted_by_name(figure: go.Figure, title: str, caption: str, *, y: str, ends: Sequence[float], x: str = "") -> Plot:
+    """A figure with names along its horizontal axis, and the ends of the vertical one."""
+    plot = common.plotted(figure, title, caption, x=x, y=y, linear="y")
+    figure.update_xaxes(type="category", dtick=None, tickangle=0, automargin=True)
+    figure.update_yaxes(range=ends)
+    return plot
+
+
 def null_of(text: xarray.Dataset) -> str | None:
     """How a text was shuffled, None if it was not."""
     null = text.null.item()  # a coordinate of text holds NaN in place of None
     return null if isinstance(null, str) else None
 
 
-def finished_names(figure: go.Figure, *, y: str, x: str = "") -> go.Figure:
-    """The figure with names along its horizontal axis."""
-    finished(figure, x=x, y=y, linear_y=True)
-    figure.update_xaxes(type="category", dtick=None, tickangle=0, automargin=True)
-    return figure
+FEW = (CODE, BODY, "moby-dick", "kalevala", "hongloumeng", GENOME, "ecoli-proteins")
+"""Corpora of every kind, for the quick scale."""
+measure_corpora = measure_scores(smoke=(CODE,), quick=FEW, full=tuple(NAMED))
+
+
+def _by_score(data: xarray.Dataset) -> xarray.Dataset:
+    """The corpora that this machine has, those with small scores first."""
+    return data.dropna("corpus", how="all").sortby("score")
+
+
+@measure_corpora.claim(
+    "e5-corpora",
+    every(positive("exchangeable share S of the correlations", whole_interval=True), "of 95 % for each corpus"),
+    null=0.0,
+)
+def scores_of_corpora(data: xarray.Dataset) -> list[Finding] | Verdict:
+    corpora, absent = _by_score(data), reasons(data)
+    number = corpora.sizes["corpus"]
+    words = f"Windows of {where(data)}; {number} {'corpora' if number > 1 else 'corpus'}."
+    if not corpora["defined"].all():
+        return common.unresolved(words)
+    least = corpora.isel(corpus=0)
+    words += f" The smallest score is shown, that of {least.corpus.item()}."
+    words += f" Not on this machine: {', '.join(absent)}." if absent else ""
+    shown = float(least["score"]), stderr_of(least["low"], least["high"])
+    intervals = [(float(at["low"]), float(at["high"])) for at in points_of(corpora, "corpus")]
+    return [Finding(*shown, words, interval) for interval in intervals]
+
+
+@measure_corpora.figure()
+def symmetry_of_corpora(data: xarray.Dataset) -> Plot:
+    corpora = _by_score(data)
+    value, low, high = (corpora[name].values for name in ("score", "low", "high"))
+    figure, names, places = go.Figure(), corpora.corpus.values.tolist(), list(range(len(value)))
+    bars = error_bars(high - value, value - low)
+    add_series(figure, value, places, "", 0, mode="markers", hover="%{text}: %{x:.3f}", text=names, error_x=bars, marker_size=8)
+    caption = (
+        "The share of the correlations between positions that any permutation of them leaves as they are, with 95 % intervals. 1 would be "
+        "full permutation symmetry. No corpus is near it, and none is at 0."
+    )
+    plot = common.plotted(figure, "Symmetry of corpora", caption, x="exchangeable share of the correlations S", y="", linear="xy")
+    figure.update_layout(height=120 + 24 * len(names), showlegend=False)
+    figure.update_xaxes(range=[min(0.0, float(low.min())), 1.05 * float(high.max())])
+    figure.update_yaxes(tickvals=places, ticktext=names, automargin=True, range=[-0.7, len(names) - 0.3])
+    return plot
+
+
+@measure_corpora.table()
+def corpora_by_score(data: xarray.Dataset) -> list[Table]:
+    columns = {
+        "corpus": "corpus",
+        "tokens": "tokens:,.0f",
+        "types": "types:.0f",
+        "S": "score:.3f",
+        "95 % interval": lambda at: f"{float(at['low']):.3f} to {float(at['high']):.3f}",
+        "distance": "distance:.3f",
+        "direction": "direction:.3f",
+        "rms correlation": "rms:.4f",
+    }
+    note = (
+        "Distance: the share that depends on how far apart two tokens are. Direction: the share that depends on which comes first. The "
+        "three add up to 1. The last column is the root mean square correlation of two positions over the covariance of one."
+    )
+    return [
+        table(_by_score(data).isel(corpus=slice(None, None, -1)), columns, note=note, title="Symmetry of corpora"),
+        *missing_table(data),
+    ]

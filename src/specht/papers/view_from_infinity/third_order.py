@@ -18,15 +18,15 @@ from specht.papers.view_from_infinity.texts import (
     BODY,
     CUT,
     content,
-    finished_names,
     missing,
     missing_table,
     null_of,
     opened,
+    plotted_by_name,
     reasons,
     require,
 )
-from specht.report import Plot, Table, colour, points_of, table
+from specht.report import Plot, Table, add_series, error_bars, points_of, table
 
 _BLOCKS = 12
 _SHOWN = {None: "WikiText-2", "window": "shuffled inside windows"}
@@ -135,23 +135,15 @@ def third_below_second(data: xarray.Dataset) -> Finding | Verdict:
 def shares_by_order(data: xarray.Dataset) -> Plot:
     require(BODY, data)
     figure, names = go.Figure(), [_SHOWN[null_of(text)] for text in points_of(data, "null")]
-    for number, (field, name) in enumerate((("second", "pairs S"), ("third", "triples S₃"))):
-        value, low, high = (data[each].values for each in (field, f"{field}_low", f"{field}_high"))
-        figure.add_scatter(
-            x=names,
-            y=value.tolist(),
-            name=name,
-            mode="markers",
-            marker={"color": colour(number), "size": 8},
-            error_y={"type": "data", "array": (high - value).tolist(), "arrayminus": (value - low).tolist(), "thickness": 1.2, "width": 3},
-            hovertemplate=f"{name}<br>%{{x}}: %{{y:.3f}}<extra></extra>",
-        )
-    finished_names(figure, y="exchangeable share of the cumulants").update_yaxes(range=[0.0, 1.2])
+    for number, (field, label) in enumerate((("second", "pairs S"), ("third", "triples S₃"))):
+        value, low, high = (data[name].values for name in (field, f"{field}_low", f"{field}_high"))
+        bars, hover = error_bars(high - value, value - low), f"{label}<br>%{{x}}: %{{y:.3f}}"
+        add_series(figure, names, value, label, number, mode="markers", errors=bars, hover=hover, marker_size=8)
     caption = (
         "The share of cumulants of two and of three tokens that permutations of the window leave as they are, with 95 % intervals. "
         "Shuffled windows have all of it, as they must. Of the text's own, triples keep less than pairs."
     )
-    return Plot(figure, "Third order", caption, wide=True)
+    return plotted_by_name(figure, "Third order", caption, y="exchangeable share of the cumulants", ends=[0.0, 1.2])
 
 
 @measure_third.table()
