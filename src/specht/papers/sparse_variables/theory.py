@@ -27,7 +27,7 @@ ROUNDING = 1e-9
 @measure()
 def measure_capacity() -> xarray.Dataset:
     """Capacities at unit norms against T: one head, four heads, a stack of two layers, and a fully connected network."""
-    from specht.studies.sparse.bounds import (
+    from specht.studies.sparse.bounds.covering import (
         DenseNorms,
         HeadNorms,
         LayerNorms,

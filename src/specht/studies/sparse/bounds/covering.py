@@ -1,42 +1,113 @@
-r"""Covering numbers: how many functions a class needs so that every other is within $\varepsilon$ of one of them on all samples.
+r"""From norms to the gap between training and test risk: covering numbers, capacities, and how many samples it takes until they say anything.
 
-All results are natural logarithms $\log N_\infty(\varepsilon)$, or capacities $C = \varepsilon^2 \log N_\infty(\varepsilon)$, which
-leading-order bounds make independent of $\varepsilon$. Numbers are those of Edelman, Goel, Kakade & Zhang 2022 (arXiv 2110.10090).
+A covering number says how many functions a class needs so that every other is within $\varepsilon$ of one of them on all samples. Results
+are natural logarithms $\log N_\infty(\varepsilon)$, or capacities $C = \varepsilon^2 \log N_\infty(\varepsilon)$, which leading-order
+bounds make independent of $\varepsilon$. Numbers are those of Edelman, Goel, Kakade & Zhang 2022 (arXiv 2110.10090).
+
+$\|A\|_{2,1}$ is the sum of the norms of the columns of A, $\|A\|$ the largest singular value. Of a map $x \mapsto W x$ the bounds need
+$\|W^\top\|_{2,1}$; tokens are rows, so a matrix A that multiplies them from the right is the map $x \mapsto A^\top x$ and counts as it
+stands.
 """
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
+import numpy as np
 from scipy import optimize
 
 from specht.checks import finite_number, whole_number
 from specht.errors import InputError, unknown_choice
-from specht.studies.sparse.bounds.norms import DenseNorms, HeadNorms, LayerNorms
 
 SOFTMAX = 2.0
 r"""Corollary A.7: $\|\mathrm{softmax}(a) - \mathrm{softmax}(b)\|_1 \le 2 \|a - b\|_\infty$."""
+DUDLEY = 12.0
+"""The constant c of lemma A.4, which the paper leaves open: that of Dudley's entropy integral."""
+MOST_SAMPLES = 1e60
+"""Beyond this, samples are not counted any more."""
 Version = Literal["exact", "appendix", "main text"]
 
 
-def scalar_cover(b_x: float, b_w: float, epsilon: float, points: int) -> float:
-    r"""Lemma A.10 (Zhang 2002), for $\{x \mapsto w \cdot x\}$:
-    $\log N \le \frac{36 B_1^2 B_2^2}{\varepsilon^2} \log(2 \lceil 4 B_1 B_2 / \varepsilon + 2 \rceil N + 1)$."""
-    size = b_x * b_w / finite_number("epsilon", epsilon, above=0.0)
-    return 36.0 * size**2 * math.log(2 * math.ceil(4 * size + 2) * points + 1)
+def norm_21(matrix: Any) -> float:
+    """The sum of the Euclidean norms of the columns.
+
+    >>> norm_21([[3.0, 0.0], [4.0, 2.0]])
+    7.0
+    """
+    return float(np.linalg.norm(np.asarray(matrix, dtype=np.float64), axis=0).sum())
 
 
-def linear_cover(b_x: float, b_w: float, epsilon: float, points: int, width: int, *, explicit: bool = True) -> float:
-    r"""Lemma 4.6, for $\{x \mapsto W x : \|W^\top\|_{2,1} \le B_W\}$ with `width` input dimensions.
+def spectral(matrix: Any) -> float:
+    """The largest singular value."""
+    return float(np.linalg.norm(np.asarray(matrix, dtype=np.float64), 2))
 
-    With all constants, splitting the resolution in two halves as in the proof; or the leading factor
-    $(B_X B_W / \varepsilon)^2 \log(d N)$ alone.
+
+class _Checked:
+    """Norms are finite and not negative."""
+
+    def __post_init__(self) -> None:
+        for field in dataclasses.fields(self):  # pyright: ignore[reportArgumentType]
+            finite_number(field.name, getattr(self, field.name), at_least=0.0)
+
+
+@dataclasses.dataclass(frozen=True)
+class HeadNorms(_Checked):
+    r"""Of a head $\sigma(W_V^\top X^\top \mathrm{softmax}(X W_{QK}^\top x_\tau))$."""
+
+    value_21: float
+    r"""$\|W_V\|_{2,1}$."""
+    value: float
+    r"""$\|W_V\|$."""
+    query_key_21: float
+    r"""$\|W_{QK}^\top\|_{2,1}$."""
+
+    @classmethod
+    def of(cls, value: Any, query_key: Any) -> HeadNorms:
+        """Those of matrices $W_V$ and $W_{QK}$."""
+        return cls(norm_21(value), spectral(value), norm_21(np.asarray(query_key).T))
+
+
+@dataclasses.dataclass(frozen=True)
+class LayerNorms(_Checked):
+    r"""Of a layer $\sigma(\mathrm{softmax}(X W_{QK} X^\top) X W_V) W_C$, tokens being put on the unit ball before and after $\sigma$."""
+
+    value_21: float
+    value: float
+    query_key_21: float
+    query_key: float
+    mix_21: float
+    r"""$\|W_C\|_{2,1}$."""
+    mix: float
+
+    @classmethod
+    def of(cls, value: Any, query_key: Any, mix: Any) -> LayerNorms:
+        """Those of matrices $W_V$, $W_{QK}$ and $W_C$."""
+        keys = np.asarray(query_key).T
+        return cls(norm_21(value), spectral(value), norm_21(keys), spectral(keys), norm_21(mix), spectral(mix))
+
+
+@dataclasses.dataclass(frozen=True)
+class DenseNorms(_Checked):
+    r"""Of a fully connected layer $x \mapsto \sigma(A^\top x)$."""
+
+    matrix_21: float
+    matrix: float
+
+    @classmethod
+    def of(cls, matrix: Any) -> DenseNorms:
+        return cls(norm_21(matrix), spectral(matrix))
+
+
+def linear_cover(b_x: float, b_w: float, epsilon: float, points: int, width: int) -> float:
+    r"""Lemma 4.6 with all constants, for $\{x \mapsto W x : \|W^\top\|_{2,1} \le B_W\}$ with `width` input dimensions.
+
+    As in the proof, the resolution is split in two halves. One goes to lemma A.10 (Zhang 2002), for $\{x \mapsto w \cdot x\}$:
+    $\log N \le \frac{36 B_1^2 B_2^2}{\varepsilon^2} \log(2 \lceil 4 B_1 B_2 / \varepsilon + 2 \rceil N + 1)$.
     """
     size = b_x * b_w / finite_number("epsilon", epsilon, above=0.0)
-    if not explicit:
-        return size**2 * math.log(width * points)
     return 4 * size**2 * (math.log(2 * width + 1) + 36 * math.log(2 * math.ceil(8 * size + 2) * points + 1))
 
 
@@ -188,3 +259,60 @@ def dense_capacity(layers: Sequence[DenseNorms], b_x: float, *, samples: int, wi
     scale = math.prod(norms.matrix for norms in layers) * lipschitz ** (len(layers) - 1)
     total = sum((norms.matrix_21 / norms.matrix) ** (2 / 3) for norms in layers)
     return (b_x * scale) ** 2 * total**3 * math.log(max(2.0, width * samples))
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Risk:
+    """A loss of bounded functions."""
+
+    outputs: float = 1.0
+    """Largest |f|, A."""
+    lipschitz: float = 1.0
+    """Of the loss in f, L."""
+    loss: float = 1.0
+    """Largest loss, b."""
+    delta: float = 0.05
+    """Probability with which the bound may fail."""
+    constant: float = DUDLEY
+
+    def __post_init__(self) -> None:
+        for name in ("outputs", "lipschitz", "loss", "constant"):
+            finite_number(name, getattr(self, name), above=0.0)
+        finite_number("delta", self.delta, above=0.0, below=1.0)
+
+
+def generalisation_gap(capacity: float, samples: float, risk: Risk | None = None) -> float:
+    r"""Lemmas A.2 to A.5: with probability $1 - \delta$ the test risk exceeds the training risk by at most
+
+    $$ 4 c L \sqrt{\frac{C}{m}} \Big( 1 + \log\Big( A \sqrt{\frac{m}{C}} \Big) \Big) + 2 b \sqrt{\frac{\log(1/\delta)}{2 m}} , $$
+
+    where $\log N_\infty(\varepsilon) \le C / \varepsilon^2$. Where $\sqrt{C/m} > A$ the integral is cut off at A.
+
+    >>> generalisation_gap(1.0, 10**6) < generalisation_gap(4.0, 10**6) < generalisation_gap(4.0, 10**5)
+    True
+    """
+    risk = risk or Risk()
+    samples = finite_number("samples", samples, at_least=1.0)
+    size = min(math.sqrt(finite_number("capacity", capacity, at_least=0.0) / samples), risk.outputs)
+    entropy = size * (1.0 + math.log(risk.outputs / size)) if size > 0.0 else 0.0
+    return 4 * risk.constant * risk.lipschitz * entropy + 2 * risk.loss * math.sqrt(math.log(1 / risk.delta) / (2 * samples))
+
+
+def samples_until(capacity: Callable[[float], float], target: float = 0.5, risk: Risk | None = None) -> float:
+    """The number of samples from which the gap is bounded by `target`; infinite above `MOST_SAMPLES`.
+
+    `capacity` is a function of the number of samples, on which bounds depend by a logarithm.
+    """
+    target = finite_number("target", target, above=0.0)
+    low, high = 0.0, math.log(MOST_SAMPLES)
+
+    def is_bounded(log_samples: float) -> bool:
+        samples = math.exp(log_samples)
+        return generalisation_gap(capacity(samples), samples, risk) <= target
+
+    if not is_bounded(high):
+        return math.inf
+    for _ in range(80):
+        middle = (low + high) / 2
+        low, high = (low, middle) if is_bounded(middle) else (middle, high)
+    return math.exp(high)

@@ -16,9 +16,18 @@ import numpy as np
 
 from specht.activations import activation
 from specht.errors import InputError
-from specht.studies.sparse.bounds.covering import dense_capacity, head_capacity, stack_capacity
-from specht.studies.sparse.bounds.generalisation import Risk, generalisation_gap, samples_until
-from specht.studies.sparse.bounds.norms import DenseNorms, HeadNorms, LayerNorms, spectral
+from specht.studies.sparse.bounds.covering import (
+    DenseNorms,
+    HeadNorms,
+    LayerNorms,
+    Risk,
+    dense_capacity,
+    generalisation_gap,
+    head_capacity,
+    samples_until,
+    spectral,
+    stack_capacity,
+)
 
 if TYPE_CHECKING:
     from specht.nn import Network
