@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import numpy as np
 import plotly.graph_objects as go
 import xarray
 
+from specht.papers import common
 from specht.papers.breaking_symmetry import training
 from specht.papers.breaking_symmetry.multisets import BASE, floor, sum_digits
 from specht.papers.breaking_symmetry.training import BATCH, DEEP, HEADS, MODELS, WIDTH, Stack, mean_of, models, over_seeds, settings, told
 from specht.papers.claims import Scale
 from specht.papers.criteria import Finding, above, at_least, at_most, below, both, every, positive
 from specht.papers.measure import Grid, grid, measure
-from specht.report import Plot, Table, add_guide, add_line, colour, finished
+from specht.report.figures import Plot, add_band, add_guide, add_line, colour
+from specht.report.html import Table
 
 ABOVE, BELOW, SOLVED = 1.05, 0.8, 0.98
 """Limits on the loss over the bound, where order is ignored and where it is seen, and on the share of sums that positions get right."""
@@ -126,40 +128,25 @@ def gains_of_residual_sums(data: xarray.Dataset) -> list[Finding]:
 
 @trainings.figure(measure_bound)
 def learning_curves(data: xarray.Dataset, bound: xarray.Dataset) -> Plot:
-    figure = go.Figure()
-    steps = data["step"].values
+    figure, steps = go.Figure(), data["step"].values.tolist()
     stacks = list(dict.fromkeys(model._replace(residual=True) for model in models(data)))
     for model, runs in models(data).items():
-        means = [mean_of(values) for values in runs["curve"].transpose("step", "seed").values]
         number = stacks.index(model._replace(residual=True))
-        _add_band(figure, steps[1:], means[1:], str(model), number, dash="solid" if model.residual else "dot")
+        shade = colour(number)
+        red, green, blue = (int(shade[place : place + 2], 16) for place in (1, 3, 5))
+        means = [mean_of(values) for values in runs["curve"].transpose("step", "seed").values[1:]]
+        low, high = ([mean.value + sign * (mean.stderr or 0.0) for mean in means] for sign in (-1, 1))
+        add_band(figure, steps[1:], low, high, f"rgba({red},{green},{blue},0.18)", mode="lines", showlegend=False)
+        add_line(figure, steps[1:], [mean.value for mean in means], str(model), number, dash="solid" if model.residual else "dot")
     limit = float(bound["loss"])
     add_guide(figure, [1, steps[-1]], [limit, limit], "bound without order")
-    finished(figure, x="steps", y="loss in nats a digit", linear_y=True)
-    figure.update_yaxes(rangemode="tozero")
     caption = (
         "Means over seeds; bands are their standard errors. The dashed line is the exact loss of the best predictor that knows which "
         "digits there are and not where: networks that ignore order cannot go below it."
     )
-    return Plot(figure, "Learning to add", caption, wide=True)
-
-
-def _add_band(figure: go.Figure, x: np.ndarray, means: Sequence[Finding], name: str, number: int, *, dash: str) -> None:
-    """Means over seeds as a line, and their standard errors around it."""
-    shade = colour(number)
-    red, green, blue = (int(shade[place : place + 2], 16) for place in (1, 3, 5))
-    low, high = ([mean.value + sign * (mean.stderr or 0.0) for mean in means] for sign in (-1, 1))
-    figure.add_scatter(
-        x=[*x.tolist(), *x[::-1].tolist()],
-        y=[*low, *high[::-1]],
-        mode="lines",
-        fill="toself",
-        fillcolor=f"rgba({red},{green},{blue},0.18)",
-        line={"width": 0},
-        showlegend=False,
-        hoverinfo="skip",
-    )
-    add_line(figure, x.tolist(), [mean.value for mean in means], name, number, dash=dash)
+    plot = common.plotted(figure, "Learning to add", caption, x="steps", y="loss in nats a digit", linear="y")
+    figure.update_yaxes(rangemode="tozero")
+    return plot
 
 
 @trainings.table(measure_bound)

@@ -274,9 +274,7 @@ def _against_time(data: xarray.Dataset, name: str, transform: Any, *, title: str
         values = transform(course.mean[seen])
         errors = np.abs(transform(course.mean[seen] + course.stderr[seen]) - values)
         add_points(figure, course.steps[seen], values, f"{codes} codes", number, errors=errors, joined=True)
-    finished(figure, x="steps", y=y, linear_y=True)
-    figure.update_xaxes(type="linear", dtick=None)
-    return Plot(figure, title, caption, wide=True)
+    return common.plotted(figure, title, caption, x="steps", y=y, linear="xy")
 
 
 by_adam = measure(lambda scale: training.trainings(scale, "adam", ["stochastic"]))(training.measure_training)

@@ -1,4 +1,4 @@
-r"""From norms to the gap between training and test risk: covering numbers, capacities, and how many samples it takes until they say anything.
+r"""From norms to the gap between training and test risk: covering numbers, capacities, and the samples from which they say anything.
 
 A covering number says how many functions a class needs so that every other is within $\varepsilon$ of one of them on all samples. Results
 are natural logarithms $\log N_\infty(\varepsilon)$, or capacities $C = \varepsilon^2 \log N_\infty(\varepsilon)$, which leading-order
