@@ -69,6 +69,16 @@ def mean_and_error(values: xarray.DataArray, over: str = "seed") -> tuple[xarray
     return values.mean(over), values.std(over, ddof=1) / np.sqrt(values.count(over))
 
 
+def mean_of(values: np.ndarray, regime: str = "", *, least: float = 0.0) -> Finding:
+    """The mean of independent numbers and its standard error, which may be said to be at least so much.
+
+    >>> mean_of(np.array([1.0, 2.0, 3.0])).value
+    2.0
+    """
+    spread = float(values.std(ddof=1)) / np.sqrt(len(values)) if len(values) > 1 else 0.0
+    return Finding(float(values.mean()), max(float(spread), least), regime)
+
+
 def exponent_of(x: Any, values: Any, errors: Any = None, regime: str = "") -> Finding | Verdict:
     """The exponent of a power law for a criterion to judge; not tested where fewer than two values stand out of their noise."""
     power = power_law(x, values, errors)

@@ -12,7 +12,7 @@ import xarray
 from specht.papers import common
 from specht.papers.breaking_symmetry import training
 from specht.papers.breaking_symmetry.multisets import BASE, floor, sum_digits
-from specht.papers.breaking_symmetry.training import BATCH, DEEP, HEADS, MODELS, WIDTH, Stack, mean_of, models, over_seeds, settings, told
+from specht.papers.breaking_symmetry.training import BATCH, DEEP, HEADS, MODELS, WIDTH, Stack, models, over_seeds, settings, told
 from specht.papers.claims import Scale
 from specht.papers.criteria import Finding, above, at_least, at_most, below, both, every, positive
 from specht.papers.measure import Grid, grid, measure
@@ -134,7 +134,7 @@ def learning_curves(data: xarray.Dataset, bound: xarray.Dataset) -> Plot:
         number = stacks.index(model._replace(residual=True))
         shade = colour(number)
         red, green, blue = (int(shade[place : place + 2], 16) for place in (1, 3, 5))
-        means = [mean_of(values) for values in runs["curve"].transpose("step", "seed").values[1:]]
+        means = [common.mean_of(values) for values in runs["curve"].transpose("step", "seed").values[1:]]
         low, high = ([mean.value + sign * (mean.stderr or 0.0) for mean in means] for sign in (-1, 1))
         add_band(figure, steps[1:], low, high, f"rgba({red},{green},{blue},0.18)", mode="lines", showlegend=False)
         add_line(figure, steps[1:], [mean.value for mean in means], str(model), number, dash="solid" if model.residual else "dot")
@@ -187,7 +187,7 @@ def adjacency(data: xarray.Dataset) -> Table:
 def profiles(data: xarray.Dataset, bound: xarray.Dataset) -> Table:
     rows = [["the sum itself", *_percent(bound["shares"]), f"{100 * float(bound['order']):.1f} %"]]
     for model, runs in models(data).items():
-        rows.append([str(model), *_percent(runs["shares"]), f"{100 * mean_of(runs['order'].values).value:.1f} %"])
+        rows.append([str(model), *_percent(runs["shares"]), f"{100 * common.mean_of(runs['order'].values).value:.1f} %"])
     header = ("function", *(f"level {level}" for level in range(bound.sizes["level"])), "needs order")
     note = (
         "Shares of the variance of the logits as a function of the digits, in %, by the number of digits that are singled out; level 0 "

@@ -8,10 +8,14 @@ import numpy as np
 import plotly.graph_objects as go
 import xarray
 
+import specht
+from specht import nn, probes
 from specht.papers import common
 from specht.papers.criteria import Finding, above, below, both, every, larger, near, positive
 from specht.papers.measure import grid, measure
-from specht.report import Plot, Table, add_guide, add_line, add_points, add_scatter, finished, table
+from specht.report.figures import Plot, add_guide, add_line, add_points, add_scatter, finished, image
+from specht.report.html import Table
+from specht.report.tables import table
 
 VOCAB, WIDTH, HEADS = 1000, 128, 4
 SMALL = 0.02
@@ -36,43 +40,35 @@ def measure_similarity(
     import equinox as eqx
     import jax
 
-    import specht
-    from specht.nn import Network
-    from specht.probes import similarity
-
     fields: Any = {"positions": "none", "norm": "pre", "readout": "last"}
     arch = specht.Architecture(
         vocab=VOCAB, length=positions - 1, attention="softmax", activation="gelu", causal=causal, residual=residual, depth=depth, **fields
     )
     x = np.random.default_rng([seed, 2]).integers(VOCAB, size=(sequences, positions))
-    found: dict[str, list[Any]] = {
-        name: [] for name in ("stream", "attention", "stream_mean", "attention_mean", "probe_cosine", "probe_size")
-    }
-    cosines, stream_cosines, sizes, ratios = [], [], [], []
+    size, rows = nn.Size(WIDTH, HEADS, WIDTH // HEADS), []
     states_of = eqx.filter_jit(lambda net, x: (net.streams(x), net.attended(x)))
     with jax.enable_x64(True):
         for number in range(networks):
-            size = specht.nn.Size(WIDTH, HEADS, WIDTH // HEADS)
-            net = Network.init(arch, size, key=jax.random.key(seed + number), deviation=deviation).in_double()
-            streams, attended = states_of(net, x)
-            for kind, states in (("stream", streams), ("attention", attended)):
-                each = [similarity.self_cosines(state) for state in states]
-                found[kind].append([similarity.adjacency_score(one) for one in each])
-                found[f"{kind}_mean"].append([similarity.adjacency_score(one.mean(axis=0)) for one in each])
-                if kind == "attention":
-                    found["probe_cosine"].append([similarity.position_probe(similarity.rows_without_self(one)) for one in each])
-                    found["probe_size"].append([similarity.position_probe(similarity.size_features(state)) for state in states])
-                    cosines.append(each[0].mean(axis=0))
-            own, first = np.asarray(streams[0]), np.asarray(attended[0])
-            stream_cosines.append(similarity.self_cosines(own + first).mean(axis=0))
-            sizes.append((first**2).sum(axis=-1).mean(axis=0))
-            ratios.append((own**2).sum(axis=-1).mean() / (first[:, 0] ** 2).sum(axis=-1).mean())
-    scores = {name: (("network", "layer" if name.startswith("stream") else "block"), np.array(values)) for name, values in found.items()}
-    means = {"cosines": np.mean(cosines, axis=0), "residual_cosines": np.mean(stream_cosines, axis=0)}
+            net = nn.Network.init(arch, size, key=jax.random.key(seed + number), deviation=deviation).in_double()
+            states = dict(zip(("stream", "attention"), states_of(net, x), strict=True))
+            cosines = {kind: [probes.self_cosines(state) for state in layers] for kind, layers in states.items()}
+            own, first = (np.asarray(layers[0]) for layers in states.values())
+            row = {kind: [probes.adjacency_score(one) for one in layers] for kind, layers in cosines.items()}
+            row |= {f"{kind}_mean": [probes.adjacency_score(one.mean(axis=0)) for one in layers] for kind, layers in cosines.items()}
+            row["probe_cosine"] = [probes.position_probe(probes.rows_without_self(one)) for one in cosines["attention"]]
+            row["probe_size"] = [probes.position_probe(probes.size_features(state)) for state in states["attention"]]
+            means = {
+                "cosines": cosines["attention"][0].mean(axis=0),
+                "residual_cosines": probes.self_cosines(own + first).mean(axis=0),
+                "sizes": (first**2).sum(axis=-1).mean(axis=0),
+                "ratio": (own**2).sum(axis=-1).mean() / (first[:, 0] ** 2).sum(axis=-1).mean(),
+            }
+            rows.append((row, means))
+    scores = {name: np.array([row[name] for row, _ in rows]) for name in rows[0][0]}
+    averages = {name: np.mean([means[name] for _, means in rows], axis=0) for name in rows[0][1]}
     return xarray.Dataset(
-        scores
-        | {name: (("i", "j"), values) for name, values in means.items()}
-        | {"sizes": ("i", np.mean(sizes, axis=0)), "ratio": float(np.mean(ratios))}
+        {name: (("network", "layer" if name.startswith("stream") else "block"), values) for name, values in scores.items()}
+        | {name: (("i", "j")[: values.ndim], values) for name, values in averages.items()}
     )
 
 
@@ -88,18 +84,14 @@ def _regime(data: xarray.Dataset) -> str:
     )
 
 
-def expected(data: xarray.Dataset) -> np.ndarray:
-    """The closed form for what the first attention hands on."""
-    from specht.probes import uniform_cosines
-
-    return uniform_cosines(data.positions)
+def _attended(kind: xarray.Dataset) -> tuple[np.ndarray, np.ndarray]:
+    """Cosines of what the first attention hands on, as measured and in closed form, pair by pair."""
+    return _pairs(kind["cosines"].values), _pairs(probes.uniform_cosines(kind.positions))
 
 
-def expected_with_residual(kind: xarray.Dataset) -> np.ndarray:
-    """The closed form for the sum of stream and attention, given how large the stream is."""
-    from specht.probes import uniform_cosines
-
-    return uniform_cosines(kind.positions, residual=float(kind["ratio"]))
+def _attended_with_stream(kind: xarray.Dataset) -> tuple[np.ndarray, np.ndarray]:
+    """The same for the sum of stream and attention, given how large the stream is."""
+    return _pairs(kind["residual_cosines"].values), _pairs(probes.uniform_cosines(kind.positions, residual=float(kind["ratio"])))
 
 
 def _pairs(matrix: np.ndarray) -> np.ndarray:
@@ -109,7 +101,8 @@ def _pairs(matrix: np.ndarray) -> np.ndarray:
 
 def _deviation(kind: xarray.Dataset) -> float:
     """The largest deviation of any pair from the closed form."""
-    return float(np.abs(_pairs(kind["cosines"].values) - _pairs(expected(kind))).max())
+    measured, theory = _attended(kind)
+    return float(np.abs(measured - theory).max())
 
 
 OFF = below(0.05, "largest deviation of any pair")
@@ -120,8 +113,7 @@ OFF = below(0.05, "largest deviation of any pair")
 )
 def deviation_from_closed_form(data: xarray.Dataset) -> tuple[Finding, float]:
     kinds = [only(data, True, residual) for residual in (True, False)]
-    theory = _pairs(expected(data))
-    least = min(float(np.corrcoef(_pairs(kind["cosines"].values), theory)[0, 1]) for kind in kinds)
+    least = min(float(np.corrcoef(*_attended(kind))[0, 1]) for kind in kinds)
     words = f"{_regime(data)} Largest deviation of any pair; correlation {least:.4f}."
     for deviation in data["deviation"].values[data["deviation"].values > SMALL]:
         off = _deviation(only(data, True, True, deviation))
@@ -139,7 +131,7 @@ def deviation_of_sizes(data: xarray.Dataset) -> Finding:
 @measure_similarity.claim("closed-form-residual", below(0.05, "largest deviation of any pair", where="with r²/s² measured"), null=1.0)
 def deviation_with_residual(data: xarray.Dataset) -> Finding:
     kind = only(data, True, True)
-    measured, theory = _pairs(kind["residual_cosines"].values), _pairs(expected_with_residual(kind))
+    measured, theory = _attended_with_stream(kind)
     alike = float(np.corrcoef(measured, theory)[0, 1])
     words = f"{_regime(data)} Stream over value {float(kind['ratio']):.2g} in squares; correlation {alike:.3f}."
     return Finding(float(np.abs(measured - theory).max()), regime=words)
@@ -147,8 +139,7 @@ def deviation_with_residual(data: xarray.Dataset) -> Finding:
 
 def _score(kind: xarray.Dataset, name: str, place: int, words: str) -> Finding:
     """The score of one layer: mean over networks and its standard error."""
-    values = kind[name].values[:, place]
-    return Finding(float(values.mean()), float(values.std(ddof=1) / np.sqrt(len(values))), words)
+    return common.mean_of(kind[name].values[:, place], words)
 
 
 @measure_similarity.claim(
@@ -203,7 +194,7 @@ def gain_of_the_probe(data: xarray.Dataset) -> Finding:
         f"{_regime(data)} R² {probes['cosine'].mean():.2f} from cosines and {probes['size'].mean():.2f} from sizes on average; the "
         f"difference is shown. By block it runs from {by_block.min():.2f} to {by_block.max():.2f}."
     )
-    return Finding(float(gain.mean()), float(gain.std(ddof=1) / np.sqrt(len(gain))), words)
+    return common.mean_of(gain, words)
 
 
 @measure_similarity.figure()
@@ -214,18 +205,7 @@ def similarities(data: xarray.Dataset) -> list[Plot]:
 
 def _heat_map(measured: np.ndarray) -> Plot:
     places = list(range(1, len(measured) + 1))
-    figure = go.Figure(
-        go.Heatmap(
-            z=measured.round(4).tolist(),
-            x=places,
-            y=places,
-            zmin=0,
-            zmax=1,
-            colorscale="Viridis",
-            colorbar={"thickness": 10, "outlinewidth": 0},
-            hovertemplate="positions %{y} and %{x}: %{z:.3f}<extra></extra>",
-        )
-    )
+    figure = image(measured.round(4).tolist(), hover="positions %{y} and %{x}: %{z:.3f}", x=places, y=places, zmin=0, zmax=1)
     finished(figure, x="position", y="position", linear_y=True)
     figure.update_layout(showlegend=False)
     figure.update_xaxes(type="linear", dtick=None, constrain="domain", showgrid=False)
@@ -237,8 +217,9 @@ def _heat_map(measured: np.ndarray) -> Plot:
 def _closed_form(kind: xarray.Dataset) -> Plot:
     figure = go.Figure()
     add_guide(figure, [0, 1], [0, 1], "equal")
-    add_scatter(figure, _pairs(expected(kind)), _pairs(kind["cosines"].values), "attention", 0)
-    add_scatter(figure, _pairs(expected_with_residual(kind)), _pairs(kind["residual_cosines"].values), "attention + stream", 1)
+    for number, (name, cosines) in enumerate({"attention": _attended(kind), "attention + stream": _attended_with_stream(kind)}.items()):
+        measured, theory = cosines
+        add_scatter(figure, theory, measured, name, number)
     finished(figure, x="closed form", y="measured cosine", linear_y=True)
     figure.update_xaxes(type="linear")
     return Plot(figure, "Uniform attention in closed form", "Each point is a pair of positions.")

@@ -10,6 +10,8 @@ import numpy as np
 import plotly.graph_objects as go
 import xarray
 
+import specht
+from specht import nn, sequences
 from specht.papers import common
 from specht.papers.criteria import Finding, above, below, both
 from specht.papers.measure import Grid, grid, measure, points
@@ -52,32 +54,28 @@ def measure_invariance(
     import equinox as eqx
     import jax
 
-    import specht
-    from specht.nn import Network
-    from specht.sequences import invariance_residual, random_permutations
-
     fields: Any = {"positions": positions, "norm": norm}
     arch = specht.Architecture(
         vocab=VOCAB, length=LENGTH, attention="softmax", activation="gelu", causal=causal, residual=residual, depth=depth, **fields
     )
     x = np.random.default_rng([seed, 1]).integers(VOCAB, size=(32, LENGTH + 1))
-    group = random_permutations(LENGTH, permutations, seed)
+    group = sequences.random_permutations(LENGTH, permutations, seed)
     swap = ((1, 0, *range(2, LENGTH)),)
     middle = LENGTH // 2
-    mixed = tuple((*order, *range(middle, LENGTH)) for order in random_permutations(middle, 8, seed))
+    mixed = tuple((*order, *range(middle, LENGTH)) for order in sequences.random_permutations(middle, 8, seed))
     changes, scales, shares, swaps, earlier = [], [], [], [], []
-    size = specht.nn.Size(WIDTH, HEADS, WIDTH // HEADS)
+    size = nn.Size(WIDTH, HEADS, WIDTH // HEADS)
     both = eqx.filter_jit(lambda net, x: (net(x), net.streams(x)[-1][:, middle]))  # one program: it costs more than its calls
     with jax.enable_x64(True):
         for number in range(networks):
-            net = Network.init(arch, size, key=jax.random.key(seed + number), outputs=4).in_double()
+            net = nn.Network.init(arch, size, key=jax.random.key(seed + number), outputs=4).in_double()
             output, state = (partial(_part, both, net, part) for part in (0, 1))
-            found = invariance_residual(output, x, LENGTH, permutations=group)
+            found = sequences.invariance_residual(output, x, LENGTH, permutations=group)
             changes.append(found.change)
             scales.append(found.scale)
             shares.append(found.value)
-            swaps.append(invariance_residual(output, x, LENGTH, permutations=swap).value)
-            earlier.append(invariance_residual(state, x, LENGTH, permutations=mixed).value)
+            swaps.append(sequences.invariance_residual(output, x, LENGTH, permutations=swap).value)
+            earlier.append(sequences.invariance_residual(state, x, LENGTH, permutations=mixed).value)
     worst = int(np.argmax(changes))
     numbers = {"change": changes[worst], "scale": scales[worst], "share": max(shares), "least": min(shares)}
     return xarray.Dataset(numbers | {"exchange": min(swaps), "others": max(earlier)})

@@ -6,6 +6,8 @@ import numpy as np
 import plotly.graph_objects as go
 import xarray
 
+import specht
+from specht import groups, sequences, spectra
 from specht.papers import common
 from specht.papers.breaking_symmetry import levels
 from specht.papers.breaking_symmetry.invariance import ignores_order
@@ -59,22 +61,18 @@ def measure_kernel(attention: str, positions: str, causal: bool, depth: int, len
     `noise` is the largest standard error of a sampled entry, in the same unit, within which a kernel counts as `invariant`. `eigenvalues`
     are the largest of each level over E[k], where it is; zero elsewhere.
     """
-    import specht
-    from specht.sequences import gram_residual
-    from specht.spectra import isotypic_shares
-
     x = all_sequences(length)
     kernel = specht.Kernel(architecture(attention, positions, causal, depth, length), heads=heads, seed=seed)
     gram = kernel.nngp(x)
     noise = 0.0 if gram.stderr is None else float(gram.stderr.max() / np.abs(gram).max())
-    found = isotypic_shares(gram, x, length)
+    found = spectra.isotypic_shares(gram, x, length)
     rows = {row.tobytes(): number for number, row in enumerate(x)}
 
     def known(left: np.ndarray, right: np.ndarray) -> np.ndarray:
         """Entries of the Gram, which holds every sequence."""
         return gram[np.ix_(*([rows[row.tobytes()] for row in side] for side in (left, right)))]
 
-    joint, one = (gram_residual(known, x, length, joint=joint).value for joint in (True, False))
+    joint, one = (sequences.gram_residual(known, x, length, joint=joint).value for joint in (True, False))
     invariant = not (causal and depth > 1) and joint < EXACT + ERRORS * noise  # noise may hide what a mask does
     eigenvalues = _eigenvalues(gram, x, length) if invariant else np.zeros(len(found.levels))
     numbers = {"off_block": found.off_block, "joint": joint, "one": one, "noise": noise, "invariant": float(invariant)}
@@ -83,11 +81,8 @@ def measure_kernel(attention: str, positions: str, causal: bool, depth: int, len
 
 def _eigenvalues(gram: np.ndarray, x: np.ndarray, length: int) -> np.ndarray:
     """The largest eigenvalue of each level over the mean of k(x, x)."""
-    from specht.groups import isotypic_projectors
-    from specht.sequences import action_on
-
     levels: dict[int, float] = {}
-    for irrep, projector in isotypic_projectors(length, action_on(x, length)).items():
+    for irrep, projector in groups.isotypic_projectors(length, sequences.action_on(x, length)).items():
         levels[irrep.level] = float(np.linalg.eigvalsh(projector @ gram @ projector)[-1] / np.trace(gram))
     return np.array([levels[level] for level in sorted(levels)])
 

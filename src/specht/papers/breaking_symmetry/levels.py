@@ -10,32 +10,28 @@ from typing import Any
 import numpy as np
 import xarray
 
+import specht
+from specht import groups, nn, sequences
+
 VOCAB = 2
 STEPS, RATE = 150, 3e-3
 """Of trainings, on all sequences at once."""
 
 
 def architecture(attention: str, positions: str, causal: bool, depth: int, length: int) -> Any:
-    import specht
-
     fields: Any = {"attention": attention, "positions": positions, "normalised": attention == "linear"}
     return specht.Architecture(vocab=VOCAB, length=length, activation="erf", causal=causal, depth=depth, residual=True, s_w=0.5, **fields)
 
 
 def all_sequences(length: int) -> np.ndarray:
     """All sequences of the context and the readout token."""
-    from specht.sequences import every_sequence
-
-    return every_sequence(VOCAB, length + 1)
+    return sequences.every_sequence(VOCAB, length + 1)
 
 
 def split(values: np.ndarray, x: np.ndarray, length: int) -> np.ndarray:
     """The part of functions at each level, (levels, *values.shape); the first axis of `values` goes over sequences."""
-    from specht.groups import isotypic_projectors
-    from specht.sequences import action_on
-
     parts: dict[int, np.ndarray] = {}
-    for irrep, projector in isotypic_projectors(length, action_on(x, length)).items():
+    for irrep, projector in groups.isotypic_projectors(length, sequences.action_on(x, length)).items():
         found = np.tensordot(projector, values.astype(np.float64), axes=1)
         parts[irrep.level] = parts.get(irrep.level, 0.0) + found
     return np.stack([parts[level] for level in sorted(parts)])
@@ -56,13 +52,10 @@ def measure_networks(
     import equinox as eqx
     import jax
 
-    import specht
-    from specht.nn import Network
-
     x, arch = all_sequences(length), architecture(attention, positions, causal, depth, length)
-    size, outputs = specht.nn.Size(width, width // 4, 8), 8
+    size, outputs = nn.Size(width, width // 4, 8), 8
     call = eqx.filter_jit(lambda net, x: net(x))
-    values = [np.asarray(call(Network.init(arch, size, key=jax.random.key(seed + n), outputs=outputs), x)) for n in range(networks)]
+    values = [np.asarray(call(nn.Network.init(arch, size, key=jax.random.key(seed + n), outputs=outputs), x)) for n in range(networks)]
     by_level = (split(np.stack(values, axis=1), x, length) ** 2).sum(axis=(1, 3))
     whole = by_level.sum(axis=0)
     shares = by_level.mean(axis=1) / whole.mean()
@@ -78,25 +71,20 @@ def measure_trained(
     `shares` of their mean square are by level, and `learnt` is how much of each level of the target they give back, one for all of it and
     zero for none; both are means over networks, with standard errors.
     """
-    import specht
-    from specht.nn import Fixed, Recipe, train
-
     x, arch = all_sequences(length), architecture(attention, positions, causal, depth, length)
     y = even_target(length, seed)
-    size = specht.nn.Size(width, width // 4, 8)
-    recipe = Recipe(steps=STEPS, learning_rate=RATE, optimiser="adam", schedule="cosine")
-    found = train(
-        lambda key: specht.nn.Network.init(arch, size, key=key, parametrisation="standard"),
-        Fixed(x, y.astype(np.float32)),
+    size = nn.Size(width, width // 4, 8)
+    recipe = nn.Recipe(steps=STEPS, learning_rate=RATE, optimiser="adam", schedule="cosine")
+    found = nn.train(
+        lambda key: nn.Network.init(arch, size, key=key, parametrisation="standard"),
+        nn.Fixed(x, y.astype(np.float32)),
         recipe,
         seeds=[seed + number for number in range(networks)],
     )
     values = np.stack([found.function(seed=number)(x)[:, 0] for number in range(networks)], axis=1)
-    own, left, asked = (
-        (split(part, x, length) ** 2).sum(axis=1) for part in (values, values - y[:, None].astype(values.dtype), y[:, None])
-    )
-    shares, learnt = own / own.sum(axis=0), 1.0 - left / asked
-    numbers = {"shares": shares, "learnt": learnt}
+    rest = values - y[:, None].astype(values.dtype)
+    own, left, asked = ((split(part, x, length) ** 2).sum(axis=1) for part in (values, rest, y[:, None]))
+    numbers = {"shares": own / own.sum(axis=0), "learnt": 1.0 - left / asked}
     means = {name: ("level", values.mean(axis=1)) for name, values in numbers.items()}
     errors = {f"{name}_stderr": ("level", values.std(axis=1, ddof=1) / np.sqrt(networks)) for name, values in numbers.items()}
     return xarray.Dataset(means | errors)

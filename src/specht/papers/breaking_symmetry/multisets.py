@@ -7,13 +7,11 @@ digit $k$ of the sum is to name its law $p_k(s \mid M)$ over all orders of $M$, 
 $$ \text{loss}_k \ge - \sum_M P(M) \sum_s p_k(s \mid M) \log p_k(s \mid M) , \qquad P(M) = \frac{n!}{\prod_v n_v!}\, 10^{-n} , $$
 
 with $n_v$ the number of digits $v$ in $M$, and it names $\sum_M P(M) \max_s p_k(s \mid M)$ of the digits right at most. Nothing is sampled:
-all problems are listed and put together by their multiset. The same goes for predictors that ignore order within blocks of positions
-only, which is what networks know on their way from the multiset to the problem.
+all problems are listed and put together by their multiset.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -26,15 +24,12 @@ BASE = 10
 _MOST = 4_000_000
 """Problems that are listed at most."""
 
-Blocks = Sequence[Sequence[int]]
-"""Places of the digits, from 0 on in the order in which they are written, in groups."""
-
 
 class Laws(NamedTuple):
     """What is known of the digits of a sum, for each of M multisets."""
 
     multisets: np.ndarray
-    """The digits of each, (M, n), sorted within blocks."""
+    """The digits of each, (M, n), sorted."""
     probability: np.ndarray
     """(M,)."""
     digits: np.ndarray
@@ -70,11 +65,8 @@ def sum_digits(operands: np.ndarray, base: int = BASE) -> np.ndarray:
     return totals[:, None] // base ** np.arange(digits, -1, -1) % base
 
 
-def laws(digits: int, base: int = BASE, blocks: Blocks | None = None) -> Laws:
+def laws(digits: int, base: int = BASE) -> Laws:
     """What is known of the sum of two numbers of so many digits, for every multiset of their digits.
-
-    Arguments:
-        blocks: places between which order is ignored; all of them in one block unless given.
 
     >>> len(laws(3).multisets), laws(1, base=2).digits[:, 1].tolist()
     (5005, [[1.0, 0.0], [0.0, 1.0], [1.0, 0.0]])
@@ -83,18 +75,12 @@ def laws(digits: int, base: int = BASE, blocks: Blocks | None = None) -> Laws:
     places = 2 * digits
     if base**places > _MOST:
         raise InputError(f"Numbers of {digits} digits in base {base} make {base**places} problems, more than {_MOST}: take fewer digits.")
-    groups = [list(range(places))] if blocks is None else [list(block) for block in blocks]
-    if sorted(place for group in groups for place in group) != list(range(places)):
-        raise InputError(f"blocks must hold each of the places 0 to {places - 1} once, got {blocks!r}.")
     problems = every_sequence(base, places)
-    known = problems.copy()
-    for group in groups:
-        known[:, group] = np.sort(known[:, group], axis=1)
-    codes, multiset = np.unique(known @ base ** np.arange(places - 1, -1, -1), return_inverse=True)
+    codes, multiset = np.unique(np.sort(problems, axis=1) @ base ** np.arange(places - 1, -1, -1), return_inverse=True)
     orders = np.bincount(multiset)
-    found = sum_digits(problems, base)
-    law = [np.bincount(base * multiset + column, minlength=base * len(codes)).reshape(-1, base) for column in found.T]
-    totals = found @ base ** np.arange(digits, -1, -1)
+    sums = sum_digits(problems, base)
+    law = [np.bincount(base * multiset + column, minlength=base * len(codes)).reshape(-1, base) for column in sums.T]
+    totals = sums @ base ** np.arange(digits, -1, -1)
     several = 2 * base**digits  # more than the largest sum
     pairs, counts = np.unique(several * multiset + totals, return_counts=True)
     likeliest = np.zeros(len(codes))
@@ -102,15 +88,15 @@ def laws(digits: int, base: int = BASE, blocks: Blocks | None = None) -> Laws:
     return Laws(problems[codes], orders / len(problems), np.stack(law, axis=1) / orders[:, None, None], likeliest / orders)
 
 
-def floor(digits: int, base: int = BASE, blocks: Blocks | None = None) -> Floor:
-    """The least losses and the largest accuracies of predictors that ignore order, or ignore it within blocks.
+def floor(digits: int, base: int = BASE) -> Floor:
+    """The least losses and the largest accuracies of predictors that ignore order.
 
     >>> round(floor(1).loss, 12)  # one digit each: their multiset is all that the sum depends on
     0.0
     >>> floor(3).losses.round(2).tolist()
     [0.52, 2.04, 2.06, 1.94]
     """
-    known = laws(digits, base, blocks)
+    known = laws(digits, base)
     logs = np.log(known.digits, out=np.zeros_like(known.digits), where=known.digits > 0.0)
     return Floor(
         losses=-np.einsum("m,mks,mks->k", known.probability, known.digits, logs),

@@ -15,7 +15,7 @@ import xarray
 
 from specht.papers import common
 from specht.papers.breaking_symmetry import training
-from specht.papers.breaking_symmetry.training import BATCH, DEEP, HEADS, MODELS, WIDTH, Stack, difference, mean_of, models, settings
+from specht.papers.breaking_symmetry.training import BATCH, DEEP, HEADS, MODELS, WIDTH, Stack, difference, models, settings
 from specht.papers.claims import Scale
 from specht.papers.criteria import Finding, above, every, larger
 from specht.papers.measure import Grid, measure
@@ -48,7 +48,7 @@ def _later(runs: xarray.Dataset, time: str) -> np.ndarray:
 
 def change(runs: xarray.Dataset) -> Finding:
     """What training adds to the score, mean over layers and seeds."""
-    return mean_of((_later(runs, "end") - _later(runs, "start")).mean(axis=1))
+    return common.mean_of((_later(runs, "end") - _later(runs, "start")).mean(axis=1))
 
 
 def _pairs(data: xarray.Dataset) -> dict[Stack, tuple[xarray.Dataset, xarray.Dataset]]:
@@ -93,7 +93,7 @@ def _signed(mean: Finding) -> str:
 def differences(data: xarray.Dataset, time: str) -> list[Finding]:
     """By how much the score is larger with residual sums, for every stack and pair of layers."""
     return [
-        difference(mean_of(one), mean_of(other))
+        difference(common.mean_of(one), common.mean_of(other))
         for with_, without in _pairs(data).values()
         for one, other in zip(_later(with_, time).T, _later(without, time).T, strict=True)
     ]
@@ -123,7 +123,7 @@ def bars(data: xarray.Dataset) -> Plot:
     figure = go.Figure()
     bars = [(model, runs, pair) for model, runs in models(data).items() for pair in range(1, model.depth)]
     for number, (time, name) in enumerate({"start": "before training", "end": "after training"}.items()):
-        means = [mean_of(_later(runs, time)[:, pair - 1]) for _, runs, pair in bars]
+        means = [common.mean_of(_later(runs, time)[:, pair - 1]) for _, runs, pair in bars]
         figure.add_bar(
             y=[f"{stack_name(model)}, {'residual' if model.residual else 'no residual'}, {pair}→{pair + 1}" for model, _, pair in bars],
             x=[mean.value for mean in means],

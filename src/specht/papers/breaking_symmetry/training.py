@@ -14,6 +14,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import xarray
 
+import specht
+from specht import nn, probes
 from specht.papers import common
 from specht.papers.breaking_symmetry.invariance import is_invariant
 from specht.papers.breaking_symmetry.multisets import BASE, sum_digits
@@ -111,24 +113,21 @@ def measure_training(
     layer, the embedding first. `shares` of the variance of the logits are by the number of digits that are singled out, and `order` is
     what needs order at all.
     """
-    import specht
-    from specht.nn import Fixed, Fresh, Recipe, train
-
     fields: Any = {"positions": positions, "norm": norm, "s_w": 1.0}
     fields |= {"vocab": BASE + 2, "length": 2 * digits + 1, "attention": "softmax", "activation": "gelu"}
     arch = specht.Architecture(causal=causal, depth=depth, residual=residual, **fields)
-    size, deviation = specht.nn.Size(WIDTH, HEADS, WIDTH // HEADS), None if norm == "none" else DEVIATION
+    size, deviation = nn.Size(WIDTH, HEADS, WIDTH // HEADS), None if norm == "none" else DEVIATION
     given: Any = {"parametrisation": "standard", "outputs": BASE * (digits + 1), "deviation": deviation}
-    recipe = Recipe(
+    recipe = nn.Recipe(
         steps=steps, learning_rate=RATE, optimiser="adam", batch=BATCH, loss="cross-entropy", schedule="cosine", warmup=int(WARM * steps)
     )
     watched, (x, y) = (draw(digits)(np.random.default_rng([seed, number]), n) for number, n in ((1, WATCHED), (2, tests)))
-    found = train(
-        lambda key: specht.nn.Network.init(arch, size, key=key, **given),
-        Fresh(draw(digits)),
+    found = nn.train(
+        lambda key: nn.Network.init(arch, size, key=key, **given),
+        nn.Fresh(draw(digits)),
         recipe,
         seeds=[seed],
-        evaluate={"watched": Fixed(*watched)},
+        evaluate={"watched": nn.Fixed(*watched)},
     )
     outputs = found.function()
     losses, right = _judged(outputs(x), y)
@@ -168,27 +167,24 @@ def _centred(outputs: np.ndarray) -> np.ndarray:
 
 def _similarities(states: dict[str, list[np.ndarray]]) -> dict[str, Any]:
     """Scores of consecutive layers and of each layer, at the start and at the end."""
-    from specht.probes import adjacency_score, self_cosines, slice_score
-
     found: dict[str, Any] = {}
     for time, layers in states.items():
-        scores = [slice_score(one, other).score for one, other in itertools.pairwise(layers)]
+        scores = [probes.slice_score(one, other).score for one, other in itertools.pairwise(layers)]
         found[f"slice_{time}"] = ("pair", np.array(scores))
-        found[f"adjacency_{time}"] = ("layer", np.array([adjacency_score(self_cosines(layer)) for layer in layers]))
+        found[f"adjacency_{time}"] = ("layer", np.array([probes.adjacency_score(probes.self_cosines(layer)) for layer in layers]))
     return found
 
 
 def profile_of(f: Callable[[np.ndarray], np.ndarray], digits: int, tests: int, seed: int) -> dict[str, Any]:
     """Shares by level of the variance of a function of the digits of both numbers."""
-    from specht.profiles import profile
-    from specht.sequences import uniform
-
     length = 2 * digits
 
     def flat(x: np.ndarray) -> np.ndarray:
         return f(x).reshape(len(x), -1)
 
-    found = profile(flat, uniform(BASE), length, seed, samples=tests // PROFILED, max_level=length - 1, readout="mean")
+    found = specht.profile(
+        flat, specht.sources.uniform(BASE), length, seed, samples=tests // PROFILED, max_level=length - 1, readout="mean"
+    )
     order = found.order
     return {"shares": ("level", found.variance_shares), "order": order.value, "order_low": order.low, "order_high": order.high}
 
@@ -203,12 +199,6 @@ def models(data: xarray.Dataset) -> dict[Stack, xarray.Dataset]:
     return {model: found[model] for model in order if model in found}
 
 
-def mean_of(values: np.ndarray, at_least: float = 0.0) -> Finding:
-    """The mean of numbers that differ by their seed, and its standard error, which may be said to be at least so much."""
-    spread = float(values.std(ddof=1)) / np.sqrt(len(values)) if len(values) > 1 else 0.0
-    return Finding(float(values.mean()), max(float(spread), at_least))
-
-
 def over_seeds(runs: xarray.Dataset, name: str) -> Finding:
     """The mean of a scalar over seeds.
 
@@ -216,7 +206,7 @@ def over_seeds(runs: xarray.Dataset, name: str) -> Finding:
     tested let one know, it comes from these.
     """
     known = runs[f"{name}_stderr"].values if f"{name}_stderr" in runs else np.zeros(runs.sizes["seed"])
-    return mean_of(runs[name].values, float(np.linalg.norm(known)) / len(known))
+    return common.mean_of(runs[name].values, least=float(np.linalg.norm(known)) / len(known))
 
 
 def difference(one: Finding, other: Finding) -> Finding:

@@ -12,6 +12,9 @@ import numpy as np
 import plotly.graph_objects as go
 import xarray
 
+import specht
+from specht import nn
+from specht.learning import adaptive
 from specht.papers import common
 from specht.papers.claims import Scale, Verdict
 from specht.papers.criteria import Finding, above, at_most
@@ -99,14 +102,11 @@ def _all(scale: Scale) -> Grid:
 
 def measure_cell(cell: Sequence[Any], method: str, chains: int, burn_in: int, samples: int, seed: int) -> xarray.Dataset:
     """The test loss of one cell by one method, with its standard error over chains."""
-    import specht
-    from specht.learning.adaptive import Chains
-
     given = Cell._make((*cell, seed))
     data = tasks.flips(given.target, given.length, given.n, given.seed, activation=given.activation)
     shared: dict[str, Any] = {"width": given.width, "ridge": tasks.RIDGE, "scale": data.scale}
     if method == "networks":
-        loss, stderr = tasks.sampled_networks(data, specht.nn.Size(*given.network), chains, burn_in, samples)
+        loss, stderr = tasks.sampled_networks(data, nn.Size(*given.network), chains, burn_in, samples)
     elif method == "infinite":
         mean = specht.GP(data.arch, ridge=tasks.RIDGE * data.scale).condition(data.x, data.y).predict(data.new).mean
         loss, stderr = float(np.mean((mean.reshape(-1) - data.new_y) ** 2)), 0.0
@@ -114,7 +114,7 @@ def measure_cell(cell: Sequence[Any], method: str, chains: int, burn_in: int, sa
         found = specht.adapt(data.arch, data.x, data.y, method=method, **shared)
         loss, stderr = found.mean_square_error(data.new, data.new_y)
     else:
-        length = Chains(chains=chains, burn_in=burn_in, samples=samples, kept=min(100, samples), level=method)
+        length = adaptive.Chains(chains=chains, burn_in=burn_in, samples=samples, kept=min(100, samples), level=method)
         found = specht.adapt(data.arch, data.x, data.y, chains=length, **shared)
         loss, stderr = found.mean_square_error(data.new, data.new_y)
     return xarray.Dataset({"loss": loss, "stderr": stderr})

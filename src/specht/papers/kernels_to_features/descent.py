@@ -11,6 +11,7 @@ import plotly.graph_objects as go
 import scipy.stats
 import xarray
 
+from specht import nn
 from specht.papers import common
 from specht.papers.claims import Scale, Verdict
 from specht.papers.criteria import Finding, above, at_most
@@ -46,15 +47,13 @@ def _trainings(scale: Scale) -> Grid:
 @measure(_trainings)
 def measure_descent(cell: Sequence[Any], starts: int, steps: int, seed: int) -> xarray.Dataset:
     """The test loss of every network, and of their mean, after training without noise or weight decay."""
-    from specht.nn import Fixed, Network, Recipe, Size, train
-
     given = Cell._make((*cell, seed))
-    data, size = tasks.flips(given.target, given.length, given.n, given.seed, activation=given.activation), Size(*given.network)
+    data, size = tasks.flips(given.target, given.length, given.n, given.seed, activation=given.activation), nn.Size(*given.network)
     unit = math.sqrt(data.scale)  # labels are as large as random networks, as where they are sampled
-    trained = train(
-        lambda key: Network.init(data.arch, size, key=key),
-        Fixed(data.x, unit * data.y),
-        Recipe(steps=steps, learning_rate=RATE, optimiser="adam"),
+    trained = nn.train(
+        lambda key: nn.Network.init(data.arch, size, key=key),
+        nn.Fixed(data.x, unit * data.y),
+        nn.Recipe(steps=steps, learning_rate=RATE, optimiser="adam"),
         seeds=range(starts),
         chunk=starts,
     )

@@ -5,6 +5,9 @@ from __future__ import annotations
 import plotly.graph_objects as go
 import xarray
 
+import specht
+from specht import nn
+from specht.learning import adaptive
 from specht.papers import common
 from specht.papers.criteria import Finding, at_most, every
 from specht.papers.kernels_to_features import tasks
@@ -22,14 +25,11 @@ _WIDE = grid(later=512, seed=0, chains=4, burn_in=50, samples=60)
 )
 def measure_embedding(embedding: int, later: int, chains: int, burn_in: int, samples: int, seed: int) -> xarray.Dataset:
     """Test loss by the collapsed posterior and by networks with the same embedding, copying the first flip."""
-    import specht
-    from specht.learning.adaptive import Chains, Widths
-
     data = tasks.flips("copy", LENGTH, N, seed)
-    length = Chains(chains=8, burn_in=100, samples=200, kept=100)
-    found = specht.adapt(data.arch, data.x, data.y, width=Widths(embedding), ridge=tasks.RIDGE, scale=data.scale, chains=length)
+    length = adaptive.Chains(chains=8, burn_in=100, samples=200, kept=100)
+    found = specht.adapt(data.arch, data.x, data.y, width=adaptive.Widths(embedding), ridge=tasks.RIDGE, scale=data.scale, chains=length)
     loss, stderr = found.mean_square_error(data.new, data.new_y)
-    size = specht.nn.Size(width=later, heads=later // 4, head_size=8, embedding=embedding)
+    size = nn.Size(width=later, heads=later // 4, head_size=8, embedding=embedding)
     networks, networks_stderr = tasks.sampled_networks(data, size, chains, burn_in, samples)
     return xarray.Dataset({"loss": loss, "stderr": stderr, "networks": networks, "networks_stderr": networks_stderr})
 

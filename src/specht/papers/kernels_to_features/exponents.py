@@ -11,6 +11,8 @@ import plotly.graph_objects as go
 import scipy.stats
 import xarray
 
+import specht
+from specht import nn
 from specht.papers import common
 from specht.papers.criteria import Finding, above, at_most
 from specht.papers.kernels_to_features import tasks
@@ -36,11 +38,10 @@ _LONG = grid(seed=range(3), chains=4, burn_in=40, samples=40)
 )
 def measure_exponent(length: int, width: int, chains: int, burn_in: int, samples: int, seed: int) -> xarray.Dataset:
     """Samples from which networks copy the first flip with a test loss of 0.2, on one data set that grows; theory beside it."""
-    import specht
 
     def loss(n: int) -> float:
         data = tasks.flips("copy", length, n, seed)
-        return tasks.sampled_networks(data, specht.nn.Size(width, width // 2, 4), chains, burn_in, samples)[0]
+        return tasks.sampled_networks(data, nn.Size(width, width // 2, 4), chains, burn_in, samples)[0]
 
     def fast(n: int) -> float:
         data = tasks.flips("copy", length, n, seed)

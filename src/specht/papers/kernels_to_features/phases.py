@@ -9,6 +9,8 @@ import numpy as np
 import plotly.graph_objects as go
 import xarray
 
+import specht
+from specht.learning import adaptive
 from specht.papers import common
 from specht.papers.criteria import Finding, at_least, at_most
 from specht.papers.kernels_to_features import tasks
@@ -25,8 +27,6 @@ CURVES = ("infinite", *WIDTHS)
 
 def task(target: str, length: int) -> Any:
     """A task of the theory without data. Level 1 is a sum over positions with weights that fall off: many are read a little."""
-    import specht
-
     weights = 0.5 ** np.arange(4)
     functions = {
         "level 1": (lambda x: (2.0 * x[:, :4] - 1.0) @ weights / np.linalg.norm(weights), (0, 1, 2, 3)),
@@ -45,16 +45,13 @@ _AVERAGES = grid(target=AVERAGED, datasets=200, seed=1)
 )
 def measure_average(target: str, width: int, n: int, datasets: int, seed: int) -> xarray.Dataset:
     """Test loss by theory without data, and at the saddle averaged over data sets."""
-    import specht
-    from specht.learning.adaptive import Widths
-
     arch, given = specht.Architecture(vocab=2, length=LENGTH), task(target, LENGTH)
     theory = specht.learning_curve(arch, given, [n], width=width, ridge=tasks.RIDGE)
     losses = []
     for number in range(datasets):
         data = tasks.flips("copy", LENGTH, n, 1000 * seed + number)
         y, new = given.target(data.x)[:, 0], given.target(data.new)[:, 0]
-        found = specht.adapt(arch, data.x, y, width=Widths(width), ridge=tasks.RIDGE, scale=data.scale, method="saddle")
+        found = specht.adapt(arch, data.x, y, width=adaptive.Widths(width), ridge=tasks.RIDGE, scale=data.scale, method="saddle")
         losses.append(found.mean_square_error(data.new, new)[0])
     stderr = np.std(losses, ddof=1) / math.sqrt(datasets)
     numbers = {"theory": theory.test[0], "infinite": theory.infinite_test[0], "average": np.mean(losses), "stderr": stderr}
@@ -68,8 +65,6 @@ def measure_average(target: str, width: int, n: int, datasets: int, seed: int) -
 )
 def measure_growth(length: int) -> xarray.Dataset:
     """Samples for a test loss of 0.2, where symmetry breaks and how, copying the first flip, at every width."""
-    import specht
-
     arch = specht.Architecture(vocab=2, length=length)
     numbers = np.geomspace(4.0, 200.0 * length, 60)
     curve = specht.learning_curve(arch, task("copy", length), numbers, width=WIDTHS, ridge=tasks.RIDGE)

@@ -10,6 +10,9 @@ import numpy as np
 import plotly.graph_objects as go
 import xarray
 
+import specht
+from specht import nn
+from specht.learning import adaptive
 from specht.papers import common
 from specht.papers.claims import Verdict
 from specht.papers.criteria import Finding, at_most, every, positive
@@ -45,21 +48,18 @@ _LONG = grid(seed=0, chains=8, burn_in=100, samples=150)
 )
 def measure_variant(variant: str, chains: int, burn_in: int, samples: int, seed: int) -> xarray.Dataset:
     """Test loss of a variant with embedding and heads sampled (layers, of two blocks), by networks, and at infinite width."""
-    import specht
-    from specht.learning.adaptive import Chains, Widths
-
     fields = dict(VARIANTS[variant])
     heads, head_size, outputs = (fields.pop(name, default) for name, default in (("heads", WIDTH // 2), ("head_size", 4), ("outputs", 1)))
     data = tasks.flips("copy", LENGTH, N, seed, **fields)
     if outputs == 2:  # the first flip and the second
         data = data._replace(y=2.0 * data.x[:, :2] - 1.0, new_y=2.0 * data.new[:, :2] - 1.0)
     level = "heads" if data.arch.depth == 1 else "layers"
-    length = Chains(chains=chains, burn_in=burn_in, samples=samples, kept=min(100, samples), level=level)
-    widths = Widths(WIDTH, WIDTH, heads, head_size)
+    length = adaptive.Chains(chains=chains, burn_in=burn_in, samples=samples, kept=min(100, samples), level=level)
+    widths = adaptive.Widths(WIDTH, WIDTH, heads, head_size)
     given: dict[str, Any] = {"ridge": tasks.RIDGE, "scale": data.scale}
     found = specht.adapt(data.arch, data.x, data.y, width=widths, chains=length, **given)
     loss, stderr = found.mean_square_error(data.new, data.new_y)
-    networks, networks_stderr = tasks.sampled_networks(data, specht.nn.Size(WIDTH, heads, head_size), chains, burn_in, samples)
+    networks, networks_stderr = tasks.sampled_networks(data, nn.Size(WIDTH, heads, head_size), chains, burn_in, samples)
     kernel = specht.Kernel(data.arch, heads=4096) if data.arch.attention == "softmax" else data.arch
     mean = specht.GP(kernel, ridge=tasks.RIDGE * data.scale).condition(data.x, data.y).predict(data.new).mean
     infinite = np.square(np.asarray(mean).reshape(len(data.new), -1) - data.new_y.reshape(len(data.new), -1)).sum(axis=1).mean()
@@ -77,15 +77,12 @@ _MANY = grid(seed=0, networks=800, chains=6, burn_in=50, samples=80)
 )
 def measure_first_order(width: int, networks: int, chains: int, burn_in: int, samples: int, seed: int) -> xarray.Dataset:
     """Distance of the corrected mean from that of networks, beside that of infinite width: copying with an erf layer."""
-    from specht.learning.adaptive import first_order
-    from specht.nn import Network, Size, Trajectories, hamiltonian
-
     data = tasks.flips("copy", FIRST_ORDER_LENGTH, FIRST_ORDER_N, seed, activation="erf")
-    size, unit = Size(width, width // 2, 4), math.sqrt(data.scale)
-    found = first_order(data.arch, data.x, data.y, data.new, size=size, ridge=tasks.RIDGE, networks=networks)
-    posterior = hamiltonian(
-        lambda key: Network.init(data.arch, size, key=key), data.x, unit * data.y, data.new, noise=tasks.RIDGE * data.scale,
-        trajectories=Trajectories(chains=chains, burn_in=burn_in, samples=samples, kept=min(100, samples)),
+    size, unit = nn.Size(width, width // 2, 4), math.sqrt(data.scale)
+    found = adaptive.first_order(data.arch, data.x, data.y, data.new, size=size, ridge=tasks.RIDGE, networks=networks)
+    posterior = nn.hamiltonian(
+        lambda key: nn.Network.init(data.arch, size, key=key), data.x, unit * data.y, data.new, noise=tasks.RIDGE * data.scale,
+        trajectories=nn.Trajectories(chains=chains, burn_in=burn_in, samples=samples, kept=min(100, samples)),
     )  # fmt: skip
     mean, noise = posterior.mean / unit, np.square(posterior.stderr / unit)
     distances = [

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import xarray
 
+import specht
 from specht.papers.criteria import Finding, at_least, every
 from specht.papers.kernels_to_features import tasks
 from specht.papers.measure import grid, measure
@@ -24,8 +25,6 @@ MOST = 0.9
 )
 def measure_positions(target: str, n: int, seed: int) -> xarray.Dataset:
     """The positions that the saddle singles out, and the largest variance of a position over the median."""
-    import specht
-
     data = tasks.flips("copy" if target == SHUFFLED else target, LENGTH, n, seed)
     y = np.random.default_rng([seed, 9]).permutation(data.y) if target == SHUFFLED else data.y
     found = specht.adapt(data.arch, data.x, y, width=WIDTH, ridge=tasks.RIDGE, scale=data.scale, method="saddle")

@@ -7,6 +7,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+import specht
+from specht import nn
+
 RIDGE = 0.1
 """Variance of label noise, in units of the squared labels."""
 TARGETS = ("copy", "and", "level 2", "counts")
@@ -43,8 +46,6 @@ class Flips(NamedTuple):
 
 def flips(target: str, length: int, n: int, seed: int, **fields: Any) -> Flips:
     """N samples of a target, for an architecture with the given fields."""
-    import specht
-
     x, new, law = (
         np.random.default_rng(number).integers(0, 2, (rows, length + 1))
         for number, rows in ((100 + seed, n), (_TEST_SEED, _TEST), (_LAW_SEED, _LAW))
@@ -57,18 +58,14 @@ def flips(target: str, length: int, n: int, seed: int, **fields: Any) -> Flips:
 
 def _size(arch: Any, law: np.ndarray) -> float:
     """E[k(x, x)] at infinite width."""
-    import specht
-
     return float(np.mean(specht.Kernel(arch, heads=4096 if arch.attention == "softmax" else None).diagonal(law)))
 
 
 def sampled_networks(data: Flips, size: Any, chains: int, burn_in: int, samples: int) -> tuple[float, float]:
     """Test loss of the posterior mean of whole networks, the noise of sampling taken out, and its standard error over chains."""
-    from specht.nn import Network, Trajectories, hamiltonian
-
-    unit, length = math.sqrt(data.scale), Trajectories(chains=chains, burn_in=burn_in, samples=samples, kept=min(100, samples))
-    posterior = hamiltonian(
-        lambda key: Network.init(data.arch, size, key=key),
+    unit, length = math.sqrt(data.scale), nn.Trajectories(chains=chains, burn_in=burn_in, samples=samples, kept=min(100, samples))
+    posterior = nn.hamiltonian(
+        lambda key: nn.Network.init(data.arch, size, key=key),
         data.x,
         unit * data.y,
         data.new,

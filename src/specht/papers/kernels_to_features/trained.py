@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 import xarray
+from scipy import stats
 
 from specht.lab import count, measure_threshold
 from specht.papers import common
@@ -18,8 +19,12 @@ from specht.papers.criteria import Finding, below, both, near
 from specht.papers.measure import Grid, grid, measure
 from specht.papers.sparse_variables import sources as sparse
 from specht.papers.sparse_variables.thresholds import AND_TABLE, THEORIES
-from specht.report import Plot, Table, add_line, add_points, finished, in_terminal, points_of, style_counts
-from specht.studies.sparse import name_of
+from specht.report.figures import Plot, add_line, add_points, finished
+from specht.report.html import Table
+from specht.report.maths import in_terminal
+from specht.report.tables import points_of
+from specht.report.threshold_figures import style_counts
+from specht.studies.sparse import fit_growth, name_of
 
 TRAINED, KERNEL = "transformer", "transformer-nngp"
 WIDTHS = tuple(int(theory.rpartition("-")[2]) for theory in THEORIES)
@@ -52,8 +57,6 @@ searches = measure(_searches)(measure_threshold)
 
 def mean_over_seeds(values: Any) -> Finding | None:
     r"""The mean and Student's interval, $\bar v \pm t_{n-1} s / \sqrt n$; None for fewer than three seeds."""
-    from scipy import stats
-
     values = np.asarray(values, dtype=float)
     if len(values) < LEAST_SEEDS:
         return None
@@ -80,8 +83,6 @@ def thresholds(data: xarray.Dataset, learner: str) -> dict[int, dict[int, tuple[
 
 def growth(points: dict[int, tuple[float, float]]) -> Any:
     """The laws of growth through the thresholds of one seed; None for fewer than four."""
-    from specht.studies.sparse import fit_growth
-
     if len(points) < LEAST_LENGTHS:
         return None
     return fit_growth(list(points), *zip(*points.values(), strict=True))
@@ -89,8 +90,6 @@ def growth(points: dict[int, tuple[float, float]]) -> Any:
 
 def pooled_growth(data: xarray.Dataset, learner: str) -> Any:
     """The laws of growth through the thresholds of all seeds."""
-    from specht.studies.sparse import fit_growth
-
     every = [(T, *point) for seed in thresholds(data, learner).values() for T, point in seed.items()]
     return fit_growth(*zip(*every, strict=True)) if len({T for T, *_ in every}) >= LEAST_LENGTHS else None
 

@@ -10,7 +10,10 @@ from specht.papers.claims import Verdict
 from specht.papers.criteria import Finding, at_least, at_most, below, both
 from specht.papers.measure import Grid, grid, measure, points
 from specht.papers.sparse_variables import sources
-from specht.report import GREY, Plot, Table, colour, finished, table
+from specht.report.figures import GREY, Plot, colour, finished
+from specht.report.html import Table
+from specht.report.tables import table
+from specht.studies import sparse
 
 SUPPORT = 3
 FITTED, POOR = 0.01, 0.9
@@ -30,10 +33,10 @@ def _sides(few: int, many: int) -> Grid:
 )
 def measure_curves(length: int, m: int, runs: int, steps: int, side: str, seed: int) -> xarray.Dataset:
     """Training runs to the end, each on samples of its own: accuracy and losses at every look."""
-    from specht.studies.sparse import Schooling, SparseTask, network_learner, sparse_function
-
-    who = network_learner(
-        "transformer", SparseTask(sparse_function("and", SUPPORT), length, seed=seed), schooling=Schooling(steps=steps, every=steps // 5)
+    who = sparse.network_learner(
+        "transformer",
+        sparse.SparseTask(sparse.sparse_function("and", SUPPORT), length, seed=seed),
+        schooling=sparse.Schooling(steps=steps, every=steps // 5),
     )
     trained = []
     for trial in range(runs):
@@ -50,11 +53,9 @@ def measure_curves(length: int, m: int, runs: int, steps: int, side: str, seed: 
 )
 def measure_attention(length: int, m: int, runs: int, steps: int, seed: int) -> xarray.Dataset:
     """One head of full width: how much it takes from every position, on the mean over validation samples, run by run."""
-    from specht.studies.sparse import BitTransformer, Schooling, SparseTask, network_learner, sparse_function
-
-    model = BitTransformer(length, heads=1)
-    task = SparseTask(sparse_function("and", SUPPORT), length, seed=seed)
-    who = network_learner("transformer", task, schooling=Schooling(steps=steps, every=steps // 5), model=model)
+    model = sparse.BitTransformer(length, heads=1)
+    task = sparse.SparseTask(sparse.sparse_function("and", SUPPORT), length, seed=seed)
+    who = sparse.network_learner("transformer", task, schooling=sparse.Schooling(steps=steps, every=steps // 5), model=model)
     weights, single, accuracy = [], [], []
     for trial in range(runs):
         train, validation, _ = task.draw(m, trial)

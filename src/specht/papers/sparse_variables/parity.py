@@ -13,7 +13,10 @@ from specht.papers import common
 from specht.papers.claims import Verdict
 from specht.papers.criteria import Finding, at_least, every, larger
 from specht.papers.measure import grid, measure
-from specht.report import Plot, Table, add_guide, colour, finished, points_of, table
+from specht.report.figures import Plot, add_guide, colour, finished
+from specht.report.html import Table
+from specht.report.tables import points_of, table
+from specht.studies import sparse
 
 SUPPORT = 3
 LEARNT, PLATEAU = 0.05, 0.9
@@ -29,12 +32,10 @@ _KEPT = 200
 )
 def measure_parity(length: int, steps: int, batch: int, learning_rate: float, seed: int) -> xarray.Dataset:
     """The loss of one run on fresh batches, when it left the plateau, and when it was learnt; -1 where it was not."""
-    from specht.studies.sparse import BitTransformer, Schooling, run_stream, sparse_function
-
-    function = sparse_function("parity", SUPPORT)
-    model = BitTransformer(length, dropout=0.0, start="uniform")
-    schooling = Schooling(steps=steps, every=steps, learning_rate=learning_rate)
-    losses = run_stream(model, function.table, function.probability, schooling, seed=seed, batch=batch)
+    function = sparse.sparse_function("parity", SUPPORT)
+    model = sparse.BitTransformer(length, dropout=0.0, start="uniform")
+    schooling = sparse.Schooling(steps=steps, every=steps, learning_rate=learning_rate)
+    losses = sparse.run_stream(model, function.table, function.probability, schooling, seed=seed, batch=batch)
     learnt = np.flatnonzero(losses < LEARNT)
     end = int(learnt[0]) if len(learnt) else steps
     flat = np.flatnonzero(losses[:end] > PLATEAU * math.log(2))

@@ -9,9 +9,13 @@ import numpy as np
 import plotly.graph_objects as go
 import xarray
 
+import specht
 from specht.papers.criteria import Finding, both, every, is_true, positive
 from specht.papers.measure import grid, measure
-from specht.report import Plot, Table, colour, finished, table
+from specht.report.figures import Plot, colour, finished
+from specht.report.html import Table
+from specht.report.tables import table
+from specht.studies import sparse
 
 SUPPORT, MOST = 3, 4
 FUNCTIONS = ("and", "or", "majority", "parity")
@@ -24,13 +28,11 @@ FUNCTIONS = ("and", "or", "majority", "parity")
 )
 def measure_profile(target: str, length: int, samples: int, seed: int) -> xarray.Dataset:
     """The weights of a sparse function by level, on bits that balance its labels."""
-    from specht.profiles import profile
-    from specht.sequences import iid
-    from specht.studies.sparse import sparse_function
-
-    chosen = sparse_function(target, SUPPORT)
+    chosen = sparse.sparse_function(target, SUPPORT)
     p = chosen.probability
-    measured = profile(chosen.target(length), iid([1.0 - p, p]), length, seed, samples=samples, max_level=MOST, readout="mean")
+    measured = specht.profile(
+        chosen.target(length), specht.sources.iid([1.0 - p, p]), length, seed, samples=samples, max_level=MOST, readout="mean"
+    )
     shares = np.array([[share.value, share.low, share.high] for share in measured.shares])
     fields: dict[str, Any] = {name: ("level", column) for name, column in zip(("share", "low", "high"), shares.T, strict=True)}
     fields |= {"variance_share": ("level", np.asarray(measured.variance_shares)), "above_high": measured.above.high / measured.total}

@@ -9,10 +9,14 @@ import numpy as np
 import plotly.graph_objects as go
 import xarray
 
+from specht import sequences
 from specht.papers import common
 from specht.papers.criteria import Finding, above, at_least, at_most, below, both, every, near
 from specht.papers.measure import Grid, grid, measure, points, present
-from specht.report import Plot, Table, add_line, finished, table
+from specht.report.figures import Plot, add_line, finished
+from specht.report.html import Table
+from specht.report.tables import table
+from specht.studies.sparse import bounds
 
 SUPPORT, GAMMA = 3, 1 / 3
 LENGTHS = (25, 50, 100, 200, 400, 800, 1600)
@@ -27,24 +31,14 @@ ROUNDING = 1e-9
 @measure()
 def measure_capacity() -> xarray.Dataset:
     """Capacities at unit norms against T: one head, four heads, a stack of two layers, and a fully connected network."""
-    from specht.studies.sparse.bounds.covering import (
-        DenseNorms,
-        HeadNorms,
-        LayerNorms,
-        dense_capacity,
-        explicit_head_cover,
-        head_capacity,
-        stack_capacity,
-    )
-
-    head, layer, dense = HeadNorms(1, 1, 1), LayerNorms(1, 1, 1, 1, 1, 1), DenseNorms(1, 1)
+    head, layer, dense = bounds.HeadNorms(1, 1, 1), bounds.LayerNorms(1, 1, 1, 1, 1, 1), bounds.DenseNorms(1, 1)
     size: Any = {"samples": SAMPLES, "width": WIDTH}
     kinds = {
-        "corollary 4.5": [head_capacity(head, 1.0, length=T, **size) for T in LENGTHS],
-        ALL_CONSTANTS: [0.01 * explicit_head_cover(head, 1.0, 0.1, length=T, **size) for T in LENGTHS],
-        "lemma A.12, four heads": [head_capacity([head] * 4, 1.0, length=T, **size) for T in LENGTHS],
-        "theorem A.17, two layers": [stack_capacity([layer] * 2, 1.0, length=T, head_size=WIDTH, **size) for T in LENGTHS],
-        DENSE: [dense_capacity([dense] * 2, math.sqrt(T), **size) for T in LENGTHS],
+        "corollary 4.5": [bounds.head_capacity(head, 1.0, length=T, **size) for T in LENGTHS],
+        ALL_CONSTANTS: [0.01 * bounds.explicit_head_cover(head, 1.0, 0.1, length=T, **size) for T in LENGTHS],
+        "lemma A.12, four heads": [bounds.head_capacity([head] * 4, 1.0, length=T, **size) for T in LENGTHS],
+        "theorem A.17, two layers": [bounds.stack_capacity([layer] * 2, 1.0, length=T, head_size=WIDTH, **size) for T in LENGTHS],
+        DENSE: [bounds.dense_capacity([dense] * 2, math.sqrt(T), **size) for T in LENGTHS],
     }
     return xarray.Dataset({"capacity": (("kind", "length"), list(kinds.values()))}, {"kind": list(kinds), "length": list(LENGTHS)})
 
@@ -64,18 +58,15 @@ def _heads(length: int, dimensions: list[int]) -> Grid:
 )
 def measure_head(length: int, dimension: int, key: str, samples: int, seed: int) -> xarray.Dataset:
     """The largest error of a head that takes the mean over three positions, over random bits, by the kind of its key."""
-    from specht.sequences import random_codes
-    from specht.studies.sparse.bounds import representation
-
     rng = np.random.default_rng(seed)
     chosen = rng.choice(length, SUPPORT, replace=False)
     x = rng.integers(2, size=(samples, length))
     wanted = (2.0 * x[:, chosen] - 1.0).mean(axis=1)
     if key == "trained":
-        head = representation.trained_positions_head(length, chosen.tolist(), GAMMA)
+        head = bounds.trained_positions_head(length, chosen.tolist(), GAMMA)
     else:
-        codes = np.eye(length) if dimension == length else random_codes(rng, dimension, length)
-        head = representation.fixed_positions_head(codes, chosen.tolist(), GAMMA, dual=key == "dual")
+        codes = np.eye(length) if dimension == length else sequences.random_codes(rng, dimension, length)
+        head = bounds.fixed_positions_head(codes, chosen.tolist(), GAMMA, dual=key == "dual")
     error = float(np.abs(head(x) - wanted).max())
     return xarray.Dataset({"error": error} | {f"norm_{name}": value for name, value in head.norms.items()})
 
@@ -83,10 +74,8 @@ def measure_head(length: int, dimension: int, key: str, samples: int, seed: int)
 @measure(smoke=grid(length=[2, 5, 16, 64, 300, 1024]))
 def measure_shattering(length: int) -> xarray.Dataset:
     """How many of the sign patterns of ⌊log₂ T⌋ sequences heads realise, and the smallest distance of their outputs from 1/2."""
-    from specht.studies.sparse.bounds import representation
-
-    x = representation.shattered_inputs(length)
-    outputs = np.array([representation.head_output(x, *representation.shattering_head(place, length)) for place in range(length)])
+    x = bounds.shattered_inputs(length)
+    outputs = np.array([bounds.head_output(x, *bounds.shattering_head(place, length)) for place in range(length)])
     patterns = {tuple(row) for row in outputs > 0.5}
     margin = float(np.abs(outputs - 0.5).min())
     return xarray.Dataset({"sequences": float(len(x)), "share": len(patterns) / 2.0 ** len(x), "margin": margin})
@@ -158,13 +147,11 @@ def largest_error(data: xarray.Dataset, key: str, *, exact: bool = False, more: 
 
 def largest_norm(data: xarray.Dataset) -> float:
     """The largest norm of a matrix of heads with orthogonal or trained positions, over that of lemmas B.2 and B.3, which grow as log T."""
-    from specht.studies.sparse.bounds import norm_bounds
-
     ratios = []
     for key, lemma in (("sum", "B.2"), ("trained", "B.3")):
         heads = present(data.sel(key=key) if key == "trained" else data.sel(key=key).where(data.dimension == data.length))
         for length in heads.length.values:
-            stated = norm_bounds(lemma, SUPPORT, int(length), GAMMA)
+            stated = bounds.norm_bounds(lemma, SUPPORT, int(length), GAMMA)
             ratios += [float(heads[f"norm_{name}"].sel(length=length).max()) / bound for name, bound in stated.items()]
     return max(ratios)
 

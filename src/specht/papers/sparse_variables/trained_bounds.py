@@ -14,7 +14,10 @@ from specht.papers import common
 from specht.papers.claims import Verdict
 from specht.papers.criteria import Finding, above, positive
 from specht.papers.measure import grid, measure
-from specht.report import Plot, Table, add_scatter, finished, table
+from specht.report.figures import Plot, add_scatter, finished
+from specht.report.html import Table
+from specht.report.tables import table
+from specht.studies import sparse
 
 SUPPORT = 3
 VACUOUS = 1e3
@@ -29,16 +32,17 @@ LEARNERS = ("transformer", "perceptron")
 )
 def measure_gap(learner: str, length: int, m: int, runs: int, steps: int, seed: int) -> xarray.Dataset:
     """Networks trained to the end on m samples: the factor of norms in their bound, the samples it needs, and the gap that is measured."""
-    from specht.studies.sparse import BitTransformer, Schooling, learners, sparse_function
-    from specht.studies.sparse.bounds import perceptron_bound, transformer_bound
-
-    task = learners.SparseTask(sparse_function("and", SUPPORT), length, seed=seed)
-    who = learners.network_learner(learner, task, schooling=Schooling(steps=steps, every=steps // 5))
+    task = sparse.SparseTask(sparse.sparse_function("and", SUPPORT), length, seed=seed)
+    who = sparse.network_learner(learner, task, schooling=sparse.Schooling(steps=steps, every=steps // 5))
     rows = []
     for trial in range(runs):
         train, validation, _ = task.draw(m, trial)
         run = who.run(train, validation, trial, enough=2.0)
-        bound = transformer_bound(who.model, run.params) if isinstance(who.model, BitTransformer) else perceptron_bound(run.params, length)
+        bound = (
+            sparse.bounds.transformer_bound(who.model, run.params)
+            if isinstance(who.model, sparse.BitTransformer)
+            else sparse.bounds.perceptron_bound(run.params, length)
+        )
         rows.append((bound.factor, bound.samples(), run.validation_loss[-1] - run.train_loss[-1], run.accuracy[-1]))
     names = ("factor", "samples", "gap", "accuracy")
     return xarray.Dataset({name: ("run", values) for name, values in zip(names, np.array(rows).T, strict=True)})

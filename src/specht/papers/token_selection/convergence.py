@@ -13,7 +13,10 @@ from specht.papers.claims import Scale, Verdict
 from specht.papers.criteria import Finding, above, at_least, below, between, both
 from specht.papers.measure import Grid, fixed, grid, measure, points
 from specht.papers.token_selection import sources, training
-from specht.report import Plot, Table, add_line, add_points, finished, matrix_plot, points_of
+from specht.report.figures import Plot, add_line, add_points, finished, matrix_plot
+from specht.report.html import Table
+from specht.report.tables import points_of
+from specht.studies import selection
 
 _GROUPS = 6
 """Parts of a pool of draws, by which the recursion has standard errors."""
@@ -40,14 +43,13 @@ def measure_dynamics(
 
     What w and v are worth at other lengths in the end is measured over pools of those lengths.
     """
-    from specht.studies.selection import draw_pool, pool_loss, stochastic_dynamics
 
     def pool(T: int) -> Any:
-        return draw_pool(np.random.default_rng([seed, 5, T]), T, sources.SUPPORT, code, draws, query)
+        return selection.draw_pool(np.random.default_rng([seed, 5, T]), T, sources.SUPPORT, code, draws, query)
 
-    reduced = stochastic_dynamics(pool(length), sources.DIMENSION, learning_rate=rate, steps=steps, records=100, groups=_GROUPS)
+    reduced = selection.stochastic_dynamics(pool(length), sources.DIMENSION, learning_rate=rate, steps=steps, records=100, groups=_GROUPS)
     w, v = float(reduced.score[-1]), float(reduced.value[-1])
-    others = np.array([pool_loss(pool(T), sources.DIMENSION, w, v) for T in lengths])
+    others = np.array([selection.pool_loss(pool(T), sources.DIMENSION, w, v) for T in lengths])
     fields = ("score", "value", "loss", "score_stderr", "value_stderr", "loss_stderr")
     numbers = {name: ("step", getattr(reduced, name)) for name in fields}
     numbers |= {"other": ("length", others[:, 0]), "other_stderr": ("length", others[:, 1])}
@@ -65,19 +67,17 @@ def _noise(scale: Scale) -> Grid:
 @measure(_noise)
 def measure_noise(length: int, code: int, steps: int, rate: float, draws: int, runs: int, seed: int) -> xarray.Dataset:
     """w, v and loss at the end of several trainings, and by the reduced dynamics over a large pool."""
-    from specht.studies.selection import Selection, SelectionTraining, draw_pool, stochastic_dynamics, train_selection
-
-    task = Selection(length, sources.SUPPORT, sources.DIMENSION)
-    setting = SelectionTraining(task=task, code=code, learning_rate=rate, steps=steps, n_test=_N_TEST, records=1)
-    trainings = [train_selection(setting, 1000 * seed + run) for run in range(runs)]
+    task = selection.Selection(length, sources.SUPPORT, sources.DIMENSION)
+    setting = selection.SelectionTraining(task=task, code=code, learning_rate=rate, steps=steps, n_test=_N_TEST, records=1)
+    trainings = [selection.train_selection(setting, 1000 * seed + run) for run in range(runs)]
     matrices = [(np.asarray(run.model.keys, np.float64), np.asarray(run.model.values, np.float64)) for run in trainings]
     values = {
         "score": [np.diag(W)[task.dimension :].mean() for W, _ in matrices],
         "value": [np.diag(V).mean() for _, V in matrices],
         "loss": [run.losses["validation"][-1] for run in trainings],
     }
-    pool = draw_pool(np.random.default_rng([seed, 5]), length, task.support, code, draws)
-    exact = stochastic_dynamics(pool, task.dimension, learning_rate=rate, steps=steps, records=1, groups=_GROUPS)
+    pool = selection.draw_pool(np.random.default_rng([seed, 5]), length, task.support, code, draws)
+    exact = selection.stochastic_dynamics(pool, task.dimension, learning_rate=rate, steps=steps, records=1, groups=_GROUPS)
     expected = {f"exact_{name}{error}": getattr(exact, f"{name}{error}")[-1] for name in values for error in ("", "_stderr")}
     return xarray.Dataset({name: ("run", row) for name, row in values.items()} | expected)
 

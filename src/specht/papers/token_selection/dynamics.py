@@ -12,7 +12,10 @@ from specht.papers import common
 from specht.papers.criteria import Finding, below, every, near
 from specht.papers.measure import Grid, grid, measure, points
 from specht.papers.token_selection import sources
-from specht.report import Plot, Table, add_line, finished, points_of, table
+from specht.report.figures import Plot, add_line, finished
+from specht.report.html import Table
+from specht.report.tables import points_of, table
+from specht.studies import selection
 
 _SHARE = 0.1
 """Of the trivial loss: where the closed form of time is compared."""
@@ -32,12 +35,10 @@ def measure_full(length: int, support: int, dimension: int, rate: float, steps: 
     import jax
     import jax.numpy as jnp
 
-    from specht.studies.selection import Selection, one_hot_dynamics
-
-    task = Selection(length, support, dimension)
+    task = selection.Selection(length, support, dimension)
     members = np.zeros((task.sets, length))
     np.put_along_axis(members, task.subsets(), 1.0, axis=1)
-    exact = one_hot_dynamics(length, support, dimension, learning_rate=rate, steps=steps, records=40)
+    exact = selection.one_hot_dynamics(length, support, dimension, learning_rate=rate, steps=steps, records=40)
 
     def loss(matrices: Any) -> Any:
         W, V, U = matrices
@@ -69,11 +70,9 @@ def measure_full(length: int, support: int, dimension: int, rate: float, steps: 
 )
 def measure_recursion(length: int, rate: float, durations: float) -> xarray.Dataset:
     """The recursion for so many times T^2/(eta d) steps: the slope of 1/L at the end, and the time to a tenth of the loss."""
-    from specht.studies.selection import asymptote, one_hot_dynamics, phases, time_of_loss
-
     q, d = sources.SUPPORT, sources.DIMENSION
     steps = int(durations * length**2 / (rate * d))
-    recursion = one_hot_dynamics(length, q, d, learning_rate=rate, steps=steps, records=2000)
+    recursion = selection.one_hot_dynamics(length, q, d, learning_rate=rate, steps=steps, records=2000)
     late = recursion.steps >= steps / 2
     slope = np.polyfit(recursion.steps[late], 1 / recursion.loss[late], 1)[0] / (4 * rate / (length - 1))
     tenth = np.interp(-_SHARE * d / (2 * q), -recursion.loss, recursion.steps)
@@ -81,11 +80,11 @@ def measure_recursion(length: int, rate: float, durations: float) -> xarray.Data
     fields = {
         "slope": slope,
         "tenth": tenth,
-        "predicted": float(time_of_loss(_SHARE * d / (2 * q), length, q, d, rate)),
+        "predicted": float(selection.time_of_loss(_SHARE * d / (2 * q), length, q, d, rate)),
         "loss": ("step", recursion.loss[shown]),
-        "asymptote": ("step", asymptote(np.maximum(recursion.steps[shown], 1), length, rate)),
+        "asymptote": ("step", selection.asymptote(np.maximum(recursion.steps[shown], 1), length, rate)),
     }
-    fields |= {f"phase_{name}": float(value) for name, value in phases(length, q, d, rate)._asdict().items()}
+    fields |= {f"phase_{name}": float(value) for name, value in selection.phases(length, q, d, rate)._asdict().items()}
     return xarray.Dataset(fields, {"step": recursion.steps[shown]})
 
 

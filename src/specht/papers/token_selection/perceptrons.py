@@ -8,10 +8,13 @@ import numpy as np
 import plotly.graph_objects as go
 import xarray
 
+from specht import nn
 from specht.papers import common
 from specht.papers.criteria import Finding, at_least, below, every
 from specht.papers.measure import grid, measure
-from specht.report import Plot, Table, add_line, add_points, finished
+from specht.report.figures import Plot, add_line, add_points, finished
+from specht.report.html import Table
+from specht.studies import selection
 
 LENGTH, SUPPORT, DIMENSION = 10, 2, 1
 SECOND = 128
@@ -26,10 +29,7 @@ _N_TEST = 20_000
 )
 def measure_perceptron(width: int, steps: int, batch: int, seed: int) -> xarray.Dataset:
     """Mean squared error of a trained network whose first layer has so many units; it sees the sequence and the indicator of the set."""
-    from specht.nn import Fresh, FullyConnected, Recipe, train
-    from specht.studies.selection import Selection, width_bound
-
-    task = Selection(LENGTH, SUPPORT, DIMENSION)
+    task = selection.Selection(LENGTH, SUPPORT, DIMENSION)
 
     def draw(rng: np.random.Generator, n: int) -> tuple[Any, Any]:
         tokens, chosen = task.draw(rng, n)
@@ -37,12 +37,12 @@ def measure_perceptron(width: int, steps: int, batch: int, seed: int) -> xarray.
         np.put_along_axis(members, chosen, 1.0, axis=1)
         return np.concatenate([tokens.reshape(n, -1), members], axis=1), task.target(tokens, chosen)
 
-    recipe = Recipe(steps=steps, learning_rate=5e-3, optimiser="adam", schedule="cosine", batch=batch, records=1)
+    recipe = nn.Recipe(steps=steps, learning_rate=5e-3, optimiser="adam", schedule="cosine", batch=batch, records=1)
     widths = [LENGTH * DIMENSION + LENGTH, width, SECOND, DIMENSION]
-    network = train(lambda key: FullyConnected.init(widths, key=key), Fresh(draw), recipe, seeds=[seed])
+    network = nn.train(lambda key: nn.FullyConnected.init(widths, key=key), nn.Fresh(draw), recipe, seeds=[seed])
     x, y = draw(np.random.default_rng([seed, 7]), _N_TEST)
     errors = ((network.function()(x) - y) ** 2).sum(axis=1)
-    bound = float(width_bound(width, LENGTH, SUPPORT, DIMENSION))
+    bound = float(selection.width_bound(width, LENGTH, SUPPORT, DIMENSION))
     fields = {"error": errors.mean(), "stderr": errors.std(ddof=1) / np.sqrt(_N_TEST), "bound": bound}
     return xarray.Dataset({name: float(value) for name, value in fields.items()})
 
@@ -101,13 +101,11 @@ def error_of_wide_networks(data: xarray.Dataset) -> list[Finding]:
 
 @measure_perceptron.figure()
 def errors_and_bound(data: xarray.Dataset) -> Plot:
-    from specht.studies.selection import width_bound
-
     rows = _by_width(data)
     widths = np.linspace(0, max(row[0] for row in rows), 100)
     figure = go.Figure()
     add_points(figure, [r[0] for r in rows], [r[1] for r in rows], "trained networks", 0, errors=[r[2] for r in rows])
-    add_line(figure, widths, width_bound(widths, LENGTH, SUPPORT, DIMENSION), "bound for any network", 1)
+    add_line(figure, widths, selection.width_bound(widths, LENGTH, SUPPORT, DIMENSION), "bound for any network", 1)
     finished(figure, x="width of the first layer", y="mean squared error", linear_y=True)
     figure.update_xaxes(type="linear", dtick=None)
     caption = f"T = {LENGTH}, q = {SUPPORT}, d = {DIMENSION}: means over seeds, with errors. The bound ends at T d = {LENGTH * DIMENSION}."

@@ -11,8 +11,10 @@ from specht.papers.claims import Verdict
 from specht.papers.criteria import Finding, above, below, both, positive, prefers
 from specht.papers.measure import grid, measure
 from specht.papers.token_selection import sources
-from specht.report import Plot, Table, add_line, add_points, finished
-from specht.studies.sparse import SEPARATED, fit_growth
+from specht.report.figures import Plot, add_line, add_points, finished
+from specht.report.html import Table
+from specht.studies import selection
+from specht.studies.sparse.growth import SEPARATED, fit_growth
 
 _LARGER, _SMALLER = 1.5, 0.7
 """Dimensions at which attention is trained, in units of the smallest that theory gives."""
@@ -26,10 +28,8 @@ _LEAST_LENGTHS = 4
 )
 def measure_smallest(length: int, draws: int, seed: int) -> xarray.Dataset:
     """The smallest dimension of stochastic codes with which the two numbers of the reduced dynamics get below 2 % of the trivial loss."""
-    from specht.studies.selection import smallest_code, width_needed
-
-    smallest = smallest_code(length, sources.SUPPORT, sources.ENOUGH, draws=draws, seed=seed)
-    width = float(width_needed(sources.ENOUGH, length, sources.SUPPORT, sources.DIMENSION))
+    smallest = selection.smallest_code(length, sources.SUPPORT, sources.ENOUGH, draws=draws, seed=seed)
+    width = float(selection.width_needed(sources.ENOUGH, length, sources.SUPPORT, sources.DIMENSION))
     return xarray.Dataset({"code": float(smallest), "width": width})
 
 
@@ -40,16 +40,18 @@ def measure_smallest(length: int, draws: int, seed: int) -> xarray.Dataset:
 )
 def measure_reached(length: int, factor: float, draws: int, steps: int, seed: int) -> xarray.Dataset:
     """The loss that training reaches with codes of so many times that dimension, and the least that theory allows."""
-    from specht.studies.selection import Selection, SelectionTraining, best_share, draw_pool, smallest_code, train_selection
-
-    task = Selection(length, sources.SUPPORT, sources.DIMENSION)
-    code = round(factor * smallest_code(length, task.support, sources.ENOUGH, draws=draws, seed=0))
-    setting = SelectionTraining(
+    task = selection.Selection(length, sources.SUPPORT, sources.DIMENSION)
+    code = round(factor * selection.smallest_code(length, task.support, sources.ENOUGH, draws=draws, seed=0))
+    setting = selection.SelectionTraining(
         task=task, code=code, optimiser="adam", schedule="cosine", learning_rate=0.02, steps=steps, scale=0.02, n_test=8192, records=1
     )
-    training = train_selection(setting, seed)
-    pool = draw_pool(np.random.default_rng([seed, 6]), length, task.support, code, 4 * draws)
-    fields = {"code": float(code), "share": training.losses["validation"][-1] / task.trivial_loss, "least": best_share(pool).share}
+    training = selection.train_selection(setting, seed)
+    pool = selection.draw_pool(np.random.default_rng([seed, 6]), length, task.support, code, 4 * draws)
+    fields = {
+        "code": float(code),
+        "share": training.losses["validation"][-1] / task.trivial_loss,
+        "least": selection.best_share(pool).share,
+    }
     return xarray.Dataset(fields)
 
 

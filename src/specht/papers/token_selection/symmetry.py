@@ -9,11 +9,15 @@ import numpy as np
 import plotly.graph_objects as go
 import xarray
 
+import specht
 from specht.papers import common
 from specht.papers.criteria import Finding, above, at_least, below, both, every
 from specht.papers.measure import Grid, grid, measure, points
 from specht.papers.token_selection import sources
-from specht.report import Plot, Table, colour, finished, points_of
+from specht.report.figures import Plot, colour, finished
+from specht.report.html import Table
+from specht.report.tables import points_of
+from specht.studies import selection
 
 CODES = ("stochastic", "fixed")
 _LEVELS = ("level 0", "level 1", "level 2", "above")
@@ -30,9 +34,7 @@ def _cases(*cases: tuple[int, int]) -> Grid:
 )
 def measure_target(length: int, support: int, samples: int, seed: int) -> xarray.Dataset:
     """The profile of the task itself: positions of the sequence move, the set does not."""
-    from specht.studies.selection import Selection
-
-    task = Selection(length, support, sources.DIMENSION)
+    task = selection.Selection(length, support, sources.DIMENSION)
     return _record(_profile(task, task.target, samples, seed), length, support)
 
 
@@ -43,13 +45,11 @@ def measure_target(length: int, support: int, samples: int, seed: int) -> xarray
 )
 def measure_model(codes: str, length: int, code: int, steps: int, samples: int, seed: int) -> xarray.Dataset:
     """The profiles of a model before and after training, with one draw of codes."""
-    from specht.studies.selection import Selection, SelectionTraining, train_selection
-
-    task = Selection(length, sources.SUPPORT, sources.DIMENSION)
-    setting = SelectionTraining(
+    task = selection.Selection(length, sources.SUPPORT, sources.DIMENSION)
+    setting = selection.SelectionTraining(
         task=task, code=code, codes=codes, optimiser="adam", learning_rate=0.02, schedule="cosine", steps=steps, scale=0.1, records=1
     )
-    training = train_selection(setting, seed)
+    training = selection.train_selection(setting, seed)
     end = _profile(task, training.function(), samples, seed)
     start = _profile(task, training.function(first=True), samples, seed)
     data = _record(end, length, task.support)
@@ -59,9 +59,7 @@ def measure_model(codes: str, length: int, code: int, steps: int, samples: int, 
 
 def _profile(task: Any, function: Callable[..., Any], samples: int, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Shares of the mean square at levels 0, 1 and 2 and above, with their intervals."""
-    from specht.profiles import profile
-
-    measured = profile(function, lambda rng, n: task.draw(rng, n), task.length, seed, samples=samples, max_level=2)
+    measured = specht.profile(function, lambda rng, n: task.draw(rng, n), task.length, seed, samples=samples, max_level=2)
     above = [part / measured.total for part in measured.above]
     shares = np.array([*measured.shares, above])
     return shares[:, 0], shares[:, 1], shares[:, 2]

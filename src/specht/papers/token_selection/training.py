@@ -12,6 +12,7 @@ from specht.papers import common
 from specht.papers.claims import Scale
 from specht.papers.measure import Grid, fixed, grid
 from specht.papers.token_selection import sources
+from specht.studies import selection
 
 CODES = ("stochastic", "fixed")
 N_TEST = 1024
@@ -26,10 +27,8 @@ def measure_training(
     Gradient descent begins from zero and keeps its rate. Adam begins from small random numbers, and its rate falls to zero: at a constant
     one its steps stay as large as they are, and the noise that they make grows with the number of weights.
     """
-    from specht.studies.selection import Selection, SelectionTraining, train_selection
-
-    task = Selection(length, sources.SUPPORT, sources.DIMENSION)
-    setting = SelectionTraining(
+    task = selection.Selection(length, sources.SUPPORT, sources.DIMENSION)
+    setting = selection.SelectionTraining(
         task=task,
         code=code,
         codes=codes,
@@ -43,7 +42,7 @@ def measure_training(
         n_test=N_TEST,
         records=100,
     )
-    outcome = train_selection(setting, seed)
+    outcome = selection.train_selection(setting, seed)
     variables = outcome.variables()
     W, V = variables["keys_end"][1][task.dimension :, task.dimension :], variables["values_end"][1][:, : task.dimension]
     w = np.diag(W).mean()

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from specht.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from specht.studies.sparse import learners as learners
+    from specht.studies.sparse import bounds as bounds
     from specht.studies.sparse.growth import SEPARATED as SEPARATED, Growth as Growth, fit_growth as fit_growth
     from specht.studies.sparse.learners import SparseTask as SparseTask, learner as learner, network_learner as network_learner
     from specht.studies.sparse.model import BitTransformer as BitTransformer
