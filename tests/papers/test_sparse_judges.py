@@ -203,7 +203,7 @@ def test_runs_that_learn_nothing_are_not_judged():
 def test_the_paper_s_points_are_fitted_as_they_are():
     """By least squares of another kind: which R² is larger hangs on the point at the edge of the paper's grid, which is left out."""
     verdict = claim_of("sparse.f2-digitised").judge(searches())
-    x, m = np.array(list(thresholds.sources.DIGITISED)), np.array(list(thresholds.sources.DIGITISED.values()))
+    x, m = np.array(list(thresholds.DIGITISED)), np.array(list(thresholds.DIGITISED.values()))
     both = {kept: [np.corrcoef(each, m[kept:])[0, 1] ** 2 for each in (np.log(x[kept:]), x[kept:])] for kept in (0, 1)}
     assert x[0] == 100
     assert verdict.measured == pytest.approx(both[1][0] - both[1][1])

@@ -17,8 +17,7 @@ from specht.papers import common
 from specht.papers.claims import Scale, Verdict
 from specht.papers.criteria import Finding, below, both, near
 from specht.papers.measure import Grid, grid, measure
-from specht.papers.sparse_variables import sources as sparse
-from specht.papers.sparse_variables.thresholds import AND_TABLE, THEORIES
+from specht.papers.sparse_variables.thresholds import AND_TABLE, LEARNT, SHARE, THEORIES, VALIDATION
 from specht.report.figures import Plot, add_line, add_points, finished
 from specht.report.html import Table
 from specht.report.maths import in_terminal
@@ -40,12 +39,12 @@ def _searches(scale: Scale) -> Grid:
     """The longest sequences first: they take longest. Full scale goes on from the quick one."""
     lengths = common.at_scale(scale, smoke=(6, 8), quick=(25, 35, 50, 100), full=(25, 35, 50, 71, 100, 141, 200))
     seeds = range(common.at_scale(scale, smoke=1, quick=3, full=5))
-    rest = {"accuracy": sparse.LEARNT, "validation": sparse.VALIDATION}
+    rest = {"accuracy": LEARNT, "validation": VALIDATION}
     grids = []
     for T in reversed(lengths):
         for learner in LEARNERS:
             largest, batch, budget = (64, 4, 12) if scale == "smoke" else (4096 if learner == KERNEL else 1024, 4, 40)
-            search = {"share": sparse.SHARE, "smallest": 8, "largest": largest, "width": 1.4, "confidence": 0.9, "plateau": False}
+            search = {"share": SHARE, "smallest": 8, "largest": largest, "width": 1.4, "confidence": 0.9, "plateau": False}
             search |= {"batch": batch, "budget": budget}
             training = {"restarts": 3, "steps": 50 if scale == "smoke" else 125} if learner == TRAINED else {}
             grids.append(grid(learner=learner, length=T, table=AND_TABLE, search=search, training=training, seed=seeds, **rest))

@@ -9,7 +9,7 @@ import xarray
 from specht.papers.claims import Verdict
 from specht.papers.criteria import Finding, at_least, at_most, below, both
 from specht.papers.measure import Grid, grid, measure, points
-from specht.papers.sparse_variables import sources
+from specht.papers.sparse_variables.thresholds import LEARNT
 from specht.report.figures import GREY, Plot, colour, finished
 from specht.report.html import Table
 from specht.report.tables import table
@@ -73,10 +73,10 @@ def measure_attention(length: int, m: int, runs: int, steps: int, seed: int) -> 
     return xarray.Dataset(fields)
 
 
-@measure_curves.claim("f3-above", at_least(0.8, f"share of runs above {100 * sources.LEARNT:g} % accuracy", percent=True), null=0.0)
+@measure_curves.claim("f3-above", at_least(0.8, f"share of runs above {100 * LEARNT:g} % accuracy", percent=True), null=0.0)
 def share_learnt(data: xarray.Dataset) -> Finding:
     many = data.sel(side=ABOVE)
-    return Finding(float((many["accuracy"].max("look") >= sources.LEARNT).mean()), regime=f"{_words(many)}.")
+    return Finding(float((many["accuracy"].max("look") >= LEARNT).mean()), regime=f"{_words(many)}.")
 
 
 @measure_curves.claim(
@@ -100,14 +100,14 @@ def _words(data: xarray.Dataset) -> str:
 @measure_attention.claim("f3-relevant", at_least(0.95, "mean mass on the three bits"), null=0.5)
 def least_mass(data: xarray.Dataset) -> Finding | Verdict:
     """The share of all attention that relevant bits get, the rest being that of other bits and of the class symbol itself."""
-    learnt = data.isel(run=data["accuracy"].values >= sources.LEARNT)
+    learnt = data.isel(run=data["accuracy"].values >= LEARNT)
     mass = learnt["weights"].isel(column=slice(0, SUPPORT)).sum("column").values
     return Finding(mass.min(), regime=f"{_learnt(learnt)}; the smallest mass is shown.") if len(mass) else _none_learnt(data)
 
 
 @measure_attention.claim("f3-irrelevant", at_most(SMALL, "mean weight on every other bit"), null=0.5)
 def largest_weight(data: xarray.Dataset) -> Finding | Verdict:
-    learnt = data.isel(run=data["accuracy"].values >= sources.LEARNT)
+    learnt = data.isel(run=data["accuracy"].values >= LEARNT)
     weights = learnt["weights"].isel(column=slice(SUPPORT, -1)).values
     return (
         Finding(weights.max(), regime=f"{_learnt(learnt)}; the largest mean weight on one bit is shown.")
@@ -177,7 +177,7 @@ def above_and_below(data: xarray.Dataset) -> Table:
     rows = xarray.Dataset(
         {
             "median": best.median("run"),
-            "learnt": (best >= sources.LEARNT).sum("run"),
+            "learnt": (best >= LEARNT).sum("run"),
             "loss": data["train_loss"].isel(look=-1).median("run"),
         },
         attrs=data.attrs,

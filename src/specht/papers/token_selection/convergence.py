@@ -12,7 +12,7 @@ from specht.papers import common
 from specht.papers.claims import Scale, Verdict
 from specht.papers.criteria import Finding, above, at_least, below, between, both
 from specht.papers.measure import Grid, fixed, grid, measure, points
-from specht.papers.token_selection import sources, training
+from specht.papers.token_selection import training
 from specht.report.figures import Plot, add_line, add_points, finished, matrix_plot
 from specht.report.html import Table
 from specht.report.tables import points_of
@@ -45,11 +45,11 @@ def measure_dynamics(
     """
 
     def pool(T: int) -> Any:
-        return selection.draw_pool(np.random.default_rng([seed, 5, T]), T, sources.SUPPORT, code, draws, query)
+        return selection.draw_pool(np.random.default_rng([seed, 5, T]), T, training.SUPPORT, code, draws, query)
 
-    reduced = selection.stochastic_dynamics(pool(length), sources.DIMENSION, learning_rate=rate, steps=steps, records=100, groups=_GROUPS)
+    reduced = selection.stochastic_dynamics(pool(length), training.DIMENSION, learning_rate=rate, steps=steps, records=100, groups=_GROUPS)
     w, v = float(reduced.score[-1]), float(reduced.value[-1])
-    others = np.array([selection.pool_loss(pool(T), sources.DIMENSION, w, v) for T in lengths])
+    others = np.array([selection.pool_loss(pool(T), training.DIMENSION, w, v) for T in lengths])
     fields = ("score", "value", "loss", "score_stderr", "value_stderr", "loss_stderr")
     numbers = {name: ("step", getattr(reduced, name)) for name in fields}
     numbers |= {"other": ("length", others[:, 0]), "other_stderr": ("length", others[:, 1])}
@@ -67,7 +67,7 @@ def _noise(scale: Scale) -> Grid:
 @measure(_noise)
 def measure_noise(length: int, code: int, steps: int, rate: float, draws: int, runs: int, seed: int) -> xarray.Dataset:
     """w, v and loss at the end of several trainings, and by the reduced dynamics over a large pool."""
-    task = selection.Selection(length, sources.SUPPORT, sources.DIMENSION)
+    task = selection.Selection(length, training.SUPPORT, training.DIMENSION)
     setting = selection.SelectionTraining(task=task, code=code, learning_rate=rate, steps=steps, n_test=_N_TEST, records=1)
     trainings = [selection.train_selection(setting, 1000 * seed + run) for run in range(runs)]
     matrices = [(np.asarray(run.model.keys, np.float64), np.asarray(run.model.values, np.float64)) for run in trainings]
@@ -85,7 +85,7 @@ def measure_noise(length: int, code: int, steps: int, rate: float, draws: int, r
 trained = measure(lambda scale: training.trainings(scale, codes=["stochastic"]))(training.measure_training)
 
 
-@trained.claim("t2-converges", below(sources.ENOUGH, "loss over that of the predictor zero, mean over seeds,", percent=True), null=1.0)
+@trained.claim("t2-converges", below(training.ENOUGH, "loss over that of the predictor zero, mean over seeds,", percent=True), null=1.0)
 def loss_at_the_end(data: xarray.Dataset) -> Finding:
     (loss, error), share = training.last(data, "validation"), training.trivial()
     return Finding(loss / share, error / share, f"{training.regime(data)}.")
@@ -116,7 +116,7 @@ def distance_from_recursion(data: xarray.Dataset) -> Finding | Verdict:
     away = max(abs(apart) / error for apart, error in differences.values())
     said = ", ".join(common.with_error(*difference, 2) for difference in differences.values())
     words = (
-        f"T = {data.length}, q = {sources.SUPPORT}, d = {sources.DIMENSION}, codes of dimension {data.code}, SGD of rate "
+        f"T = {data.length}, q = {training.SUPPORT}, d = {training.DIMENSION}, codes of dimension {data.code}, SGD of rate "
         f"{runs.rate.item():g} from zero, {runs.steps.item()} steps of 256 fresh samples, {data.runs} seeds; {data.draws} draws for the "
         f"recursion. Differences of w, v and the loss at the end are {said}; the largest is shown, in its standard errors."
     )
@@ -171,7 +171,7 @@ def loss_of_sums(data: xarray.Dataset) -> Finding:
     summed, dual = (data.sel(query=query).isel(step=-1) for query in ("sum", "dual"))
     share, error = (float(summed[name]) / training.trivial() for name in ("loss", "loss_stderr"))
     words = (
-        f"T = {data.attrs['length']}, q = {sources.SUPPORT}, codes of dimension {data.code}, {data.steps} steps of the reduced dynamics "
+        f"T = {data.attrs['length']}, q = {training.SUPPORT}, codes of dimension {data.code}, {data.steps} steps of the reduced dynamics "
         f"at rate {data.rate:g}; the dual query is at {float(dual['loss']) / training.trivial():.1%} by then."
     )
     return Finding(share, error, words)
@@ -290,7 +290,7 @@ def share_off_the_blocks(data: xarray.Dataset) -> Finding:
 
 @by_adam.figure()
 def matrices(data: xarray.Dataset) -> list[Plot]:
-    caption = f"Rows and columns: {sources.DIMENSION} of contents, then codes. Adam, first seed, stochastic codes."
+    caption = f"Rows and columns: {training.DIMENSION} of contents, then codes. Adam, first seed, stochastic codes."
     return [
         matrix_plot(data[f"{which}_{when}"].isel(seed=0).values, title=f"{words} at the {when}", caption=caption)
         for which, words in (("keys", "W"), ("values", "V"))

@@ -11,7 +11,7 @@ import xarray
 from specht.papers import common
 from specht.papers.criteria import Finding, below, every, near
 from specht.papers.measure import Grid, grid, measure, points
-from specht.papers.token_selection import sources
+from specht.papers.token_selection import training
 from specht.report.figures import Plot, add_line, finished
 from specht.report.html import Table
 from specht.report.tables import points_of, table
@@ -70,7 +70,7 @@ def measure_full(length: int, support: int, dimension: int, rate: float, steps: 
 )
 def measure_recursion(length: int, rate: float, durations: float) -> xarray.Dataset:
     """The recursion for so many times T^2/(eta d) steps: the slope of 1/L at the end, and the time to a tenth of the loss."""
-    q, d = sources.SUPPORT, sources.DIMENSION
+    q, d = training.SUPPORT, training.DIMENSION
     steps = int(durations * length**2 / (rate * d))
     recursion = selection.one_hot_dynamics(length, q, d, learning_rate=rate, steps=steps, records=2000)
     late = recursion.steps >= steps / 2
@@ -106,7 +106,7 @@ def distance_from_recursion(data: xarray.Dataset) -> Finding:
 
 
 def _recursions(data: xarray.Dataset) -> str:
-    return f"q = {sources.SUPPORT}, d = {sources.DIMENSION}, rate 1, T = {common.listed(data.length.values)}"
+    return f"q = {training.SUPPORT}, d = {training.DIMENSION}, rate 1, T = {common.listed(data.length.values)}"
 
 
 @measure_recursion.claim(
@@ -136,7 +136,7 @@ def losses(data: xarray.Dataset) -> Plot:
         run, length = part.dropna("step"), part.length.item()  # other lengths are recorded at other steps
         steps = run["step"].values
         add_line(figure, steps[1:], run["loss"].values[1:], f"T = {length}", number)
-        seen = run["asymptote"].values < sources.DIMENSION / (2 * sources.SUPPORT)
+        seen = run["asymptote"].values < training.DIMENSION / (2 * training.SUPPORT)
         add_line(figure, steps[seen], run["asymptote"].values[seen], f"T = {length}, asymptote", number, dash="dot", legend=False)
     finished(figure, x="steps", y="loss L")
     figure.update_yaxes(range=[-5, 0.2])

@@ -12,8 +12,9 @@ from specht.papers import common
 from specht.papers.claims import Verdict
 from specht.papers.criteria import Finding, above, at_least, below, both, every
 from specht.papers.measure import Measurement, measure
-from specht.papers.token_selection import convergence, sources, training
-from specht.report import Plot, Table, add_points, finished
+from specht.papers.token_selection import convergence, training
+from specht.report.figures import Plot, add_points, finished
+from specht.report.html import Table
 
 _FLOOR, _NEAR_FLOOR = 0.15, 0.1
 """What fixed codes stay above at half as long again or more, and at shorter lengths."""
@@ -203,7 +204,7 @@ def _table(data: xarray.Dataset, names: dict[str, str], first: str, title: str) 
     rows = []
     for name, label in names.items():
         cells = [common.with_error(*training.last(data.sel(codes=codes), name)) for codes in training.CODES]
-        support = int(name[2:]) if name.startswith("q=") else sources.SUPPORT
+        support = int(name[2:]) if name.startswith("q=") else training.SUPPORT
         rows.append([label, *cells, f"{training.trivial(support):.3g}"])
     note = f"At the end of training: {training.regime(data)}."
     return Table((first, "stochastic codes", "fixed codes", "predictor zero"), rows, note, title)
@@ -219,18 +220,18 @@ def length_table(data: xarray.Dataset) -> Table:
 @other_supports.figure()
 def support_plots(data: xarray.Dataset) -> Plot:
     figure = go.Figure()
-    tested = {sources.SUPPORT: "validation"} | {support: f"q={support}" for support in data.supports}
+    tested = {training.SUPPORT: "validation"} | {support: f"q={support}" for support in data.supports}
     places = sorted(tested)
     for number, codes in enumerate(training.CODES):
         points = [training.last(data.sel(codes=codes), tested[support]) for support in places]
         add_points(figure, places, [p[0] for p in points], f"{codes} codes", number, errors=[p[1] for p in points], joined=True)
     finished(figure, x="chosen positions q", y="loss L", ticks=places)
     figure.update_xaxes(type="linear", dtick=None)
-    caption = f"Trained with q = {sources.SUPPORT}; at the end, means over seeds."
+    caption = f"Trained with q = {training.SUPPORT}; at the end, means over seeds."
     return Plot(figure, "Other numbers of chosen positions", caption, wide=True)
 
 
 @other_supports.table()
 def support_table(data: xarray.Dataset) -> Table:
-    names = {"validation": f"{sources.SUPPORT}, as trained"} | {f"q={support}": str(support) for support in data.supports}
+    names = {"validation": f"{training.SUPPORT}, as trained"} | {f"q={support}": str(support) for support in data.supports}
     return _table(data, names, "chosen positions", "Losses by support")

@@ -10,7 +10,7 @@ from specht.papers import common
 from specht.papers.claims import Verdict
 from specht.papers.criteria import Finding, above, below, both, positive, prefers
 from specht.papers.measure import grid, measure
-from specht.papers.token_selection import sources
+from specht.papers.token_selection import training
 from specht.report.figures import Plot, add_line, add_points, finished
 from specht.report.html import Table
 from specht.studies import selection
@@ -28,8 +28,8 @@ _LEAST_LENGTHS = 4
 )
 def measure_smallest(length: int, draws: int, seed: int) -> xarray.Dataset:
     """The smallest dimension of stochastic codes with which the two numbers of the reduced dynamics get below 2 % of the trivial loss."""
-    smallest = selection.smallest_code(length, sources.SUPPORT, sources.ENOUGH, draws=draws, seed=seed)
-    width = float(selection.width_needed(sources.ENOUGH, length, sources.SUPPORT, sources.DIMENSION))
+    smallest = selection.smallest_code(length, training.SUPPORT, training.ENOUGH, draws=draws, seed=seed)
+    width = float(selection.width_needed(training.ENOUGH, length, training.SUPPORT, training.DIMENSION))
     return xarray.Dataset({"code": float(smallest), "width": width})
 
 
@@ -40,16 +40,16 @@ def measure_smallest(length: int, draws: int, seed: int) -> xarray.Dataset:
 )
 def measure_reached(length: int, factor: float, draws: int, steps: int, seed: int) -> xarray.Dataset:
     """The loss that training reaches with codes of so many times that dimension, and the least that theory allows."""
-    task = selection.Selection(length, sources.SUPPORT, sources.DIMENSION)
-    code = round(factor * selection.smallest_code(length, task.support, sources.ENOUGH, draws=draws, seed=0))
+    task = selection.Selection(length, training.SUPPORT, training.DIMENSION)
+    code = round(factor * selection.smallest_code(length, task.support, training.ENOUGH, draws=draws, seed=0))
     setting = selection.SelectionTraining(
         task=task, code=code, optimiser="adam", schedule="cosine", learning_rate=0.02, steps=steps, scale=0.02, n_test=8192, records=1
     )
-    training = selection.train_selection(setting, seed)
+    run = selection.train_selection(setting, seed)
     pool = selection.draw_pool(np.random.default_rng([seed, 6]), length, task.support, code, 4 * draws)
     fields = {
         "code": float(code),
-        "share": training.losses["validation"][-1] / task.trivial_loss,
+        "share": run.losses["validation"][-1] / task.trivial_loss,
         "least": selection.best_share(pool).share,
     }
     return xarray.Dataset(fields)
@@ -86,7 +86,7 @@ def factor_of_the_logarithm(data: xarray.Dataset) -> tuple[Finding, float, float
     power = common.power_law(lengths, codes)
     assert power is not None
     words = (
-        f"q = {sources.SUPPORT}, T = {common.span(lengths)}: m = {a:.1f} + {b:.2f} log T explains {explained:.1%} of the variance, and m "
+        f"q = {training.SUPPORT}, T = {common.span(lengths)}: m = {a:.1f} + {b:.2f} log T explains {explained:.1%} of the variance, and m "
         f"grows as T^{{{power.exponent:.2f}}} over this range. The factor of log T is shown."
     )
     return Finding(b, error, words), explained, power.exponent
@@ -100,7 +100,7 @@ def advantage_of_the_logarithm(data: xarray.Dataset) -> Finding | Verdict:
         return Verdict("not tested", regime=f"Laws are told apart from {_LEAST_LENGTHS} lengths on, and there are {len(lengths)}.")
     fit = fit_growth(lengths.tolist(), codes.tolist(), (np.hypot(errors, 1 / np.sqrt(12)) / codes).tolist())
     said = fit.verdict[0].upper() + fit.verdict[1:]
-    words = f"{said}; exponent {fit.exponent:.2f} ± {fit.exponent_stderr:.2f}. q = {sources.SUPPORT}, T = {common.span(lengths)}."
+    words = f"{said}; exponent {fit.exponent:.2f} ± {fit.exponent_stderr:.2f}. q = {training.SUPPORT}, T = {common.span(lengths)}."
     return Finding(fit.advantage("log", "power"), regime=words)
 
 
@@ -112,10 +112,10 @@ def advantage_of_the_logarithm(data: xarray.Dataset) -> Finding | Verdict:
 def ratios_of_widths(data: xarray.Dataset) -> tuple[Finding, float]:
     lengths, codes, _ = _smallest(data)
     widths = data["width"].isel(seed=0).values
-    ratios = widths / (sources.DIMENSION + codes)
+    ratios = widths / (training.DIMENSION + codes)
     words = (
-        f"q = {sources.SUPPORT}, d = {sources.DIMENSION}, T = {common.span(lengths)}: attention of width d + m against {widths[0]:.0f} to "
-        f"{widths[-1]:.0f} units for 2 % of the trivial error. The ratio grows from {ratios[0]:.2g}; the last is shown."
+        f"q = {training.SUPPORT}, d = {training.DIMENSION}, T = {common.span(lengths)}: attention of width d + m against "
+        f"{widths[0]:.0f} to {widths[-1]:.0f} units for 2 % of the trivial error. The ratio grows from {ratios[0]:.2g}; the last is shown."
     )
     return Finding(float(ratios[-1]), regime=words), float(np.diff(ratios).min())
 
@@ -123,15 +123,15 @@ def ratios_of_widths(data: xarray.Dataset) -> tuple[Finding, float]:
 @measure_reached.claim(
     "smallest-codes",
     both(
-        below(sources.ENOUGH, f"loss over the trivial one with {_LARGER:g} times the smallest dimension", percent=True),
-        above(sources.ENOUGH, f"that with {_SMALLER:g} times", percent=True, where="for every seed"),
+        below(training.ENOUGH, f"loss over the trivial one with {_LARGER:g} times the smallest dimension", percent=True),
+        above(training.ENOUGH, f"that with {_SMALLER:g} times", percent=True, where="for every seed"),
     ),
     null=(0.01, 0.01),
 )
 def losses_reached(data: xarray.Dataset) -> tuple[Finding, float]:
     larger, smaller = (data["share"].sel(factor=factor).values for factor in (_LARGER, _SMALLER))
     words = (
-        f"q = {sources.SUPPORT}, d = {sources.DIMENSION}, T = {common.listed(data.length.values)}, Adam of rate 0.02 "
+        f"q = {training.SUPPORT}, d = {training.DIMENSION}, T = {common.listed(data.length.values)}, Adam of rate 0.02 "
         f"falling to zero, {data.steps} steps, two seeds: {common.span(np.round(larger, 4).ravel())} of the trivial loss with "
         f"{_LARGER:g} times the smallest dimension, {common.span(np.round(smaller, 4).ravel())} with {_SMALLER:g} times. The "
         "largest of the first is shown."
@@ -147,9 +147,9 @@ def codes_and_widths(data: xarray.Dataset) -> Plot:
     add_points(figure, lengths, codes, "attention: smallest dimension of codes", 0, errors=errors)
     add_line(figure, lengths, a + b * np.log(lengths), f"{a:.0f} + {b:.1f} log T", 0, dash="dash")
     add_points(figure, lengths, data["width"].isel(seed=0).values, "fully connected: least width, by the bound", 1)
-    add_line(figure, lengths, sources.DIMENSION * lengths, "T d", 1, dash="dash")
+    add_line(figure, lengths, training.DIMENSION * lengths, "T d", 1, dash="dash")
     finished(figure, x="length T", y="width", ticks=lengths)
-    caption = f"What a loss of 2 % of the trivial one takes, with q = {sources.SUPPORT} chosen positions and d = {sources.DIMENSION}."
+    caption = f"What a loss of 2 % of the trivial one takes, with q = {training.SUPPORT} chosen positions and d = {training.DIMENSION}."
     return Plot(figure, "The separation", caption, wide=True)
 
 

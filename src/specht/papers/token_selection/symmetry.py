@@ -13,7 +13,7 @@ import specht
 from specht.papers import common
 from specht.papers.criteria import Finding, above, at_least, below, both, every
 from specht.papers.measure import Grid, grid, measure, points
-from specht.papers.token_selection import sources
+from specht.papers.token_selection import training
 from specht.report.figures import Plot, colour, finished
 from specht.report.html import Table
 from specht.report.tables import points_of
@@ -34,7 +34,7 @@ def _cases(*cases: tuple[int, int]) -> Grid:
 )
 def measure_target(length: int, support: int, samples: int, seed: int) -> xarray.Dataset:
     """The profile of the task itself: positions of the sequence move, the set does not."""
-    task = selection.Selection(length, support, sources.DIMENSION)
+    task = selection.Selection(length, support, training.DIMENSION)
     return _record(_profile(task, task.target, samples, seed), length, support)
 
 
@@ -45,15 +45,15 @@ def measure_target(length: int, support: int, samples: int, seed: int) -> xarray
 )
 def measure_model(codes: str, length: int, code: int, steps: int, samples: int, seed: int) -> xarray.Dataset:
     """The profiles of a model before and after training, with one draw of codes."""
-    task = selection.Selection(length, sources.SUPPORT, sources.DIMENSION)
+    task = selection.Selection(length, training.SUPPORT, training.DIMENSION)
     setting = selection.SelectionTraining(
         task=task, code=code, codes=codes, optimiser="adam", learning_rate=0.02, schedule="cosine", steps=steps, scale=0.1, records=1
     )
-    training = selection.train_selection(setting, seed)
-    end = _profile(task, training.function(), samples, seed)
-    start = _profile(task, training.function(first=True), samples, seed)
+    run = selection.train_selection(setting, seed)
+    end = _profile(task, run.function(), samples, seed)
+    start = _profile(task, run.function(first=True), samples, seed)
     data = _record(end, length, task.support)
-    loss = float(training.losses["validation"][-1]) / task.trivial_loss
+    loss = float(run.losses["validation"][-1]) / task.trivial_loss
     return data.assign(start=("level", start[0]), loss=((), loss))
 
 
@@ -88,7 +88,7 @@ def difference_of_the_task(data: xarray.Dataset) -> tuple[Finding, float]:
     inside = (data["low"] <= data["expected"] + 1e-9) & (data["expected"] <= data["high"] + 1e-9)
     cases = ", ".join(f"T = {case.length.item()} and q = {case.support.item()}" for case in points_of(data, "length"))
     words = (
-        f"{cases}, d = {sources.DIMENSION}, {data.samples} sequences: intervals of 95 % hold {int(inside.sum())} of "
+        f"{cases}, d = {training.DIMENSION}, {data.samples} sequences: intervals of 95 % hold {int(inside.sum())} of "
         f"{inside.size} exact shares. The largest difference is shown."
     )
     return Finding(_apart(data), regime=words), float(inside.mean())
@@ -99,7 +99,7 @@ def difference_of_the_task(data: xarray.Dataset) -> tuple[Finding, float]:
 )
 def difference_of_models(data: xarray.Dataset) -> Finding:
     words = (
-        f"T = {data.length}, q = {sources.SUPPORT}, d = {sources.DIMENSION}, codes of dimension {data.code}, stochastic and fixed, "
+        f"T = {data.length}, q = {training.SUPPORT}, d = {training.DIMENSION}, codes of dimension {data.code}, stochastic and fixed, "
         f"{data.steps} steps of Adam, losses up to {float(data['loss'].max()):.1%} of the trivial one. The largest difference is shown."
     )
     return Finding(_apart(data), regime=words)
@@ -129,7 +129,7 @@ def levels(data: xarray.Dataset) -> Plot:
     figure.add_bar(x=list(_LEVELS), y=exact, name="the task, exactly", marker={"color": colour(3)})
     finished(figure, x="level: positions that are singled out", y="share of the mean square", linear_y=True)
     figure.update_xaxes(type="category", dtick=None)
-    caption = f"T = {data.length}, q = {sources.SUPPORT}: the sequence is permuted while the query stays. Means over seeds."
+    caption = f"T = {data.length}, q = {training.SUPPORT}: the sequence is permuted while the query stays. Means over seeds."
     return Plot(figure, "What training singles out", caption, wide=True)
 
 

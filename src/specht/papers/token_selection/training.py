@@ -1,4 +1,4 @@
-"""Trainings that several experiments read: attention with stochastic or fixed codes, by gradient descent or Adam, several seeds each."""
+"""What the experiments have in common, and trainings that several of them read, by gradient descent or Adam."""
 
 from __future__ import annotations
 
@@ -11,9 +11,12 @@ import xarray
 from specht.papers import common
 from specht.papers.claims import Scale
 from specht.papers.measure import Grid, fixed, grid
-from specht.papers.token_selection import sources
 from specht.studies import selection
 
+SUPPORT, DIMENSION = 3, 5
+"""Chosen positions q, which are those of the paper, and numbers in a token d, which it does not give."""
+ENOUGH = 0.02
+"""Loss, as a share of that of the predictor zero, from which on a task counts as learnt."""
 CODES = ("stochastic", "fixed")
 N_TEST = 1024
 """Samples of every test set: four draws of codes."""
@@ -27,7 +30,7 @@ def measure_training(
     Gradient descent begins from zero and keeps its rate. Adam begins from small random numbers, and its rate falls to zero: at a constant
     one its steps stay as large as they are, and the noise that they make grows with the number of weights.
     """
-    task = selection.Selection(length, sources.SUPPORT, sources.DIMENSION)
+    task = selection.Selection(length, SUPPORT, DIMENSION)
     setting = selection.SelectionTraining(
         task=task,
         code=code,
@@ -108,15 +111,15 @@ def last(runs: xarray.Dataset, name: str) -> tuple[float, float]:
     return float(whole.mean[-1]), float(whole.stderr[-1])
 
 
-def trivial(support: int = sources.SUPPORT) -> float:
+def trivial(support: int = SUPPORT) -> float:
     """Loss of the predictor zero."""
-    return sources.DIMENSION / (2 * support)
+    return DIMENSION / (2 * support)
 
 
 def regime(data: xarray.Dataset) -> str:
     """The setting in words, without a full stop."""
     how = f"SGD of rate {data.rate:g} from zero" if data.optimiser == "sgd" else f"Adam of rate {data.rate:g}, falling to zero"
     return (
-        f"T = {data.length}, q = {sources.SUPPORT}, d = {sources.DIMENSION}, codes of dimension {data.code}, {how}, "
+        f"T = {data.length}, q = {SUPPORT}, d = {DIMENSION}, codes of dimension {data.code}, {how}, "
         f"{data.steps} steps of 256 fresh samples, {data.sizes['seed']} seeds, {N_TEST} test samples each"
     )
