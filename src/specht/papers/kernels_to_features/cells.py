@@ -8,13 +8,10 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
-import numpy as np
 import plotly.graph_objects as go
 import xarray
 
-import specht
 from specht import nn
-from specht.learning import adaptive
 from specht.papers import common
 from specht.papers.claims import Scale, Verdict
 from specht.papers.criteria import Finding, above, at_most
@@ -55,6 +52,10 @@ class Cell(NamedTuple):
     def network(self) -> tuple[int, int, int]:
         """Width, heads and their size: half as many heads of size 4 as networks are wide, as `specht predict` has them."""
         return self.width, self.width // 2, 4
+
+    def flips(self) -> tasks.Flips:
+        """Its samples."""
+        return tasks.flips(self.target, self.length, self.n, self.seed, activation=self.activation)
 
     @classmethod
     def of(cls, point: xarray.Dataset) -> Cell:
@@ -103,20 +104,15 @@ def _all(scale: Scale) -> Grid:
 def measure_cell(cell: Sequence[Any], method: str, chains: int, burn_in: int, samples: int, seed: int) -> xarray.Dataset:
     """The test loss of one cell by one method, with its standard error over chains."""
     given = Cell._make((*cell, seed))
-    data = tasks.flips(given.target, given.length, given.n, given.seed, activation=given.activation)
-    shared: dict[str, Any] = {"width": given.width, "ridge": tasks.RIDGE, "scale": data.scale}
+    data = given.flips()
     if method == "networks":
-        loss, stderr = tasks.sampled_networks(data, nn.Size(*given.network), chains, burn_in, samples)
+        loss, stderr = data.network_loss(nn.Size(*given.network), chains, burn_in, samples)
     elif method == "infinite":
-        mean = specht.GP(data.arch, ridge=tasks.RIDGE * data.scale).condition(data.x, data.y).predict(data.new).mean
-        loss, stderr = float(np.mean((mean.reshape(-1) - data.new_y) ** 2)), 0.0
+        loss, stderr = data.infinite_loss(), 0.0
     elif method in ("saddle", "fast"):
-        found = specht.adapt(data.arch, data.x, data.y, method=method, **shared)
-        loss, stderr = found.mean_square_error(data.new, data.new_y)
+        loss, stderr = data.loss(data.adapt(given.width, method=method))
     else:
-        length = adaptive.Chains(chains=chains, burn_in=burn_in, samples=samples, kept=min(100, samples), level=method)
-        found = specht.adapt(data.arch, data.x, data.y, chains=length, **shared)
-        loss, stderr = found.mean_square_error(data.new, data.new_y)
+        loss, stderr = data.loss(data.sampled(given.width, method, chains, burn_in, samples))
     return xarray.Dataset({"loss": loss, "stderr": stderr})
 
 

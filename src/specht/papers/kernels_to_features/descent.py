@@ -15,7 +15,7 @@ from specht import nn
 from specht.papers import common
 from specht.papers.claims import Scale, Verdict
 from specht.papers.criteria import Finding, above, at_most
-from specht.papers.kernels_to_features import cells, tasks
+from specht.papers.kernels_to_features import cells
 from specht.papers.kernels_to_features.cells import SMOKE, Cell
 from specht.papers.measure import Grid, grid, measure, points
 from specht.report import Plot, Table, add_guide, add_points, finished, table
@@ -48,7 +48,7 @@ def _trainings(scale: Scale) -> Grid:
 def measure_descent(cell: Sequence[Any], starts: int, steps: int, seed: int) -> xarray.Dataset:
     """The test loss of every network, and of their mean, after training without noise or weight decay."""
     given = Cell._make((*cell, seed))
-    data, size = tasks.flips(given.target, given.length, given.n, given.seed, activation=given.activation), nn.Size(*given.network)
+    data, size = given.flips(), nn.Size(*given.network)
     unit = math.sqrt(data.scale)  # labels are as large as random networks, as where they are sampled
     trained = nn.train(
         lambda key: nn.Network.init(data.arch, size, key=key),

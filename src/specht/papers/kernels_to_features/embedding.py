@@ -5,7 +5,6 @@ from __future__ import annotations
 import plotly.graph_objects as go
 import xarray
 
-import specht
 from specht import nn
 from specht.learning import adaptive
 from specht.papers import common
@@ -27,10 +26,9 @@ def measure_embedding(embedding: int, later: int, chains: int, burn_in: int, sam
     """Test loss by the collapsed posterior and by networks with the same embedding, copying the first flip."""
     data = tasks.flips("copy", LENGTH, N, seed)
     length = adaptive.Chains(chains=8, burn_in=100, samples=200, kept=100)
-    found = specht.adapt(data.arch, data.x, data.y, width=adaptive.Widths(embedding), ridge=tasks.RIDGE, scale=data.scale, chains=length)
-    loss, stderr = found.mean_square_error(data.new, data.new_y)
+    loss, stderr = data.loss(data.adapt(adaptive.Widths(embedding), chains=length))
     size = nn.Size(width=later, heads=later // 4, head_size=8, embedding=embedding)
-    networks, networks_stderr = tasks.sampled_networks(data, size, chains, burn_in, samples)
+    networks, networks_stderr = data.network_loss(size, chains, burn_in, samples)
     return xarray.Dataset({"loss": loss, "stderr": stderr, "networks": networks, "networks_stderr": networks_stderr})
 
 
@@ -45,12 +43,12 @@ def measure_embedding(embedding: int, later: int, chains: int, burn_in: int, sam
 def differences(data: xarray.Dataset) -> list[Finding]:
     findings = []
     for point in points_of(data, "embedding"):
-        ratio, stderr = tasks.over_networks(*(float(point[name]) for name in ("loss", "stderr", "networks", "networks_stderr")))
+        off, stderr = tasks.off_networks(point)
         words = (
             f"Copying the first of {LENGTH} flips from {N} samples, embeddings of {common.listed(data['embedding'].values)}, "
             f"later layers of {data.later}; the worst is at {point['embedding'].item()}."
         )
-        findings.append(Finding(abs(ratio - 1.0), stderr, words))
+        findings.append(Finding(abs(off), stderr, words))
     return findings
 
 

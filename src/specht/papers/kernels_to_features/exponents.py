@@ -40,13 +40,11 @@ def measure_exponent(length: int, width: int, chains: int, burn_in: int, samples
     """Samples from which networks copy the first flip with a test loss of 0.2, on one data set that grows; theory beside it."""
 
     def loss(n: int) -> float:
-        data = tasks.flips("copy", length, n, seed)
-        return tasks.sampled_networks(data, nn.Size(width, width // 2, 4), chains, burn_in, samples)[0]
+        return tasks.flips("copy", length, n, seed).network_loss(nn.Size(width, width // 2, 4), chains, burn_in, samples)[0]
 
     def fast(n: int) -> float:
         data = tasks.flips("copy", length, n, seed)
-        posterior = specht.adapt(data.arch, data.x, data.y, width=width, ridge=tasks.RIDGE, scale=data.scale, method="fast")
-        return posterior.mean_square_error(data.new, data.new_y)[0]
+        return data.loss(data.adapt(width, method="fast"))[0]
 
     needed, tried = crossing(loss)
     arch = specht.Architecture(vocab=2, length=length)

@@ -6,9 +6,7 @@ import numpy as np
 import plotly.graph_objects as go
 import xarray
 
-import specht
 from specht import nn
-from specht.learning import adaptive
 from specht.papers import common
 from specht.papers.criteria import Finding, at_most
 from specht.papers.kernels_to_features import tasks
@@ -29,8 +27,8 @@ _SMOKE, _QUICK, _FULL = (points * grid(seed=range(seeds)) for points, seeds in (
 )
 def measure_networks(heads: int, chains: int, burn_in: int, samples: int, seed: int) -> xarray.Dataset:
     """Test loss of whole networks with so many heads, copying the first flip."""
-    data = tasks.flips("copy", LENGTH, N, seed)
-    loss, stderr = tasks.sampled_networks(data, nn.Size(WIDTH, heads, HEAD_SIZE), chains, burn_in, samples)
+    size = nn.Size(WIDTH, heads, HEAD_SIZE)
+    loss, stderr = tasks.flips("copy", LENGTH, N, seed).network_loss(size, chains, burn_in, samples)
     return xarray.Dataset({"loss": loss, "stderr": stderr})
 
 
@@ -38,9 +36,7 @@ def measure_networks(heads: int, chains: int, burn_in: int, samples: int, seed: 
 def measure_theory(chains: int, burn_in: int, samples: int, seed: int) -> xarray.Dataset:
     """Test loss of the collapsed posterior with infinitely many heads, on the same samples."""
     data = tasks.flips("copy", LENGTH, N, seed)
-    length = adaptive.Chains(chains=chains, burn_in=burn_in, samples=samples, kept=min(100, samples), level="layers")
-    posterior = specht.adapt(data.arch, data.x, data.y, width=WIDTH, ridge=tasks.RIDGE, scale=data.scale, chains=length)
-    loss, stderr = posterior.mean_square_error(data.new, data.new_y)
+    loss, stderr = data.loss(data.sampled(WIDTH, "layers", chains, burn_in, samples))
     return xarray.Dataset({"loss": loss, "stderr": stderr})
 
 

@@ -50,9 +50,8 @@ def measure_average(target: str, width: int, n: int, datasets: int, seed: int) -
     losses = []
     for number in range(datasets):
         data = tasks.flips("copy", LENGTH, n, 1000 * seed + number)
-        y, new = given.target(data.x)[:, 0], given.target(data.new)[:, 0]
-        found = specht.adapt(arch, data.x, y, width=adaptive.Widths(width), ridge=tasks.RIDGE, scale=data.scale, method="saddle")
-        losses.append(found.mean_square_error(data.new, new)[0])
+        data = data._replace(arch=arch, y=given.target(data.x)[:, 0], new_y=given.target(data.new)[:, 0])
+        losses.append(data.loss(data.adapt(adaptive.Widths(width), method="saddle"))[0])
     stderr = np.std(losses, ddof=1) / math.sqrt(datasets)
     numbers = {"theory": theory.test[0], "infinite": theory.infinite_test[0], "average": np.mean(losses), "stderr": stderr}
     return xarray.Dataset({name: float(value) for name, value in numbers.items()})

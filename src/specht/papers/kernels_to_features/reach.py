@@ -10,7 +10,6 @@ import numpy as np
 import plotly.graph_objects as go
 import xarray
 
-import specht
 from specht import nn
 from specht.learning import adaptive
 from specht.papers import common
@@ -54,17 +53,11 @@ def measure_variant(variant: str, chains: int, burn_in: int, samples: int, seed:
     if outputs == 2:  # the first flip and the second
         data = data._replace(y=2.0 * data.x[:, :2] - 1.0, new_y=2.0 * data.new[:, :2] - 1.0)
     level = "heads" if data.arch.depth == 1 else "layers"
-    length = adaptive.Chains(chains=chains, burn_in=burn_in, samples=samples, kept=min(100, samples), level=level)
-    widths = adaptive.Widths(WIDTH, WIDTH, heads, head_size)
-    given: dict[str, Any] = {"ridge": tasks.RIDGE, "scale": data.scale}
-    found = specht.adapt(data.arch, data.x, data.y, width=widths, chains=length, **given)
-    loss, stderr = found.mean_square_error(data.new, data.new_y)
-    networks, networks_stderr = tasks.sampled_networks(data, nn.Size(WIDTH, heads, head_size), chains, burn_in, samples)
-    kernel = specht.Kernel(data.arch, heads=4096) if data.arch.attention == "softmax" else data.arch
-    mean = specht.GP(kernel, ridge=tasks.RIDGE * data.scale).condition(data.x, data.y).predict(data.new).mean
-    infinite = np.square(np.asarray(mean).reshape(len(data.new), -1) - data.new_y.reshape(len(data.new), -1)).sum(axis=1).mean()
-    numbers = {"loss": loss, "stderr": stderr, "networks": networks, "networks_stderr": networks_stderr, "infinite": float(infinite)}
-    return xarray.Dataset(numbers, {"level": found.level})
+    theory = data.sampled(adaptive.Widths(WIDTH, WIDTH, heads, head_size), level, chains, burn_in, samples)
+    loss, stderr = data.loss(theory)
+    networks, networks_stderr = data.network_loss(nn.Size(WIDTH, heads, head_size), chains, burn_in, samples)
+    numbers = {"loss": loss, "stderr": stderr, "networks": networks, "networks_stderr": networks_stderr, "infinite": data.infinite_loss()}
+    return xarray.Dataset(numbers, {"level": theory.level})
 
 
 _MANY = grid(seed=0, networks=800, chains=6, burn_in=50, samples=80)
@@ -78,24 +71,15 @@ _MANY = grid(seed=0, networks=800, chains=6, burn_in=50, samples=80)
 def measure_first_order(width: int, networks: int, chains: int, burn_in: int, samples: int, seed: int) -> xarray.Dataset:
     """Distance of the corrected mean from that of networks, beside that of infinite width: copying with an erf layer."""
     data = tasks.flips("copy", FIRST_ORDER_LENGTH, FIRST_ORDER_N, seed, activation="erf")
-    size, unit = nn.Size(width, width // 2, 4), math.sqrt(data.scale)
+    size = nn.Size(width, width // 2, 4)
     found = adaptive.first_order(data.arch, data.x, data.y, data.new, size=size, ridge=tasks.RIDGE, networks=networks)
-    posterior = nn.hamiltonian(
-        lambda key: nn.Network.init(data.arch, size, key=key), data.x, unit * data.y, data.new, noise=tasks.RIDGE * data.scale,
-        trajectories=nn.Trajectories(chains=chains, burn_in=burn_in, samples=samples, kept=min(100, samples)),
-    )  # fmt: skip
+    posterior, unit = data.networks(size, chains, burn_in, samples)
     mean, noise = posterior.mean / unit, np.square(posterior.stderr / unit)
     distances = [
         math.sqrt(max(0.0, float(np.mean(np.square(mean_of - mean) - noise - own))))
         for mean_of, own in ((found.infinite, 0.0), (found.mean, np.square(found.stderr)))
     ]
     return xarray.Dataset({"infinite": distances[0], "corrected": distances[1], "spread": float(found.spread)})
-
-
-def _difference(point: xarray.Dataset) -> tuple[float, float]:
-    """The relative difference from networks, and its standard error."""
-    ratio, stderr = tasks.over_networks(*(float(point[name]) for name in ("loss", "stderr", "networks", "networks_stderr")))
-    return ratio - 1.0, stderr
 
 
 @measure_variant.claim(
@@ -107,7 +91,7 @@ def _difference(point: xarray.Dataset) -> tuple[float, float]:
     null=1.0,
 )
 def differences_where_nothing_is_left_out(data: xarray.Dataset) -> list[Finding]:
-    found = {point["variant"].item(): _difference(point) for point in points_of(data, "variant") if point["variant"].item() in EXACT}
+    found = {point["variant"].item(): tasks.off_networks(point) for point in points_of(data, "variant") if point["variant"].item() in EXACT}
     words = f"{', '.join(found)}; L = {LENGTH}, N = {N}, width {WIDTH}; the worst is"
     return [Finding(abs(off), stderr, f"{words} {name}.", shown=(off, stderr)) for name, (off, stderr) in found.items()]
 
@@ -124,7 +108,7 @@ def least_gain(data: xarray.Dataset) -> Finding:
     gains = {}
     for point in points_of(data, "variant"):
         if point["variant"].item() not in EXACT:
-            off, stderr = _difference(point)
+            off, stderr = tasks.off_networks(point)
             gain = abs(float(point["infinite"] / point["networks"]) - 1.0) - abs(off)
             gains[point["variant"].item()] = Finding(gain, stderr, shown=(off, stderr))
     least = min(gains, key=lambda variant: gains[variant].value / gains[variant].stderr)
@@ -150,7 +134,7 @@ def share_that_is_left(data: xarray.Dataset) -> Finding | Verdict:
 @measure_variant.table()
 def where_it_stops(data: xarray.Dataset) -> Table:
     def difference(point: xarray.Dataset) -> str:
-        off, stderr = _difference(point)
+        off, stderr = tasks.off_networks(point)
         return f"{off:+.0%} ± {stderr:.0%}"
 
     columns = {

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import xarray
 
-import specht
 from specht.papers.criteria import Finding, at_least, every
 from specht.papers.kernels_to_features import tasks
 from specht.papers.measure import grid, measure
@@ -26,8 +25,9 @@ MOST = 0.9
 def measure_positions(target: str, n: int, seed: int) -> xarray.Dataset:
     """The positions that the saddle singles out, and the largest variance of a position over the median."""
     data = tasks.flips("copy" if target == SHUFFLED else target, LENGTH, n, seed)
-    y = np.random.default_rng([seed, 9]).permutation(data.y) if target == SHUFFLED else data.y
-    found = specht.adapt(data.arch, data.x, y, width=WIDTH, ridge=tasks.RIDGE, scale=data.scale, method="saddle")
+    if target == SHUFFLED:
+        data = data._replace(y=np.random.default_rng([seed, 9]).permutation(data.y))
+    found = data.adapt(WIDTH, method="saddle")
     positions = found.order.positions[:LENGTH]
     ratio = positions / np.median(positions)
     return xarray.Dataset({"singled_out": ("position", found.singled_out.astype(np.float64)), "ratio": ("position", ratio)})

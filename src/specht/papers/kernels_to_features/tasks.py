@@ -6,9 +6,11 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
+import xarray
 
 import specht
 from specht import nn
+from specht.learning import adaptive
 
 RIDGE = 0.1
 """Variance of label noise, in units of the squared labels."""
@@ -43,6 +45,42 @@ class Flips(NamedTuple):
     scale: float
     """E[k(x, x)] at infinite width, over sequences that are the same for all data sets."""
 
+    def adapt(self, width: Any, **how: Any) -> Any:
+        """The theory of finite width on these samples; `how` are further arguments of `specht.adapt`."""
+        return specht.adapt(self.arch, self.x, self.y, width=width, ridge=RIDGE, scale=self.scale, **how)
+
+    def sampled(self, width: Any, level: str, chains: int, burn_in: int, samples: int) -> Any:
+        """The same by chains that sample all weights up to a level."""
+        return self.adapt(
+            width, chains=adaptive.Chains(chains=chains, burn_in=burn_in, samples=samples, kept=min(100, samples), level=level)
+        )
+
+    def loss(self, theory: Any) -> tuple[float, float]:
+        """Test loss of a theory, with its standard error over chains."""
+        return theory.mean_square_error(self.new, self.new_y)
+
+    def infinite_loss(self) -> float:
+        """Test loss at infinite width."""
+        kernel = specht.Kernel(self.arch, heads=4096) if self.arch.attention == "softmax" else self.arch
+        mean = specht.GP(kernel, ridge=RIDGE * self.scale).condition(self.x, self.y).predict(self.new).mean
+        rows = len(self.new)
+        return float(np.square(np.asarray(mean).reshape(rows, -1) - self.new_y.reshape(rows, -1)).sum(axis=1).mean())
+
+    def networks(self, size: Any, chains: int, burn_in: int, samples: int) -> tuple[Any, float]:
+        """Whole networks sampled from their posterior, and the unit of their outputs: labels are as large as random networks."""
+        unit, length = math.sqrt(self.scale), nn.Trajectories(chains=chains, burn_in=burn_in, samples=samples, kept=min(100, samples))
+
+        def start(key: Any) -> nn.Network:
+            return nn.Network.init(self.arch, size, key=key)
+
+        return nn.hamiltonian(start, self.x, unit * self.y, self.new, noise=RIDGE * self.scale, trajectories=length), unit
+
+    def network_loss(self, size: Any, chains: int, burn_in: int, samples: int) -> tuple[float, float]:
+        """Test loss of their posterior mean, the noise of sampling taken out, and its standard error over chains."""
+        posterior, unit = self.networks(size, chains, burn_in, samples)
+        loss, stderr = posterior.mean_square_error(unit * self.new_y)
+        return loss / self.scale, stderr / self.scale
+
 
 def flips(target: str, length: int, n: int, seed: int, **fields: Any) -> Flips:
     """N samples of a target, for an architecture with the given fields."""
@@ -61,19 +99,10 @@ def _size(arch: Any, law: np.ndarray) -> float:
     return float(np.mean(specht.Kernel(arch, heads=4096 if arch.attention == "softmax" else None).diagonal(law)))
 
 
-def sampled_networks(data: Flips, size: Any, chains: int, burn_in: int, samples: int) -> tuple[float, float]:
-    """Test loss of the posterior mean of whole networks, the noise of sampling taken out, and its standard error over chains."""
-    unit, length = math.sqrt(data.scale), nn.Trajectories(chains=chains, burn_in=burn_in, samples=samples, kept=min(100, samples))
-    posterior = nn.hamiltonian(
-        lambda key: nn.Network.init(data.arch, size, key=key),
-        data.x,
-        unit * data.y,
-        data.new,
-        noise=RIDGE * data.scale,
-        trajectories=length,
-    )  # fmt: skip -- labels are as large as random networks
-    loss, stderr = posterior.mean_square_error(unit * data.new_y)
-    return loss / data.scale, stderr / data.scale
+def off_networks(point: xarray.Dataset) -> tuple[float, float]:
+    """The relative difference of the loss at a point from that of networks, and its standard error."""
+    ratio, stderr = over_networks(*(float(point[name]) for name in ("loss", "stderr", "networks", "networks_stderr")))
+    return ratio - 1.0, stderr
 
 
 def over_networks(loss: Any, stderr: Any, networks: Any, networks_stderr: Any) -> tuple[Any, Any]:
