@@ -11,7 +11,7 @@ from specht.errors import InputError
 from specht.kernel.kernel import Kernel
 from specht.kernel.perceptron import perceptron_gram
 from specht.presets import preset
-from specht.studies.sparse.learners import LIMIT, SparseTask, WidthLearner, learner, network_learner
+from specht.studies.sparse.learners import LIMIT, SparseTask, learner, network_learner
 from specht.studies.sparse.names import KERNELS, finite_width
 from specht.studies.sparse.task import sparse_function
 
@@ -80,7 +80,7 @@ def test_finite_width_learns_from_fewer_samples_than_the_kernel():
 
 
 def test_labels_that_are_all_equal_are_predicted_everywhere():
-    who = WidthLearner(TASK, 8)
+    who = learner("transformer-width-8", TASK)
     train, validation, _ = TASK.draw(30, 0)
     kept = train.y == 1
     assert who.predict(type(train)(train.x[kept], train.y[kept]), validation.x).tolist() == [1] * 200

@@ -91,14 +91,8 @@ def one_hot_dynamics(length: Any, support: int, dimension: int, *, learning_rate
     return Dynamics(at, score, value, population_loss(score, value, length[..., None], q, d))
 
 
-def best_value(mass: Any, length: Any, support: Any) -> np.ndarray:
-    """The v that is best for a share of attention on the chosen tokens; it passes one on its way to one."""
-    A, rest = np.asarray(mass, float), np.asarray(length, float) - support
-    return A * rest / (A**2 * rest + support * (1 - A) ** 2)
-
-
 def best_loss(mass: Any, length: Any, support: Any, dimension: Any) -> np.ndarray:
-    """The loss with that v, as a function of the attention on the chosen tokens."""
+    """The loss with the v that is best for a share of attention on the chosen tokens."""
     A, rest = np.asarray(mass, float), np.asarray(length, float) - support
     return dimension / 2 * (1 - A) ** 2 / (A**2 * rest + support * (1 - A) ** 2)
 

@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from scipy import linalg
 
+from specht import kernel, presets
 from specht.checks import whole_number
+from specht.learning import adaptive
 from specht.studies.sparse.names import NETWORKS, check_learner, finite_width
 from specht.studies.sparse.task import Samples, SparseFunction, needed
 
 if TYPE_CHECKING:
     from specht.architecture import Architecture
-    from specht.learning.adaptive import AdaptiveProblem
     from specht.studies.sparse.model import BitModel
     from specht.studies.sparse.trials import Schooling, TrialRun
 
@@ -96,87 +97,38 @@ class NetworkLearner:
         return run_trial(self.model, train, validation, self.schooling, seed=seed, enough=enough)
 
 
+Regression = Callable[[Samples, np.ndarray], np.ndarray]
+"""From training samples and other bits to labels 0 and 1 of these."""
+
+
 @dataclasses.dataclass(frozen=True)
-class _Regression:
+class KernelLearner:
     """Regression on labels -1 and 1 with some kernel; its sign is the prediction."""
 
     task: SparseTask
+    predict: Regression
 
     def try_once(self, m: int, trial: int) -> Trial:
         train, validation, identified = self.task.draw(m, trial)
         right = int((self.predict(train, validation.x) == validation.y).sum())
         return Trial(right >= self.task.needed, right / self.task.validation, 1, identified)
 
-    def predict(self, train: Samples, x: np.ndarray) -> np.ndarray:
-        """Labels 0 and 1; the mean label is learnt apart from the kernel."""
-        raise NotImplementedError
 
-
-@dataclasses.dataclass(frozen=True)
-class KernelLearner(_Regression):
-    """Regression with the kernel of infinitely wide networks."""
-
-    gram: Callable[[np.ndarray, np.ndarray | None], np.ndarray]
-    """From bits (n, T) and (m, T) to the kernel between them."""
-
-    def predict(self, train: Samples, x: np.ndarray) -> np.ndarray:
-        gram = self.gram(train.x, None)
-        return _signs(gram, self.gram(x, train.x), train.y, _RIDGE * np.trace(gram) / len(gram))
-
-
-@dataclasses.dataclass(frozen=True)
-class WidthLearner(_Regression):
-    """Regression with the kernel that a block of finite width moves to.
-
-    The variances of tokens and positions are those at the minimum of the free energy of the samples that the prior leads to
-    (`specht.learning.adaptive.saddle`). At infinite width they stay, and this is the kernel of infinitely wide networks.
-    """
-
-    width: int
-    """Of the embedding."""
-
-    def predict(self, train: Samples, x: np.ndarray) -> np.ndarray:
-        if (train.y == train.y[0]).all():
-            return np.full(len(x), train.y[0], np.int8)
-        from specht.learning.adaptive import Widths, nearest_minimum, variances_at  # loads JAX
-        from specht.studies.sparse.trials import filled
-
-        problem = self.problem(train)
-        minimum = nearest_minimum(problem, Widths(self.width), rows=filled(len(train.y)))
-        gram = _block_gram(problem.arch, "nngp", variances_at(problem, minimum))
-        return _signs(gram(train.x, None), gram(x, train.x), train.y, _RIDGE * problem.scale)
-
-    def problem(self, train: Samples) -> AdaptiveProblem:
-        """The samples as the theory of finite width takes them: labels -1 and 1 without their mean, the kernel in units of its own mean."""
-        from specht.kernel import Kernel
-        from specht.learning.adaptive import AdaptiveProblem
-        from specht.studies.sparse.trials import filled
-
-        arch, labels = _block(self.task.length), 2.0 * train.y - 1.0
-        mean = float(Kernel(arch).diagonal(_with_symbol(train.x, filled(len(train.x))))[: len(train.x)].mean())
-        return AdaptiveProblem.of(arch, _with_symbol(train.x), labels - labels.mean(), None, _RIDGE, mean)
-
-
-Learner = NetworkLearner | KernelLearner | WidthLearner
-
-
-def _signs(gram: np.ndarray, cross: np.ndarray, y: np.ndarray, ridge: float) -> np.ndarray:
-    """Where regression on labels -1 and 1 is positive; the mean label is learnt apart from the kernel."""
-    labels = 2.0 * y - 1.0
-    gram[np.diag_indices_from(gram)] += ridge
-    weights = linalg.cho_solve(linalg.cho_factor(gram), labels - labels.mean())
-    return (cross @ weights + labels.mean() > 0.0).astype(np.int8)
+Learner = NetworkLearner | KernelLearner
 
 
 def learner(name: str, task: SparseTask, **training: Any) -> Learner:
     """A learner by its name; `training` is what `network_learner` takes."""
     width = finite_width(check_learner(name))
     if width is not None:
-        return WidthLearner(task, width)
+        return KernelLearner(task, functools.partial(_predict_at_width, width))
     if name in NETWORKS:
         return network_learner(name, task, **training)
-    family, _, kind = name.rpartition("-")
-    return KernelLearner(task, _block_gram(_block(task.length), kind) if family == "transformer" else _perceptron_gram(kind))
+    kind: Any = name.rpartition("-")[2]
+    gram = (
+        _block_gram(_block(task.length), kind) if name.startswith("transformer") else functools.partial(kernel.perceptron_gram, kind=kind)
+    )
+    return KernelLearner(task, functools.partial(_predict, gram))
 
 
 def network_learner(
@@ -191,17 +143,45 @@ def network_learner(
     return NetworkLearner(task, chosen, schooling or Schooling(), restarts)
 
 
-def _perceptron_gram(kind: Any) -> Callable[[np.ndarray, np.ndarray | None], np.ndarray]:
-    from specht.kernel import perceptron_gram
+Gram = Callable[[np.ndarray, np.ndarray | None], np.ndarray]
+"""From bits (n, T) and (m, T) to the kernel between them."""
 
-    return functools.partial(perceptron_gram, kind=kind)
+
+def _predict(gram: Gram, train: Samples, x: np.ndarray) -> np.ndarray:
+    """By the kernel of infinitely wide networks."""
+    between = gram(train.x, None)
+    return _signs(between, gram(x, train.x), train.y, _RIDGE * np.trace(between) / len(between))
+
+
+def _predict_at_width(width: int, train: Samples, x: np.ndarray) -> np.ndarray:
+    """By the kernel that a block with an embedding of finite width moves to.
+
+    The variances of tokens and positions are those at the minimum of the free energy of the samples that the prior leads to
+    (`specht.learning.adaptive.saddle`). At infinite width they stay, and this is the kernel of infinitely wide networks.
+    """
+    if (train.y == train.y[0]).all():
+        return np.full(len(x), train.y[0], np.int8)
+    from specht.studies.sparse.trials import filled  # loads JAX
+
+    arch, labels, rows = _block(train.x.shape[1]), 2.0 * train.y - 1.0, filled(len(train.x))
+    scale = float(kernel.Kernel(arch).diagonal(_with_symbol(train.x, rows))[: len(train.x)].mean())
+    problem = adaptive.AdaptiveProblem.of(arch, _with_symbol(train.x), labels - labels.mean(), None, _RIDGE, scale)
+    minimum = adaptive.nearest_minimum(problem, adaptive.Widths(width), rows=rows)
+    gram = _block_gram(problem.arch, "nngp", adaptive.variances_at(problem, minimum))
+    return _signs(gram(train.x, None), gram(x, train.x), train.y, _RIDGE * problem.scale)
+
+
+def _signs(gram: np.ndarray, cross: np.ndarray, y: np.ndarray, ridge: float) -> np.ndarray:
+    """Where regression on labels -1 and 1 is positive; the mean label is learnt apart from the kernel."""
+    labels = 2.0 * y - 1.0
+    gram[np.diag_indices_from(gram)] += ridge
+    weights = linalg.cho_solve(linalg.cho_factor(gram), labels - labels.mean())
+    return (cross @ weights + labels.mean() > 0.0).astype(np.int8)
 
 
 def _block(length: int) -> Architecture:
     """The block whose kernel stands for the transformer."""
-    from specht.presets import preset
-
-    return preset(LIMIT, vocab=2, length=length, readout="cls", normalised=True)
+    return presets.preset(LIMIT, vocab=2, length=length, readout="cls", normalised=True)
 
 
 def _with_symbol(x: np.ndarray, rows: int | None = None) -> np.ndarray:
@@ -211,15 +191,14 @@ def _with_symbol(x: np.ndarray, rows: int | None = None) -> np.ndarray:
     return padded
 
 
-def _block_gram(arch: Architecture, kind: Any, variances: Any = None) -> Callable[[np.ndarray, np.ndarray | None], np.ndarray]:
+def _block_gram(arch: Architecture, kind: Any, variances: Any = None) -> Gram:
     """The kernel of a block between bits, which are filled up to few different sizes: every one is compiled."""
-    from specht.kernel import Kernel
     from specht.studies.sparse.trials import filled
 
-    kernel = Kernel(arch, variances=variances)
+    of_block = kernel.Kernel(arch, variances=variances)
 
     def gram(x: np.ndarray, y: np.ndarray | None) -> np.ndarray:
         full = [None if each is None else _with_symbol(each, filled(len(each))) for each in (x, y)]
-        return np.array(getattr(kernel, kind)(*full)[: len(x), : len(x if y is None else y)])
+        return np.array(getattr(of_block, kind)(*full)[: len(x), : len(x if y is None else y)])
 
     return gram

@@ -119,16 +119,6 @@ def head_change(scores: float, inner: float, b_x: float, *, b_in: float = 1.0, o
     return softmax * out * b_in * b_x * scores + out * inner
 
 
-def cheapest_split(costs: Sequence[float], slopes: Sequence[float], total: float = 1.0) -> float:
-    r"""Lemma A.8: the least $\sum_i a_i / x_i^2$ under $\sum_i b_i x_i = C$ is $\gamma^3 / C^2$ with $\gamma = \sum_i a_i^{1/3} b_i^{2/3}$.
-
-    >>> round(cheapest_split([1.0, 8.0], [1.0, 1.0]), 9)
-    27.0
-    """
-    gamma = sum(a ** (1 / 3) * b ** (2 / 3) for a, b in zip(costs, slopes, strict=True))
-    return gamma**3 / total**2
-
-
 def head_cover(
     score_cover: Callable[[float], float],
     inner_cover: Callable[[float], float],

@@ -109,19 +109,14 @@ def trained_positions_head(length: int, chosen: Sequence[int], gamma: float) -> 
     )
 
 
-def norm_bounds(lemma: str, support: int, length: int, gamma: float, overlap: float = 0.0) -> dict[str, float]:
-    """The Frobenius norms that lemmas B.2 and B.3 state, by matrix; `overlap` is Δ.
+def norm_bounds(lemma: str, support: int, length: int, gamma: float) -> dict[str, float]:
+    """The Frobenius norms that lemmas B.2 and B.3 state for codes that do not overlap, by matrix.
 
     >>> {name: round(bound, 2) for name, bound in norm_bounds("B.2", 3, 12, 1 / 3).items()}
     {'query': 5.66, 'key': 3, 'value': 2, 'mix': 1}
     """
-    s, free = support, 1.0 - support * overlap
-    if free <= 0.0:
-        raise InputError(f"Codes overlap by {overlap:.3g}, and s = {s} of them by {s * overlap:.3g}: the lemmas need less than 1.")
-    if lemma == "B.2":
-        return {"query": math.log(8 * length / gamma) / free, "key": s, "value": 2, "mix": 1}
-    if lemma == "B.3":
-        return {"query": math.log(8 * length / gamma), "key": 1, "value": 2, "mix": 1}
+    if lemma in ("B.2", "B.3"):
+        return {"query": math.log(8 * length / gamma), "key": support if lemma == "B.2" else 1, "value": 2, "mix": 1}
     raise InputError(f"Norms are stated by lemmas B.2 and B.3, got {lemma!r}: choose one of them.")
 
 
