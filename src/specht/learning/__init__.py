@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from specht.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from specht.learning import adaptive as adaptive
+    from specht.learning import adaptive as adaptive, exact as exact, networks as networks
     from specht.learning.complexity import (
         Need as Need,
         sample_complexity as sample_complexity,

@@ -9,7 +9,7 @@ from specht.lazy import lazy_names
 if TYPE_CHECKING:
     from specht.probes import similarity as similarity
     from specht.probes.models import open_model as open_model
-    from specht.probes.search import Probe as Probe
+    from specht.probes.search import Probe as Probe, probe as probe
     from specht.probes.similarity import (
         adjacency_score as adjacency_score,
         position_probe as position_probe,
@@ -19,5 +19,6 @@ if TYPE_CHECKING:
         slice_score as slice_score,
         uniform_cosines as uniform_cosines,
     )
+    from specht.probes.words import fraction as fraction
 
 __all__, __getattr__, __dir__ = lazy_names(__name__)

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
         HEIGHT as HEIGHT,
         SERIES_COLOURS as SERIES_COLOURS,
         Plot as Plot,
+        add_band as add_band,
         add_guide as add_guide,
         add_line as add_line,
         add_points as add_points,

@@ -21,11 +21,10 @@ if TYPE_CHECKING:
         spread_of as spread_of,
     )
     from specht.sequences.codes import dual_code as dual_code, random_codes as random_codes
-    from specht.sequences.exchangeability import require_exchangeable as require_exchangeable
-    from specht.sequences.exchangeable import Exchangeable as Exchangeable
-    from specht.sequences.law import Source as Source, cumulative as cumulative, pick as pick
-    from specht.sequences.sources import uniform as uniform
-    from specht.sequences.targets import Target as Target
+    from specht.sequences.exchangeability import exchangeability_gap as exchangeability_gap, require_exchangeable as require_exchangeable
+    from specht.sequences.law import Exchangeable as Exchangeable, Source as Source, cumulative as cumulative, pick as pick
+    from specht.sequences.sources import iid as iid, order_broken as order_broken, uniform as uniform
+    from specht.sequences.targets import TARGETS as TARGETS, Setting as Setting, Target as Target, target as target
     from specht.sequences.tasks import (
         TASKS as TASKS,
         Task as Task,

@@ -16,8 +16,7 @@ from specht.papers.breaking_symmetry.training import BATCH, DEEP, HEADS, MODELS,
 from specht.papers.claims import Scale
 from specht.papers.criteria import Finding, above, at_least, at_most, below, both, every, positive
 from specht.papers.measure import Grid, grid, measure
-from specht.report.figures import Plot, add_band, add_guide, add_line, colour
-from specht.report.html import Table
+from specht.report import Plot, Table, add_band, add_guide, add_line, colour
 
 ABOVE, BELOW, SOLVED = 1.05, 0.8, 0.98
 """Limits on the loss over the bound, where order is ignored and where it is seen, and on the share of sums that positions get right."""

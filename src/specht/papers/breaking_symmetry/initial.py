@@ -13,9 +13,7 @@ from specht import nn, probes
 from specht.papers import common
 from specht.papers.criteria import Finding, above, below, both, every, larger, near, positive
 from specht.papers.measure import grid, measure
-from specht.report.figures import Plot, add_guide, add_line, add_points, add_scatter, finished, image
-from specht.report.html import Table
-from specht.report.tables import table
+from specht.report import Plot, Table, add_guide, add_line, add_points, add_scatter, finished, image, table
 
 VOCAB, WIDTH, HEADS = 1000, 128, 4
 SMALL = 0.02

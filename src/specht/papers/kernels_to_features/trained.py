@@ -18,11 +18,7 @@ from specht.papers.claims import Scale, Verdict
 from specht.papers.criteria import Finding, below, both, near
 from specht.papers.measure import Grid, grid, measure
 from specht.papers.sparse_variables.thresholds import AND_TABLE, LEARNT, SHARE, THEORIES, VALIDATION
-from specht.report.figures import Plot, add_line, add_points, finished
-from specht.report.html import Table
-from specht.report.maths import in_terminal
-from specht.report.tables import points_of
-from specht.report.threshold_figures import style_counts
+from specht.report import Plot, Table, add_line, add_points, finished, in_terminal, points_of, style_counts
 from specht.studies.sparse import fit_growth, name_of
 
 TRAINED, KERNEL = "transformer", "transformer-nngp"

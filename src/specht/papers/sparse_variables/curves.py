@@ -10,9 +10,7 @@ from specht.papers.claims import Verdict
 from specht.papers.criteria import Finding, at_least, at_most, below, both
 from specht.papers.measure import Grid, grid, measure, points
 from specht.papers.sparse_variables.thresholds import LEARNT
-from specht.report.figures import GREY, Plot, colour, finished
-from specht.report.html import Table
-from specht.report.tables import table
+from specht.report import GREY, Plot, Table, colour, finished, table
 from specht.studies import sparse
 
 SUPPORT = 3

@@ -13,9 +13,7 @@ from specht.papers import common
 from specht.papers.claims import Verdict
 from specht.papers.criteria import Finding, at_least, every, larger
 from specht.papers.measure import grid, measure
-from specht.report.figures import Plot, add_guide, colour, finished
-from specht.report.html import Table
-from specht.report.tables import points_of, table
+from specht.report import Plot, Table, add_guide, colour, finished, points_of, table
 from specht.studies import sparse
 
 SUPPORT = 3

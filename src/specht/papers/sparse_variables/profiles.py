@@ -12,9 +12,7 @@ import xarray
 import specht
 from specht.papers.criteria import Finding, both, every, is_true, positive
 from specht.papers.measure import grid, measure
-from specht.report.figures import Plot, colour, finished
-from specht.report.html import Table
-from specht.report.tables import table
+from specht.report import Plot, Table, colour, finished, table
 from specht.studies import sparse
 
 SUPPORT, MOST = 3, 4

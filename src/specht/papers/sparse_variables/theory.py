@@ -13,9 +13,7 @@ from specht import sequences
 from specht.papers import common
 from specht.papers.criteria import Finding, above, at_least, at_most, below, both, every, near
 from specht.papers.measure import Grid, grid, measure, points, present
-from specht.report.figures import Plot, add_line, finished
-from specht.report.html import Table
-from specht.report.tables import table
+from specht.report import Plot, Table, add_line, finished, table
 from specht.studies.sparse import bounds
 
 SUPPORT, GAMMA = 3, 1 / 3

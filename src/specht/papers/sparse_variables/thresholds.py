@@ -17,11 +17,7 @@ from specht.papers import common
 from specht.papers.claims import Verdict
 from specht.papers.criteria import Finding, at_least, at_most, larger, prefers
 from specht.papers.measure import Grid, grid, measure, present
-from specht.report.figures import GREY, Plot, add_line, colour, finished
-from specht.report.html import Table
-from specht.report.maths import in_terminal
-from specht.report.tables import points_of
-from specht.report.threshold_figures import add_thresholds, style_counts
+from specht.report import GREY, Plot, Table, add_line, add_thresholds, colour, finished, in_terminal, points_of, style_counts
 from specht.studies.sparse import SEPARATED, Growth, fit_growth, name_of
 from specht.trees import named
 

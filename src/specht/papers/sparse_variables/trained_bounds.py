@@ -14,9 +14,7 @@ from specht.papers import common
 from specht.papers.claims import Verdict
 from specht.papers.criteria import Finding, above, positive
 from specht.papers.measure import grid, measure
-from specht.report.figures import Plot, add_scatter, finished
-from specht.report.html import Table
-from specht.report.tables import table
+from specht.report import Plot, Table, add_scatter, finished, table
 from specht.studies import sparse
 
 SUPPORT = 3

@@ -13,9 +13,7 @@ from specht.papers.claims import Scale, Verdict
 from specht.papers.criteria import Finding, above, at_least, below, between, both
 from specht.papers.measure import Grid, fixed, grid, measure, points
 from specht.papers.token_selection import training
-from specht.report.figures import Plot, add_line, add_points, finished, matrix_plot
-from specht.report.html import Table
-from specht.report.tables import points_of
+from specht.report import Plot, Table, add_line, add_points, finished, matrix_plot, points_of
 from specht.studies import selection
 
 _GROUPS = 6

@@ -12,9 +12,7 @@ from specht.papers import common
 from specht.papers.criteria import Finding, below, every, near
 from specht.papers.measure import Grid, grid, measure, points
 from specht.papers.token_selection import training
-from specht.report.figures import Plot, add_line, finished
-from specht.report.html import Table
-from specht.report.tables import points_of, table
+from specht.report import Plot, Table, add_line, finished, points_of, table
 from specht.studies import selection
 
 _SHARE = 0.1

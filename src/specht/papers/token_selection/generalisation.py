@@ -13,8 +13,7 @@ from specht.papers.claims import Verdict
 from specht.papers.criteria import Finding, above, at_least, below, both, every
 from specht.papers.measure import Measurement, measure
 from specht.papers.token_selection import convergence, training
-from specht.report.figures import Plot, add_points, finished
-from specht.report.html import Table
+from specht.report import Plot, Table, add_points, finished
 
 _FLOOR, _NEAR_FLOOR = 0.15, 0.1
 """What fixed codes stay above at half as long again or more, and at shorter lengths."""

@@ -12,8 +12,7 @@ from specht import nn
 from specht.papers import common
 from specht.papers.criteria import Finding, at_least, below, every
 from specht.papers.measure import grid, measure
-from specht.report.figures import Plot, add_line, add_points, finished
-from specht.report.html import Table
+from specht.report import Plot, Table, add_line, add_points, finished
 from specht.studies import selection
 
 LENGTH, SUPPORT, DIMENSION = 10, 2, 1

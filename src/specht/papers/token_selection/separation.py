@@ -11,10 +11,9 @@ from specht.papers.claims import Verdict
 from specht.papers.criteria import Finding, above, below, both, positive, prefers
 from specht.papers.measure import grid, measure
 from specht.papers.token_selection import training
-from specht.report.figures import Plot, add_line, add_points, finished
-from specht.report.html import Table
+from specht.report import Plot, Table, add_line, add_points, finished
 from specht.studies import selection
-from specht.studies.sparse.growth import SEPARATED, fit_growth
+from specht.studies.sparse import SEPARATED, fit_growth
 
 _LARGER, _SMALLER = 1.5, 0.7
 """Dimensions at which attention is trained, in units of the smallest that theory gives."""

@@ -14,9 +14,7 @@ from specht.papers import common
 from specht.papers.criteria import Finding, above, at_least, below, both, every
 from specht.papers.measure import Grid, grid, measure, points
 from specht.papers.token_selection import training
-from specht.report.figures import Plot, colour, finished
-from specht.report.html import Table
-from specht.report.tables import points_of
+from specht.report import Plot, Table, colour, finished, points_of
 from specht.studies import selection
 
 CODES = ("stochastic", "fixed")
