@@ -10,7 +10,7 @@ import pytest
 import xarray
 from toy_probe import moments, result_of
 
-from specht.commands.probe import ProbeCommand, ProbeConfig, layer_rows, notes, output_rows, subtitle
+from specht.commands.probe import ProbeCommand, ProbeConfig, layer_table, notes, output_rows, subtitle
 from specht.lab.store import save_tree
 from specht.report.function_figures import adjacency_plot, class_plot, profile_plot, residual_plot
 from specht.report.html import Report, render
@@ -102,7 +102,7 @@ def test_figures_can_be_drawn_as_files(data):
 
 
 def test_tables(layered):
-    rows = layer_rows(layered)
+    rows = layer_table(layered).rows
     assert [row[0] for row in rows] == ["embedding", "sums", "order"]
     assert rows[1][1:4] == ["does not tell apart 1–5", "0", "100.0 %"]
     assert rows[0][1] == "reads 5 only"

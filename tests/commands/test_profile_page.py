@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 
-from specht.commands.profile import ProfileCommand, ProfileConfig, irrep_rows, level_rows, remarks
+from specht.commands.profile import IRREP_COLUMNS, ProfileCommand, ProfileConfig, level_rows, remarks
 from specht.report.function_figures import correlation_plot, share_plot
 from specht.report.html import Report, render
+from specht.report.page import Table
 from specht.trees import named, tree
 
 CURVE = {"positions": [0, 8, 16], "values": [1, 0.5, 0.1], "stderr": [0.01] * 3, "curve_positions": [0, 16], "curve": [1, 0.1]}
@@ -110,7 +111,7 @@ def test_level_rows():
     assert rows[2] == ["above 1", "0.08", "0.072 to 0.088", "10.0 %", "9.0 to 11.0 %", "20.0 %"]
     assert rows[3] == ["total", "0.8", "", "", "", ""]
     assert [row[0] for row in level_rows(named(result_of([0.5, 0.2])))] == ["0", "1", "total"]
-    assert irrep_rows(named(result_of([1.0]))) == [["[15,1]", "1", "0.25", "0.2 to 0.3"]]
+    assert Table.of(named(result_of([1.0])).shapes, IRREP_COLUMNS).rows == [["[15,1]", "1", "0.25", "0.2 to 0.3"]]
 
 
 def test_constant_part_is_drawn_by_itself():

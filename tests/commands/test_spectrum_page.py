@@ -68,7 +68,7 @@ def top_rows(result: dict[str, Any]) -> list[list[str]]:
 
 
 def exponent_rows(result: dict[str, Any]) -> list[list[str]]:
-    return page.exponent_rows(named(result))
+    return page.exponent_table(named(result)).rows
 
 
 def remarks(result: dict[str, Any]) -> list[str]:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from toy_threshold import BOTH, result_of, tree_of
 
-from specht.commands.threshold.page import answer, fit_rows, growth_plot, point_rows, remarks, success_plot, threshold_page
+from specht.commands.threshold.page import answer, fit_rows, growth_plot, remarks, success_plot, threshold_page
 from specht.report.html import Report, render
 from specht.report.static import draw
 
@@ -55,7 +55,7 @@ def test_finite_width_has_its_place_everywhere():
     assert f"{name} learns it from m = 90 (81 to 99) samples at T = 25" in answer(result)
     assert fit_rows(result)[2][:1] == ["transformer-width-16"]
     assert fit_rows(result)[2][2].startswith("0.74 ±")
-    assert point_rows(result)[-1][:2] == ["transformer-width-16", "100"]
+    assert threshold_page(result).tables[0].rows[-1][:2] == ["transformer-width-16", "100"]
     assert name in [trace.name for trace in growth_plot(result, title="", caption="").figure.data]
     assert {point.learner for point in result.points} == set(result.learners) == set(vars(result.fits))
     page = html_of(result)
@@ -68,8 +68,8 @@ def test_words_say_what_is_bounded(both):
 
 
 def test_rows(both):
-    assert point_rows(both)[0] == ["transformer", "25", "31 (27.9 to 34.1)", "16", "29"]
-    assert point_rows(both)[-1][2] == "not reached by m = 1024"
+    assert threshold_page(both).tables[0].rows[0] == ["transformer", "25", "31 (27.9 to 34.1)", "16", "29"]
+    assert threshold_page(both).tables[0].rows[-1][2] == "not reached by m = 1024"
     assert fit_rows(both)[0][0] == "transformer"
     assert re.fullmatch(r"0\.\d\d ± 0\.\d\d", fit_rows(both)[0][2])
     assert fit_rows(result_of({"transformer": [(25, 9.0, "found")]}))[0][1] == "not fitted: fewer than three thresholds"

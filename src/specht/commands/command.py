@@ -37,6 +37,11 @@ MADE_WITH = ("seed", "version", "python", "jax", "numpy", "platform", "time")
 AGAIN = "computed before; remove the folder to compute it again"
 Writer = Callable[[Path], None]
 """Writes a file to a path."""
+Many = Parameter(consume_multiple=True, negative="")
+"""A flag that takes several values."""
+Switch = Annotated[bool, Parameter(negative="", show_default=False)]
+"""A flag that takes none."""
+JsonSwitch = Annotated[Switch, Parameter(name="--json", help="Print one JSON object on standard output and nothing else there.")]
 
 
 class Command:
@@ -195,7 +200,7 @@ class OutputFlags:
     """Folder for the results; specht-results/COMMAND-HASH unless given."""
     figures: Annotated[tuple[Literal["png", "svg", "pdf"], ...], Parameter(consume_multiple=True, negative="", show_default=False)] = ()
     """Write the figures of the report as files too, of these kinds: png, svg, pdf."""
-    json: Annotated[bool, Parameter(negative="", show_default=False)] = False
+    json: Switch = False
     """Print one JSON object on standard output and nothing else there."""
 
     def say(self, sentence: str) -> None:
@@ -217,6 +222,14 @@ def print_table(rows: Sequence[Sequence[str]], header: Sequence[str] | None = No
     for line in lines:
         text = "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=False)).rstrip()
         print(text if len(text) <= room else f"{text[: room - 1]}…")
+
+
+def print_summaries(command: str, what: str, presets: Mapping[str, Any], as_json: bool) -> None:
+    """The names of presets, each with a sentence."""
+    summaries = {name: preset.summary for name, preset in presets.items()}
+    if as_json:
+        return print_json({"command": command, what: summaries})
+    return print_table([[name, summary] for name, summary in summaries.items()])
 
 
 def print_page(page: Page) -> None:

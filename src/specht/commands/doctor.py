@@ -7,12 +7,10 @@ import importlib.util
 import os
 import platform
 from pathlib import Path
-from typing import Annotated, Any
-
-from cyclopts import Parameter
+from typing import Any
 
 import specht
-from specht.commands.command import CACHE_VARIABLE, print_json, print_table, use_compilation_cache
+from specht.commands.command import CACHE_VARIABLE, JsonSwitch, print_json, print_table, use_compilation_cache
 from specht.commands.workers import STORE
 
 LIBRARIES = (
@@ -40,14 +38,8 @@ EXTRAS = {
 """What `pip install 'specht[NAME]'` adds; each library is installed and imported by the same name."""
 
 
-def doctor(*, json: Annotated[bool, Parameter(negative="", show_default=False)] = False) -> None:
-    """Versions, devices, precision, caches and results: what to send along with a question.
-
-    Parameters
-    ----------
-    json
-        Print one JSON object on standard output and nothing else there.
-    """
+def doctor(*, json: JsonSwitch = False) -> None:
+    """Versions, devices, precision, caches and results: what to send along with a question."""
     use_compilation_cache()
     facts = _facts()
     if json:

@@ -8,14 +8,14 @@ from typing import Annotated
 
 from cyclopts import Parameter, validators
 
-from specht.commands.command import print_json, use_compilation_cache
+from specht.commands.command import Switch, print_json, use_compilation_cache
 
 
 def explore(
     *,
     port: Annotated[int | None, Parameter(validator=validators.Number(gte=1, lte=65535))] = None,
     browser: bool = True,
-    json: Annotated[bool, Parameter(negative="", show_default=False)] = False,
+    json: Switch = False,
 ) -> None:
     """Theory that moves while you look at it: learning curves, spectra, the symmetry of text and of targets, the papers.
 

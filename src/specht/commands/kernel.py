@@ -16,7 +16,7 @@ from cyclopts import Group, Parameter
 from pydantic import Field, model_validator
 
 from specht.architecture import Architecture, Kind
-from specht.commands.command import Command, OutputFlags, Writer, command_line, print_json, print_table
+from specht.commands.command import Command, OutputFlags, Switch, Writer, command_line, print_summaries
 from specht.commands.kernel_method import KERNEL_NAMES, kernel_steps
 from specht.errors import InputError
 from specht.kernel import FORMS, SAMPLED_FORMS, Form, choose_form
@@ -90,9 +90,9 @@ class KernelConfig(Config):
 class KernelOptions:
     """What else there is to write or to show."""
 
-    npz: Annotated[bool, Parameter(negative="", group="Output", show_default=False)] = False
+    npz: Annotated[Switch, Parameter(group="Output")] = False
     """Write kernel.npz as well, for programs that do not read netCDF."""
-    list_presets: Annotated[bool, Parameter(negative="", show_default=False)] = False
+    list_presets: Switch = False
     """Show the named architectures and stop."""
 
 
@@ -113,7 +113,9 @@ class KernelCommand(Command):
 
     def run(self, config: KernelConfig, output: OutputFlags) -> None:
         if self.chosen.list_presets:
-            return _list_presets(output.json)
+            from specht.presets import PRESETS
+
+            return print_summaries("kernel", "presets", PRESETS, output.json)
         return super().run(config, output)
 
     def compute(self, config: KernelConfig, progress: Callable[[int, int], None] | None = None) -> xarray.DataTree:
@@ -215,14 +217,6 @@ def _digest_of(path: Path) -> str:
         return hashlib.sha256(path.read_bytes()).hexdigest()
     except OSError as error:
         raise InputError(f"{path} cannot be read ({error.strerror}): check the path given to --tokens.") from None
-
-
-def _list_presets(as_json: bool) -> None:
-    from specht.presets import PRESETS
-
-    if as_json:
-        return print_json({"command": "kernel", "presets": {name: preset.summary for name, preset in PRESETS.items()}})
-    return print_table([[name, preset.summary] for name, preset in PRESETS.items()])
 
 
 def _summary(gram: Any, eigenvalues: np.ndarray) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from specht.commands.command import Command, Writer, command_line
 from specht.errors import InputError, unknown_choice
 from specht.lab import Config, csv_text
 from specht.presets import PRESETS, preset
-from specht.report import Page, Step, Table, literal, percent
+from specht.report import Column, Page, Step, Table, literal, percent
 from specht.trees import along, facts, tree
 
 if TYPE_CHECKING:
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from specht.progress import Progress
     from specht.report import Plot
 
-LAYER_HEADER = ("layer", "what the readout sees", "residual", "level 0", "adjacency")
 OUTPUT_HEADER = ("layer", "position", "what the output there sees")
 CSV_COLUMNS = ("layer", "output", "ignores", "invariant_under", "rotation", "reversal", "change", "spread", "residual", "inside")
 MOST_ROWS, MOST_MATRICES = 60, 6
@@ -168,7 +167,7 @@ class ProbeCommand(Command):
         result = facts(data)
         rows = output_rows(result)
         note = f"The first {MOST_ROWS} rows; the CSV file has all." if len(rows) == MOST_ROWS else ""
-        tables = [Table(LAYER_HEADER, layer_rows(result), note=literal("\n".join(notes(result))), title="Layer by layer")]
+        tables = [layer_table(result)]
         tables += [Table(OUTPUT_HEADER, rows, note=note, title="Position by position", brief=False)] if rows else []
         return Page(
             title="Which permutations a model ignores",
@@ -217,18 +216,20 @@ def subtitle(result: SimpleNamespace) -> str:
     return f"{result.model}   V={result.vocab} L={result.length}, readout {result.readout}"
 
 
-def layer_rows(result: SimpleNamespace) -> list[list[str]]:
+def layer_table(result: SimpleNamespace) -> Table:
     """One row a layer, the output last."""
-    return [
-        [
-            layer.name,
-            layer.readout.words,
-            _fraction(layer.readout.residual),
-            "" if layer.profile is None else percent(1.0 - layer.profile.order.value),
-            "" if layer.adjacency is None else f"{layer.adjacency.value:.2f} ± {layer.adjacency.stderr:.2f}",
-        ]
-        for layer in result.layers
-    ]
+
+    def adjacency(layer: SimpleNamespace) -> str:
+        return "" if layer.adjacency is None else f"{layer.adjacency.value:.2f} ± {layer.adjacency.stderr:.2f}"
+
+    columns: dict[str, Column] = {
+        "layer": "name",
+        "what the readout sees": lambda layer: layer.readout.words,
+        "residual": lambda layer: _fraction(layer.readout.residual),
+        "level 0": lambda layer: "" if layer.profile is None else percent(1.0 - layer.profile.order.value),
+        "adjacency": adjacency,
+    }
+    return Table.of(result.layers, columns, note=literal("\n".join(notes(result))), title="Layer by layer")
 
 
 def output_rows(result: SimpleNamespace) -> list[list[str]]:

@@ -16,7 +16,7 @@ from specht.commands.command import Command, command_line
 from specht.commands.task_flags import SUPPORTED, TOKENED, SourceFlags
 from specht.errors import InputError, in_one_line
 from specht.lab import Config
-from specht.report import Page, Step, Table, percent
+from specht.report import Column, Page, Step, Table, percent
 from specht.trees import Along, along, facts, tree
 
 if TYPE_CHECKING:
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from specht.sequences import Source
 
 LEVEL_HEADER = ("level", "weight", "interval", "share", "interval of the share", "share of the variance")
-IRREP_HEADER = ("irrep", "level", "weight", "interval")
 NOTABLE = 0.05
 """Share of the variance from which on the answer speaks of a level."""
 
@@ -185,7 +184,7 @@ class ProfileCommand(Command):
             plots=[shares, curve],
             tables=[
                 Table(LEVEL_HEADER, level_rows(result), note="\n".join(remarks(result)), title="Weights by level"),
-                Table(IRREP_HEADER, irrep_rows(result), note=irreps_note, title="Weights by irrep", brief=False),
+                Table.of(result.shapes, IRREP_COLUMNS, note=irreps_note, title="Weights by irrep", brief=False),
             ],
             method=_method(result),
         )
@@ -266,11 +265,6 @@ def level_rows(result: SimpleNamespace) -> list[list[str]]:
     return [*rows, ["total", weight(result.total), "", "", "", ""]]
 
 
-def irrep_rows(result: SimpleNamespace) -> list[list[str]]:
-    """One row an irrep."""
-    return [[shape.irrep, str(shape.level), weight(shape.weight), between(shape.low, shape.high)] for shape in result.shapes]
-
-
 def weight(value: float) -> str:
     """Four digits, and plain zero for what is nothing against a weight.
 
@@ -287,6 +281,14 @@ def between(low: float, high: float, write: Callable[[float], str] = weight) -> 
     ('0.1 to 0.25', '10.0 to 25.0 %')
     """
     return f"{write(low).removesuffix(' %')} to {write(high)}"
+
+
+IRREP_COLUMNS: dict[str, Column] = {
+    "irrep": "irrep",
+    "level": "level",
+    "weight": lambda shape: weight(shape.weight),
+    "interval": lambda shape: between(shape.low, shape.high),
+}
 
 
 def remarks(result: SimpleNamespace) -> list[str]:

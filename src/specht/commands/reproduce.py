@@ -16,6 +16,7 @@ from pydantic import Field
 from specht.commands.command import (
     OutputFlags,
     ProgressBar,
+    Switch,
     figure_writers,
     made_with,
     print_json,
@@ -98,7 +99,7 @@ def reproduce(
     *,
     work: WorkFlags = WorkFlags(),  # noqa: B008 -- frozen
     output: OutputFlags = OutputFlags(),  # noqa: B008 -- frozen
-    list_claims: Annotated[bool, Parameter(name="--list", negative="", show_default=False)] = False,
+    list_claims: Annotated[Switch, Parameter(name="--list")] = False,
     publish: Path | None = None,
 ) -> int:
     """Test what the papers claim: each claim, its criterion, what was measured, and whether it holds.

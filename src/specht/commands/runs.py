@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import cyclopts
 from cyclopts import Parameter, validators
 
-from specht.commands.command import print_json, print_table
+from specht.commands.command import JsonSwitch, Switch, print_json, print_table
 
 if TYPE_CHECKING:
     from specht.lab import Run
@@ -30,21 +30,13 @@ For example
     specht runs prune --older-than 30 --yes   remove that, and what is old""",
     help_format="plaintext",
 )
-Root = Annotated[Path, Parameter(name="--root")]
-Json = Annotated[bool, Parameter(name="--json", negative="", show_default=False)]
+Root = Annotated[Path, Parameter(name="--root", help="Folder of the results.")]
+Name = Annotated[str, Parameter(help="Of the run, or how it begins.")]
 
 
 @app.default
-def list_runs(*, root: Root = ROOT, as_json: Json = False) -> None:
-    """What has been computed, the newest first.
-
-    Parameters
-    ----------
-    root
-        Folder of the results.
-    as_json
-        Print one JSON object on standard output and nothing else there.
-    """
+def list_runs(*, root: Root = ROOT, as_json: JsonSwitch = False) -> None:
+    """What has been computed, the newest first."""
     from specht.lab import Archive, find_archives, find_runs
 
     runs = find_runs(root)
@@ -68,15 +60,11 @@ def list_runs(*, root: Root = ROOT, as_json: Json = False) -> None:
 
 
 @app.command
-def show(name: str, *, root: Root = ROOT, as_json: Json = False) -> None:
+def show(name: Name, *, root: Root = ROOT, as_json: Annotated[Switch, Parameter(name="--json")] = False) -> None:
     """One run: what it was asked, and its files.
 
     Parameters
     ----------
-    name
-        Of the run, or how it begins.
-    root
-        Folder of the results.
     as_json
         Print one JSON object, with what the command itself printed.
     """
@@ -94,17 +82,13 @@ def show(name: str, *, root: Root = ROOT, as_json: Json = False) -> None:
 
 
 @app.command
-def export(name: str, target: Path, *, root: Root = ROOT) -> None:
+def export(name: Name, target: Path, *, root: Root = ROOT) -> None:
     """A run as one zip file.
 
     Parameters
     ----------
-    name
-        Of the run, or how it begins.
     target
         The file to write; one that exists is left alone.
-    root
-        Folder of the results.
     """
     from specht.lab import export as write, find_run
 
@@ -118,14 +102,12 @@ def prune(
     *,
     root: Root = ROOT,
     older_than: Annotated[float | None, Parameter(validator=validators.Number(gte=0))] = None,
-    yes: Annotated[bool, Parameter(negative="", show_default=False)] = False,
+    yes: Switch = False,
 ) -> None:
     """Remove runs that are unfinished, damaged or of another version, and results of jobs like that.
 
     Parameters
     ----------
-    root
-        Folder of the results.
     older_than
         Days after which complete runs go as well; never unless given.
     yes

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import os
+import shutil
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -32,6 +35,11 @@ class WorkFlags:
     store: Path | None = None
     """Folder of the results of jobs, which runs share. Unless given: jobs/ in --out or in specht-results; symmetry has its own."""
 
+    @property
+    def is_asked(self) -> bool:
+        """Whether somebody says where jobs run."""
+        return self.workers is not None or self.cluster is not None or self.slurm is not None
+
     def folder(self, out: Path | None) -> Path:
         """Where results of jobs are kept."""
         return self.store or (STORE if out is None else out / "jobs")
@@ -53,6 +61,25 @@ class WorkFlags:
                 raise InputError(f"--slurm takes options as name=value, got {' '.join(self.slurm)!r}: for example partition=cpu.")
             return partial(slurm, options, folder / "slurm", max(1, workers))
         return partial(local_processes, workers) if workers else this_process
+
+
+@contextlib.contextmanager
+def removed_if_bad(made: Callable[[], set[Path]]) -> Iterator[None]:
+    """Leave nothing behind if the input turns out to be bad; a run that is killed or interrupted finds its own again.
+
+    Arguments:
+        made: the files and folders that are there, of those that go.
+    """
+    before = made()
+    try:
+        yield
+    except InputError:
+        for path in made() - before:
+            if path.is_dir():
+                shutil.rmtree(path, ignore_errors=True)
+            else:
+                path.unlink(missing_ok=True)
+        raise
 
 
 def cores() -> int:

@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from specht.report.html import Step as Step, fragment as fragment, prose as prose, render as render
     from specht.report.maths import in_terminal as in_terminal, literal as literal
     from specht.report.page import (
+        Column as Column,
         Page as Page,
         Report as Report,
         Table as Table,

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from specht.report.figures import Plot
+
+
+Column = str | Callable[[Any], str]
+"""The name of a field, with a format behind a colon if need be; or a function from a record to its text."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -23,6 +28,23 @@ class Table:
     """Whether a terminal shows it too."""
     most: int | None = None
     """How many rows a terminal shows; all of them unless given."""
+
+    @classmethod
+    def of(cls, records: Iterable[Any], columns: Mapping[str, Column], **words: Any) -> Table:
+        """A table with a row for each record.
+
+        >>> Table.of([SimpleNamespace(length=8, loss=0.123)], {"T": "length", "loss": "loss:.2f"}).rows
+        [['8', '0.12']]
+        """
+        return cls(tuple(columns), [[_cell(record, column) for column in columns.values()] for record in records], **words)
+
+
+def _cell(record: Any, column: Column) -> str:
+    if callable(column):
+        return column(record)
+    name, _, form = column.partition(":")
+    value = getattr(record, name) if isinstance(record, SimpleNamespace) else record[name].item()
+    return format(value, form)
 
 
 @dataclasses.dataclass(frozen=True)

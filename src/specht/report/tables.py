@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
 
 import xarray
 
-from specht.report.page import Table
-
-Column = str | Callable[[xarray.Dataset], str]
-"""The name of a variable or coordinate, with a format behind a colon if need be; or a function from a point to its text."""
+from specht.report.page import Column, Table
 
 
 def table(
@@ -24,7 +20,7 @@ def table(
     [['8', '0.12'], ['16', '0.50']]
     """
     points = points_of(data, *(map(str, data.dims) if rows is None else rows))
-    return Table(tuple(columns), [[_cell(point, column) for column in columns.values()] for point in points], note, title)
+    return Table.of(points, columns, note=note, title=title)
 
 
 def points_of(data: xarray.Dataset, *dimensions: str) -> Iterator[xarray.Dataset]:
@@ -33,11 +29,3 @@ def points_of(data: xarray.Dataset, *dimensions: str) -> Iterator[xarray.Dataset
         part = data.isel(dict(zip(dimensions, place, strict=True)))
         if any(bool(variable.notnull().any()) for variable in part.data_vars.values()):
             yield part
-
-
-def _cell(point: xarray.Dataset, column: Column) -> str:
-    if callable(column):
-        return column(point)
-    name, _, form = column.partition(":")
-    value: Any = point[name].item()
-    return format(value, form)

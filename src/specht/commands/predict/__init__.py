@@ -11,7 +11,7 @@ from cyclopts import Group, Parameter
 from pydantic import Field, field_validator, model_validator
 
 from specht.architecture import Architecture, Kind
-from specht.commands.command import Command, OutputFlags, Writer, command_line, print_json, print_table
+from specht.commands.command import Command, Many, OutputFlags, Switch, Writer, command_line, print_summaries
 from specht.commands.task_flags import MODES, SourceFlags, TargetFlags
 from specht.commands.workers import WorkFlags
 from specht.errors import InputError, unknown_choice
@@ -93,9 +93,9 @@ class PredictConfig(Config):
     source: Annotated[MixtureFlags, Parameter(name="*", group=Group("Task", sort_key=1))] = MixtureFlags()
     target: Annotated[TargetFlags, Parameter(name="*", group=Group("Task", sort_key=1))] = TargetFlags()
     shift: Annotated[ShiftFlags, Parameter(name="*", group=Group("Task", sort_key=1))] = ShiftFlags()
-    n_train: Annotated[tuple[Annotated[int, Field(gt=0)], ...], Parameter(consume_multiple=True, negative="")] = DEFAULT_N
+    n_train: Annotated[tuple[Annotated[int, Field(gt=0)], ...], Many] = DEFAULT_N
     """Numbers of samples, fewest first."""
-    width: Annotated[tuple[Width, ...] | None, Parameter(consume_multiple=True, negative="")] = None
+    width: Annotated[tuple[Width, ...] | None, Many] = None
     """Widths of the network, beside the infinite one: 16 64 256, or infinite for that one alone. 64 unless given, where its theory takes
     seconds. Networks of --check net have the smallest of them."""
     phases: Annotated[bool, Parameter(negative="")] = False
@@ -111,14 +111,14 @@ class PredictConfig(Config):
     """Which kernel: nngp for Bayesian inference, ntk for gradient flow with weight decay."""
     max_level: Annotated[int, Field(ge=0)] | None = None
     """Largest level of the spectrum; all of them unless that is too much."""
-    check: Annotated[tuple[Literal["gp", "net"], ...], Parameter(consume_multiple=True, negative="")] = ()
+    check: Annotated[tuple[Literal["gp", "net"], ...], Many] = ()
     """Compare on sampled data with exact Bayesian inference (gp), and with finite networks (net): sampled from their posterior, or
     trained to the end with --kind ntk."""
     datasets: Annotated[int, Field(ge=2)] = 20
     """Data sets that a check averages over."""
     check_n: Annotated[int, Field(gt=0)] = 1024
     """Largest number of samples in a check."""
-    breaking: Annotated[tuple[Annotated[float, Field(ge=0, le=1)], ...], Parameter(consume_multiple=True, negative="")] = ()
+    breaking: Annotated[tuple[Annotated[float, Field(ge=0, le=1)], ...], Many] = ()
     """Degrees to which order matters, for example 0 0.1 0.3 1: how far theory is from exact inference on data broken so much."""
     networks: Annotated[NetworkFlags, Parameter(name="*", group=Group("Networks, with --check net", sort_key=3))] = NetworkFlags()
     heads: Annotated[int, Field(gt=0)] = 256
@@ -259,7 +259,7 @@ class PredictOptions:
     """Where phases are computed, and what else there is to show."""
 
     work: WorkFlags = WorkFlags()  # noqa: RUF009 -- frozen
-    list_tasks: Annotated[bool, Parameter(negative="", show_default=False)] = False
+    list_tasks: Switch = False
     """Show the named tasks and stop."""
 
 
@@ -289,7 +289,9 @@ class PredictCommand(Command):
 
     def run(self, config: PredictConfig, output: OutputFlags) -> None:
         if self.chosen.list_tasks:
-            return _list_tasks(output.json)
+            from specht.sequences import TASKS
+
+            return print_summaries("predict", "tasks", TASKS, output.json)
         if self.chosen.work != WorkFlags() and not config.phases:
             raise InputError("--workers, --cluster, --slurm and --store say where phases are computed, and there are none: add --phases.")
         self.resumes = config.phases
@@ -340,14 +342,6 @@ def curves_csv(data: xarray.DataTree) -> str:
             columns |= {f"{name}_{loss}{end}": groups[name][f"{loss}{end}"].values for loss in LOSSES for end in ("", "_stderr")}
     series = {name: pandas.Series(np.atleast_1d(values)) for name, values in columns.items()}
     return pandas.DataFrame(series).to_csv(index=False, lineterminator="\n")
-
-
-def _list_tasks(as_json: bool) -> None:
-    from specht.sequences import TASKS
-
-    if as_json:
-        return print_json({"command": "predict", "tasks": {name: preset.summary for name, preset in TASKS.items()}})
-    return print_table([[name, preset.summary] for name, preset in TASKS.items()])
 
 
 predict = command_line(PredictCommand)

@@ -13,6 +13,7 @@ from specht.commands.predict.figures import breaking_plot, phase_plot, strength_
 from specht.report import (
     LOSS_NAMES,
     WIDTH_COLOURS,
+    Column,
     Page,
     Plot,
     Step,
@@ -32,9 +33,7 @@ from specht.report import (
 if TYPE_CHECKING:
     pass
 
-NEED_HEADER = ("level", "irrep", "degeneracy", "eigenvalue / E[k]", "samples N*", "at least")
 FINITE_HEADER = ("width", "samples for the error", "symmetry breaks from N", "how")
-BREAKING_HEADER = ("ε", "gap", "theory off by")
 
 
 def predict_page(result: SimpleNamespace) -> Page:
@@ -276,20 +275,17 @@ def finite_table(result: SimpleNamespace) -> Table:
 
 def need_table(result: SimpleNamespace) -> Table:
     """One row for each irrep: what half of its leading function costs."""
-    rows = [
-        [
-            str(need.level),
-            need.irrep,
-            str(need.degeneracy),
-            f"{'≥ ' if need.lower_bound else ''}{need.eigenvalue:.3g}",
-            f"{'≤ ' if need.lower_bound else ''}{samples(need.samples)}",
-            samples(need.bound),
-        ]
-        for need in result.complexity
-    ]
+    columns: dict[str, Column] = {
+        "level": "level",
+        "irrep": "irrep",
+        "degeneracy": "degeneracy",
+        "eigenvalue / E[k]": lambda need: f"{'≥ ' if need.lower_bound else ''}{need.eigenvalue:.3g}",
+        "samples N*": lambda need: f"{'≤ ' if need.lower_bound else ''}{samples(need.samples)}",
+        "at least": lambda need: samples(need.bound),
+    }
     sampled = any(need.lower_bound for need in result.complexity)
     note = "Sampled eigenvalues are lower bounds, so that the samples are upper ones." if sampled else ""
-    return Table(NEED_HEADER, rows, note, "What each irrep costs")
+    return Table.of(result.complexity, columns, note=note, title="What each irrep costs")
 
 
 def net_table(net: SimpleNamespace) -> Table:
@@ -312,9 +308,13 @@ def net_table(net: SimpleNamespace) -> Table:
 
 def breaking_table(result: SimpleNamespace) -> Table:
     """One row for each degree to which order was broken."""
-    rows = [[f"{row.epsilon:g}", f"{row.gap.value:.2g}", f"{100 * row.error:+.1f} ± {100 * row.stderr:.1f} %"] for row in result.breaking]
+
+    def off(row: SimpleNamespace) -> str:
+        return f"{100 * row.error:+.1f} ± {100 * row.stderr:.1f} %"
+
+    columns: dict[str, Column] = {"ε": "epsilon:g", "gap": lambda row: f"{row.gap.value:.2g}", "theory off by": off}
     note = "ε adds to whatever order the source has; theory is off by the mean of predicted over exact test loss, minus one."
-    return Table(BREAKING_HEADER, rows, note, "When order begins to matter")
+    return Table.of(result.breaking, columns, note=note, title="When order begins to matter")
 
 
 def _number(value: float | None) -> str:

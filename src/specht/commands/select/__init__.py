@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
-import shutil
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
-from cyclopts import Parameter
 from pydantic import Field, model_validator
 
-from specht.commands.command import Command, command_line
-from specht.commands.workers import STORE, WorkFlags
+from specht.commands.command import Command, Many, command_line
+from specht.commands.workers import STORE, WorkFlags, removed_if_bad
 from specht.errors import InputError
 from specht.lab import Config
 from specht.studies import selection
@@ -24,7 +20,6 @@ if TYPE_CHECKING:
     from specht.studies.selection import Selection
 
 
-Many = Parameter(consume_multiple=True, negative="")
 _RATES = {"sgd": 1.0, "adam": 0.01}
 _SCHEDULES = {"sgd": "constant", "adam": "cosine"}
 
@@ -168,9 +163,9 @@ class SelectCommand(Command):
         work: WorkFlags = self.chosen
         folder = work.store or (STORE if self.folder is None else self.folder / "jobs")
         # A process of its own compiles its own programs, so several kinds of codes are worth one each and seeds are not.
-        is_asked = work.workers is not None or work.cluster is not None or work.slurm is not None
-        places = work.places(folder) if is_asked else this_process
-        with _removed_if_bad(folder):
+        places = work.places(folder) if work.is_asked else this_process
+        # Trainings that have come to their end stay even where another one was refused.
+        with removed_if_bad(lambda: {folder} if folder.exists() and not any(folder.glob("*.json")) else set()):
             theory = theory_of(config)  # it refuses what cannot be trained, before hours of training
             return tree(values_of(config, trainings_of(config, Archive(folder), places, progress), theory))
 
@@ -178,18 +173,6 @@ class SelectCommand(Command):
         from specht.commands.select.page import select_page
 
         return select_page(data)
-
-
-@contextlib.contextmanager
-def _removed_if_bad(folder: Path) -> Iterator[None]:
-    """Leave nothing behind if the input turns out to be bad; trainings that have come to their end stay."""
-    before = folder.exists()
-    try:
-        yield
-    except InputError:
-        if not before and not any(folder.glob("*.json")):
-            shutil.rmtree(folder, ignore_errors=True)
-        raise
 
 
 select = command_line(SelectCommand)

@@ -12,7 +12,7 @@ from cyclopts import Group, Parameter
 from pydantic import Field, model_validator
 
 from specht.architecture import Architecture, Kind
-from specht.commands.command import Command, command_line
+from specht.commands.command import Command, Many, command_line
 from specht.commands.task_flags import SourceFlags
 from specht.errors import InputError
 from specht.kernel import SAMPLED_FORMS, choose_form
@@ -54,7 +54,7 @@ class SpectrumConfig(Config):
 
     architecture: Annotated[ScalableArchitecture, Parameter(name="*", group=Group("Architecture", sort_key=1))] = ScalableArchitecture()
     source: Annotated[SourceFlags, Parameter(name="*", group=Group("Source", sort_key=1))] = SourceFlags()
-    lengths: Annotated[tuple[Annotated[int, Field(gt=0)], ...], Parameter(consume_multiple=True, negative="")] | None = None
+    lengths: Annotated[tuple[Annotated[int, Field(gt=0)], ...], Many] | None = None
     """Lengths of the context, shortest first; 4 8 16 32 64 unless something says otherwise."""
     kind: Kind = "nngp"
     """Which kernel: nngp for Bayesian inference, ntk for gradient flow."""

@@ -11,6 +11,7 @@ from specht.architecture import Architecture
 from specht.commands.kernel_method import KERNEL_NAMES, kernel_steps
 from specht.report import (
     SHOWN_LEVEL,
+    Column,
     Page,
     Plot,
     Step,
@@ -32,7 +33,6 @@ from specht.report import (
 ANSWER_LEVEL = 2
 """Largest level that the answer speaks of."""
 TOP_HEADER = ("irrep", "degeneracy", "eigenvalue", "bound", "eigenvalue / bound")
-EXPONENT_HEADER = ("exponent of L", "eigenvalue", "eigenvalue / E[k]", "bound / E[k]", "expected", "eigenvalue / E[k], local")
 METHODS = {
     "linear": "by blocks whose size does not depend on the length",
     "two tokens": "by differences in the overlap of two sequences",
@@ -47,7 +47,7 @@ def spectrum_page(result: SimpleNamespace) -> Page:
     """The page on the result of one run."""
     architecture = Architecture.parse(f"{result.architecture} L={result.lengths[-1].length}")
     tops = Table(TOP_HEADER, top_rows(result), note="\n".join(remarks(result)), title="Top eigenvalue of each irrep")
-    fits = Table(EXPONENT_HEADER, exponent_rows(result), title="Exponents of the length")
+    fits = exponent_table(result)
     several = len(result.lengths) > 1
     falls = "How fast do eigenvalues of each irrep fall with length" if several else "How large is the eigenvalue of each irrep"
     return Page(
@@ -170,20 +170,17 @@ def _eigenvalue(top: SimpleNamespace, rounding: float) -> str:
     return ("≥ " if top.lower_bound else "") + with_error(top.eigenvalue, top.stderr)
 
 
-def exponent_rows(result: SimpleNamespace) -> list[list[str]]:
+def exponent_table(result: SimpleNamespace) -> Table:
     """The fitted exponents, one row a family of irreps."""
-    return [
-        [
-            fit.family,
-            exponent(fit.raw.value, fit.raw.stderr),
-            exponent(fit.normalised.value, fit.normalised.stderr),
-            exponent(fit.bound.value),
-            str(fit.expected).replace("-", "−"),
-            "  ".join(exponent(local.normalised.value) for local in fit.local),
-        ]
-        for fit in result.exponents
-        if fit.level <= SHOWN_LEVEL
-    ]
+    columns: dict[str, Column] = {
+        "exponent of L": "family",
+        "eigenvalue": lambda fit: exponent(fit.raw.value, fit.raw.stderr),
+        "eigenvalue / E[k]": lambda fit: exponent(fit.normalised.value, fit.normalised.stderr),
+        "bound / E[k]": lambda fit: exponent(fit.bound.value),
+        "expected": lambda fit: str(fit.expected).replace("-", "−"),
+        "eigenvalue / E[k], local": lambda fit: "  ".join(exponent(local.normalised.value) for local in fit.local),
+    }
+    return Table.of([fit for fit in result.exponents if fit.level <= SHOWN_LEVEL], columns, title="Exponents of the length")
 
 
 def exponent(value: float, stderr: float | None = None) -> str:

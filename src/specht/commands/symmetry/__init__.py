@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from cyclopts import Group, Parameter
 from pydantic import Field
 
-from specht.commands.command import Command, OutputFlags, command_line, print_json, print_table
+from specht.commands.command import Command, Many, OutputFlags, Switch, command_line, print_json, print_table
 from specht.commands.workers import WorkFlags
 from specht.errors import InputError
 from specht.lab import Config
@@ -56,11 +56,11 @@ class SymmetryConfig(Config):
     """Of text files."""
     tokenizer: Annotated[Path | None, Parameter(group=_READING)] = None
     """A tokenizer.json for --tokens bpe; one of 4096 types is trained on each corpus unless given."""
-    download: Annotated[bool, Parameter(group=_READING, negative="", show_default=False)] = False
+    download: Annotated[Switch, Parameter(group=_READING)] = False
     """Fetch corpora that are known by name and not here; nothing is ever fetched without it."""
     length: Length = 64
     """Tokens of a window, L."""
-    lengths: Annotated[tuple[Length, ...] | None, Parameter(consume_multiple=True, negative="")] = None
+    lengths: Annotated[tuple[Length, ...] | None, Many] = None
     """Further window lengths; 16 and 32, as far as they are shorter, unless given."""
     vocab: Annotated[int, Field(ge=1)] | None = None
     """Types that are told apart, V, the others being one; 500, or as many as there are, unless given."""
@@ -72,7 +72,7 @@ class SymmetryConfig(Config):
     """Pieces of the corpus that are compared with each other, for intervals and against the bias of noise."""
     nulls: Annotated[bool, Parameter(negative="--no-nulls")] = True
     """Measure the same corpora shuffled, too."""
-    third: Annotated[bool, Parameter(negative="", show_default=False)] = False
+    third: Switch = False
     """Score third cumulants, too."""
     seed: Annotated[int, Field(ge=0, lt=2**31)] = 0
     """Seed of shuffles, sketches and intervals."""
@@ -158,7 +158,7 @@ class SymmetryOptions:
     """Where the work is done, and what else there is to show."""
 
     work: WorkFlags = dataclasses.field(default_factory=WorkFlags)
-    list_corpora: Annotated[bool, Parameter(name="--list", negative="", show_default=False)] = False
+    list_corpora: Annotated[Switch, Parameter(name="--list")] = False
     """Show the corpora that have names, and stop."""
 
 

@@ -6,15 +6,13 @@ and are added up here; both ways give the same numbers.
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import hashlib
 import io
 import itertools
 import json
 import os
-import shutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +20,7 @@ import numpy as np
 import xarray
 
 from specht.commands.symmetry import SymmetryConfig
-from specht.commands.workers import WorkFlags
+from specht.commands.workers import WorkFlags, removed_if_bad
 from specht.corpus import (
     Census,
     Statistics,
@@ -59,11 +57,14 @@ _CENSUS_BYTES = 2**23
 
 def compute_in(folder: Path, jobs: Path, config: SymmetryConfig, work: WorkFlags, progress: Progress | None) -> xarray.DataTree:
     """The scores of corpora. Trained tokenizers are kept in one folder, what has been counted in the other."""
-    with _removed_if_bad(folder, [] if work.store else [jobs]):
+
+    def made() -> set[Path]:
+        return {*folder.glob(_TOKENIZERS), *([jobs] if work.store is None and jobs.exists() else [])}
+
+    with removed_if_bad(made):
         corpora = train_tokenizers(config.prepared, folder)
-        asked = work.workers is not None or work.cluster is not None or work.slurm is not None
         # Little text is counted in this process, unless somebody asks for another.
-        places = this_process if not asked and sum(corpus.bytes for corpus in corpora) < _SMALL else work.places(jobs)
+        places = this_process if not work.is_asked and sum(corpus.bytes for corpus in corpora) < _SMALL else work.places(jobs)
         entries = run_symmetry(corpora, config.settings(), config.nulls, Archive(jobs), places, progress)
     return symmetry_tree(config, sorted(entries, key=lambda entry: (entry["defined"], entry["score"] or 0.0), reverse=True))
 
@@ -77,25 +78,6 @@ def symmetry_tree(config: SymmetryConfig, corpora: Sequence[Mapping[str, Any]]) 
         of_all = [*(("", score) for score in corpus["lengths"]), *corpus["nulls"].items()]
         lines += [of_corpus | {field: score[field] for field in fields} | {"null": null} for null, score in of_all]
     return tree({"length": config.length, "metric": config.metric, "blocks": config.blocks, "corpora": corpora, "scores": lines})
-
-
-@contextlib.contextmanager
-def _removed_if_bad(results: Path, statistics: list[Path]) -> Iterator[None]:
-    """Leave nothing behind if the input turns out to be bad; a run that is killed or interrupted finds its own again."""
-
-    def made() -> set[Path]:
-        return {*results.glob(_TOKENIZERS), *filter(Path.exists, statistics)}
-
-    before = made()
-    try:
-        yield
-    except InputError:
-        for path in made() - before:
-            if path.is_dir():
-                shutil.rmtree(path, ignore_errors=True)
-            else:
-                path.unlink(missing_ok=True)
-        raise
 
 
 @dataclasses.dataclass(frozen=True)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from types import SimpleNamespace
 
 from specht.corpus import EXTRAS
-from specht.report import UNDEFINED, Table
+from specht.report import UNDEFINED, Column, Table
 
 Corpora = Sequence[SimpleNamespace]
 
@@ -144,26 +144,26 @@ def harmonics_table(corpora: Corpora) -> Table:
 
 def influence_table(corpora: Corpora) -> Table:
     """Which windows carry the score of each corpus that has one."""
-
-    def row(corpus: SimpleNamespace) -> list[str]:
-        carried = corpus.influence
-        tokens = " ".join(map(quoted, carried.tokens)) or MISSING
-        heaviest = f"{max(carried.blocks, key=abs, default=0.0):+z.3f}".replace("-", "−")
-        return [corpus.label, f"{carried.windows:,}", f"{carried.carrying_half:,}", percent(carried.top_share), tokens, heaviest]
-
+    columns: dict[str, Column] = {
+        "corpus": "label",
+        "windows": lambda corpus: f"{corpus.influence.windows:,}",
+        "carry half": lambda corpus: f"{corpus.influence.carrying_half:,}",
+        "share of the top 1 %": lambda corpus: percent(corpus.influence.top_share),
+        "their tokens": lambda corpus: " ".join(map(quoted, corpus.influence.tokens)) or MISSING,
+        "one block moves the score by": lambda corpus: f"{max(corpus.influence.blocks, key=abs, default=0.0):+z.3f}".replace("-", "−"),
+    }
     note = (
         "The fewest windows, of those looked at, that carry half of what ignores order, and the types that stand out in the top hundredth. "
         "There is a warning where a hundredth of the windows or fewer carry half. Last: how much the score falls if the weightiest block "
         "is left out."
     )
-    header = ("corpus", "windows", "carry half", "share of the top 1 %", "their tokens", "one block moves the score by")
-    return Table(header, [row(corpus) for corpus in defined(corpora)], note, "Who carries the score", brief=False)
+    return Table.of(defined(corpora), columns, note=note, title="Who carries the score", brief=False)
 
 
 def coverage_table(corpora: Corpora) -> Table:
     """How much of each corpus the vocabulary covers."""
-    rows = [[corpus.label, corpus.method, percent(corpus.coverage)] for corpus in corpora]
-    return Table(("corpus", "counted by", "tokens of the V types"), rows, title="How it was counted", brief=False)
+    columns = {"corpus": "label", "counted by": "method", "tokens of the V types": lambda corpus: percent(corpus.coverage)}
+    return Table.of(corpora, columns, title="How it was counted", brief=False)
 
 
 MISSING = "–"

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated, Any, Self
 
-from cyclopts import Parameter
 from pydantic import Field, model_validator
 
-from specht.commands.command import Command, command_line
+from specht.commands.command import Command, Many, command_line
 from specht.commands.workers import WorkFlags
 from specht.errors import InputError
 from specht.lab import Config
@@ -25,7 +24,6 @@ TRAINING = ("restarts", "steps", "learning_rate")
 """Flags that say how networks are trained."""
 SEARCH = ("share", "smallest", "largest", "width", "confidence", "batch", "budget", "plateau")
 """Flags that say what is looked for, and at what cost."""
-Many = Parameter(consume_multiple=True, negative="")
 
 
 class ThresholdConfig(Config):

@@ -10,6 +10,7 @@ import plotly.graph_objects as go
 
 from specht.report import (
     HEIGHT,
+    Column,
     Page,
     Plot,
     Step,
@@ -26,11 +27,21 @@ from specht.report import (
 )
 from specht.studies.sparse import name_of
 
-POINT_HEADER = ("learner", "T", "threshold m", "trials", "networks trained")
+POINT_COLUMNS = {"learner": "learner", "T": "T", "threshold m": "words", "trials": "trials", "networks trained": "runs"}
 FIT_HEADER = ("learner", "growth", "exponent", "R²: ln T · T", "AIC: log · power · linear")
-BOUND_HEADER = ("T", "samples from which the bound is below 1/2", "norm of queries and keys in the head")
+BOUND_COLUMNS = {
+    "T": "T",
+    "samples from which the bound is below 1/2": "samples:.2g",
+    "norm of queries and keys in the head": "query_key_21:.3g",
+}
 PROFILE_HEADER = ("level", "share of E[f²]", "interval", "share of the variance")
-TRIED_HEADER = ("learner", "T", "m: successes of trials, in the order they were made")
+TRIED_COLUMNS: dict[str, Column] = {
+    "learner": "learner",
+    "T": "T",
+    "m: successes of trials, in the order they were made": lambda point: ", ".join(
+        f"{batch.m}: {batch.successes}/{batch.trials}" for batch in point.tried
+    ),
+}
 _FIT_NOTE = (
     "A law is named only if Akaike's criterion prefers it to every other by more than 4; over a small range of T a logarithm and a small "
     "power look alike."
@@ -68,11 +79,11 @@ def threshold_page(result: SimpleNamespace) -> Page:
         answer=answer(result),
         plots=[growth, *successes],
         tables=[
-            Table(POINT_HEADER, point_rows(result), note="\n".join(remarks(result)), title="Thresholds"),
+            Table.of(result.points, POINT_COLUMNS, note="\n".join(remarks(result)), title="Thresholds"),
             Table(FIT_HEADER, fit_rows(result), note=_FIT_NOTE, title="Growth with T"),
             Table(PROFILE_HEADER, profile_rows(result), note=_profile_note(result), title=profiled, brief=False),
-            Table(BOUND_HEADER, bound_rows(result), note=_BOUND_NOTE, title="What the capacity bound says", brief=False),
-            Table(TRIED_HEADER, tried_rows(result), note=tried_note, title="Trials", brief=False),
+            Table.of(result.bounds, BOUND_COLUMNS, note=_BOUND_NOTE, title="What the capacity bound says", brief=False),
+            Table.of(result.points, TRIED_COLUMNS, note=tried_note, title="Trials", brief=False),
         ],
         method=_method(),
     )
@@ -123,11 +134,6 @@ def _short(point: SimpleNamespace, smallest: int) -> str:
     return f"at most {smallest}" if point.state == "below" else point.words
 
 
-def point_rows(result: SimpleNamespace) -> list[list[str]]:
-    """One row a threshold."""
-    return [[point.learner, str(point.T), point.words, str(point.trials), str(point.runs)] for point in result.points]
-
-
 def fit_rows(result: SimpleNamespace) -> list[list[str]]:
     """One row a learner."""
     rows = []
@@ -140,19 +146,6 @@ def fit_rows(result: SimpleNamespace) -> list[list[str]]:
         criteria = " · ".join(f"{law.aic:.1f}" for law in (fit.laws.log, fit.laws.power, fit.laws.linear))
         rows.append([learner, fit.verdict, exponent, f"{fit.log_r_squared:.3f} · {fit.linear_r_squared:.3f}", criteria])
     return rows
-
-
-def tried_rows(result: SimpleNamespace) -> list[list[str]]:
-    """Every batch of trials."""
-    return [
-        [point.learner, str(point.T), ", ".join(f"{batch.m}: {batch.successes}/{batch.trials}" for batch in point.tried)]
-        for point in result.points
-    ]
-
-
-def bound_rows(result: SimpleNamespace) -> list[list[str]]:
-    """What corollary 4.5 says, one row a T."""
-    return [[str(bound.T), f"{bound.samples:.2g}", f"{bound.query_key_21:.3g}"] for bound in result.bounds]
 
 
 def profile_rows(result: SimpleNamespace) -> list[list[str]]:
