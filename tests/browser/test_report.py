@@ -31,8 +31,8 @@ from specht.lab.sweeps import sweep
 from specht.papers.page import paper_sections
 from specht.papers.registry import select
 from specht.papers.scorecard import jobs_of, judge
+from specht.report import Report, Step, Table, render
 from specht.report.figures import eigenvalue_plot, gram_heatmap
-from specht.report.html import Report, Step, Table, render
 from specht.report.scorecard import scorecard_page
 
 

@@ -16,7 +16,7 @@ from specht.commands.command import Command, OutputFlags, command_line
 from specht.errors import InputError
 from specht.lab import store
 from specht.lab.config import Config
-from specht.report.page import Page, Step, Table
+from specht.report import Page, Step, Table
 from specht.trees import facts, tree
 
 

@@ -16,7 +16,7 @@ from specht.commands.kernel import KernelCommand, KernelConfig
 from specht.errors import InputError
 from specht.lab.config import ArchitectureFlags
 from specht.presets import PRESETS, preset
-from specht.report.html import Report, render
+from specht.report import Report, render
 from specht.trees import tree
 
 SMALL = ["kernel", "--n", "8", "--length", "4", "--vocab", "3"]

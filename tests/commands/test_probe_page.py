@@ -12,8 +12,8 @@ from toy_probe import moments, result_of
 
 from specht.commands.probe import ProbeCommand, ProbeConfig, layer_table, notes, output_rows, subtitle
 from specht.lab.store import save_tree
+from specht.report import Report, render
 from specht.report.function_figures import adjacency_plot, class_plot, profile_plot, residual_plot
-from specht.report.html import Report, render
 from specht.report.static import draw
 from specht.trees import facts, named, plain
 

@@ -8,9 +8,8 @@ from typing import Any
 import pytest
 
 from specht.commands.profile import IRREP_COLUMNS, ProfileCommand, ProfileConfig, level_rows, remarks
+from specht.report import Report, Table, render
 from specht.report.function_figures import correlation_plot, share_plot
-from specht.report.html import Report, render
-from specht.report.page import Table
 from specht.trees import named, tree
 
 CURVE = {"positions": [0, 8, 16], "values": [1, 0.5, 0.1], "stderr": [0.01] * 3, "curve_positions": [0, 16], "curve": [1, 0.1]}

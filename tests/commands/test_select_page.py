@@ -6,7 +6,7 @@ import pytest
 from toy_select import entry, result, tree_of
 
 from specht.commands.select.page import answer, loss_header, loss_rows, matrix_rows, select_page, subtitle
-from specht.report.html import Report, render
+from specht.report import Report, render
 from specht.trees import facts
 
 

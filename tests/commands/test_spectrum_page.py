@@ -9,9 +9,7 @@ import pytest
 
 from specht.commands.spectrum import SpectrumCommand, page
 from specht.commands.spectrum.page import exponent
-from specht.report import theory_figures
-from specht.report.html import Report, render
-from specht.report.page import listed
+from specht.report import Report, listed, render, theory_figures
 from specht.trees import named, tree
 
 

@@ -16,9 +16,8 @@ from specht.commands.symmetry.compute import symmetry_tree
 from specht.commands.symmetry.figures import score_plot
 from specht.commands.symmetry.page import answer, remarks
 from specht.commands.symmetry.tables import harmonics_table, influence_table, irrep_table, labels, null_table, score_table, third_table
+from specht.report import Report, formula, literal, render
 from specht.report.figures import Plot
-from specht.report.html import Report, render
-from specht.report.maths import formula, literal
 from specht.report.static import draw
 from specht.report.symmetry_figures import lag_plot, split_plot
 from specht.trees import facts, plain

@@ -10,7 +10,7 @@ import pytest
 from toy_threshold import BOTH, result_of, tree_of
 
 from specht.commands.threshold.page import answer, fit_rows, growth_plot, remarks, success_plot, threshold_page
-from specht.report.html import Report, render
+from specht.report import Report, render
 from specht.report.static import draw
 
 

@@ -13,8 +13,8 @@ from specht.errors import InputError
 from specht.explorer import app, layout
 from specht.explorer.state import CurvePage, PapersPage, SpectrumPage, TextPage
 from specht.explorer.work import Answer
+from specht.report import Report, Table
 from specht.report.figures import Plot
-from specht.report.html import Report, Table
 
 
 class Address:

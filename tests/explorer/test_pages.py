@@ -13,7 +13,7 @@ from specht.commands.app import app as command_line
 from specht.errors import InputError
 from specht.explorer import reports, texts
 from specht.explorer.state import CurvePage, SpectrumPage, TargetPage, TextPage
-from specht.report.html import Report
+from specht.report import Report
 
 
 def points(report: Report, plot: int) -> list:

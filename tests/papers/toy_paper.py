@@ -7,8 +7,8 @@ import plotly.graph_objects as go
 
 from specht.lab.jobs import Job
 from specht.papers.claims import Claim, Experiment, Paper, Results, Scale, Verdict, holds_if
+from specht.report import Step, Table
 from specht.report.figures import Plot
-from specht.report.html import Step, Table
 
 SIZES = {"smoke": 2, "quick": 4, "full": 8}
 

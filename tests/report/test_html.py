@@ -8,9 +8,8 @@ import re
 import numpy as np
 import pytest
 
+from specht.report import Report, Step, Table, formula, render
 from specht.report.figures import eigenvalue_plot, gram_heatmap
-from specht.report.html import Report, Step, Table, render
-from specht.report.maths import formula
 
 GRAM = np.array([[2.0, 1.0], [1.0, 2.0]])
 REPORT = Report(

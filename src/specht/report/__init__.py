@@ -19,6 +19,7 @@ if TYPE_CHECKING:
         add_points as add_points,
         add_scatter as add_scatter,
         add_series as add_series,
+        add_thresholds as add_thresholds,
         colour as colour,
         eigenvalue_plot as eigenvalue_plot,
         error_bars as error_bars,
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
         plain_ticks as plain_ticks,
         ratio_marks as ratio_marks,
         style_axes as style_axes,
+        style_counts as style_counts,
     )
     from specht.report.forecast_figures import (
         accuracy_plot as accuracy_plot,
@@ -46,15 +48,21 @@ if TYPE_CHECKING:
         residual_plot as residual_plot,
         share_plot as share_plot,
     )
-    from specht.report.html import Step as Step, fragment as fragment, prose as prose, render as render
-    from specht.report.maths import in_terminal as in_terminal, literal as literal
+    from specht.report.html import fragment as fragment, render as render
     from specht.report.page import (
         Column as Column,
         Page as Page,
         Report as Report,
+        Step as Step,
         Table as Table,
+        formula as formula,
+        in_terminal as in_terminal,
         listed as listed,
+        literal as literal,
         percent as percent,
+        points_of as points_of,
+        prose as prose,
+        table as table,
         with_error as with_error,
     )
     from specht.report.scorecard import (
@@ -82,7 +90,6 @@ if TYPE_CHECKING:
         stacked_bars as stacked_bars,
         style_rows as style_rows,
     )
-    from specht.report.tables import points_of as points_of, table as table
     from specht.report.theory_figures import (
         LOSS_NAMES as LOSS_NAMES,
         SHOWN_LEVEL as SHOWN_LEVEL,
@@ -101,6 +108,5 @@ if TYPE_CHECKING:
         shown as shown,
         spectrum_plot as spectrum_plot,
     )
-    from specht.report.threshold_figures import add_thresholds as add_thresholds, style_counts as style_counts
 
 __all__, __getattr__, __dir__ = lazy_names(__name__)

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import functools
-import re
 from collections.abc import Sequence
 
 import jinja2
 from markupsafe import Markup
 
 from specht.report.figures import Plot
-from specht.report.maths import formula
-from specht.report.page import Report as Report, Step as Step, Table as Table
+from specht.report.page import Report, prose, unbroken
 
 
 def render(report: Report) -> str:
@@ -51,24 +49,11 @@ def fill(template: str, **values: object) -> str:
 def fragment(part: str, *values: object) -> Markup:
     """One of the parts that pages are made of, by its name in parts.html.jinja.
 
+    >>> from specht.report.page import Table
     >>> "<td>30</td>" in fragment("tabulate", Table(["", "k"], [["trace", "30"]]))
     True
     """
     return Markup(getattr(_environment().get_template("parts.html.jinja").module, part)(*values))
-
-
-def prose(text: str) -> Markup:
-    r"""Text with formulas, in which no line ends between a number and its percent sign.
-
-    >>> prose("39.4 % of L^2")
-    Markup('39.4\xa0% of L<sup>2</sup>')
-    """
-    return Markup(re.sub(r"(?<=\d) (?=%)", "\xa0", formula(text)))
-
-
-def unbroken(text: str) -> str:
-    """Text in which no line ends at the sign of a small number such as 1e-10."""
-    return re.sub(r"(?<=\de)-(?=\d)", "−", text)
 
 
 @functools.cache

@@ -12,75 +12,36 @@ import gzip
 import itertools
 from typing import Any
 
-from markupsafe import Markup, escape
-
 from specht.errors import InputError
+from specht.report.html import fill
 
 ROWS = 12
 """Of a table that are shown."""
 _numbers = itertools.count(1)
-_PROGRAM = """
-window.spechtPlotly = window.spechtPlotly || (async () => {
-  if (window.Plotly) return window.Plotly;
-  const bytes = Uint8Array.from(atob("%s"), letter => letter.charCodeAt(0));
-  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
-  const script = document.createElement("script");
-  script.textContent = await new Response(stream).text();
-  document.head.appendChild(script);
-  return window.Plotly;
-})();
-"""
-_DRAW = """
-window.spechtPlotly.then(plotly => {
-  const place = document.getElementById("%s"), figure = %s;
-  if (!place || !plotly) return;
-  place.textContent = "";
-  plotly.newPlot(place, figure.data, figure.layout, {responsive: true, displaylogo: false, displayModeBar: false});
-}).catch(reason => { document.getElementById("%s").textContent = "The figure could not be drawn: " + reason; });
-"""
-_TABLE = Markup(
-    '<div style="overflow-x:auto"><table style="border-collapse:collapse"><thead><tr>{}</tr></thead><tbody>{}</tbody></table></div>'
-)
-_SMALL = Markup("<p><small>{}</small></p>")
-_CELL = "padding:0.15em 0.7em;text-align:right"
 
 
 def fragment(result: Any) -> str:
-    """The HTML of a result."""
-    words = Markup("<p>{}</p>").format(Markup("<br>").join(repr(result).splitlines()))
-    parts = [Markup('<div class="specht-result">'), words, table(result.to_dataframe()), _figure(result), Markup("</div>")]
-    return str(Markup("").join(parts))
-
-
-def _figure(result: Any) -> Markup:
-    """The main figure with the program that draws it, or why there is none."""
+    """The HTML of a result; where it has no figure, it says why."""
+    frame = result.to_dataframe()
+    rows = [[_word(value) for value in row] for row in frame.head(ROWS).itertuples(index=False)]
+    table = {"lines": repr(result).splitlines(), "columns": frame.columns, "rows": rows, "more": len(frame) - ROWS}
     try:
         plot = result._plot()
     except InputError as reason:
-        return _SMALL.format(reason)
-    name = f"specht-{next(_numbers)}-{id(result):x}"
-    figure = plot.figure.to_json().replace("<", "\\u003c")  # no word of a figure may end the script
-    place = Markup('<div id="{}" style="width:100%;min-height:{}px">The figure needs a browser that runs scripts.</div>')
-    script = Markup("<script>{}{}</script>").format(Markup(_PROGRAM % _packed()), Markup(_DRAW % (name, figure, name)))
-    return place.format(name, int(plot.figure.layout.height or 400)) + _SMALL.format(plot.caption) + script
-
-
-def table(frame: Any) -> Markup:
-    """The first rows of a data frame."""
-    shown = frame.head(ROWS)
-    header = Markup("").join(Markup('<th style="{}">{}</th>').format(_CELL, name) for name in shown.columns)
-    rows = [
-        Markup("<tr>{}</tr>").format(Markup("").join(Markup('<td style="{}">{}</td>').format(_CELL, _word(value)) for value in row))
-        for row in shown.itertuples(index=False)
-    ]
-    more = f"and {len(frame) - ROWS} more rows" if len(frame) > ROWS else ""
-    return _TABLE.format(header, Markup("").join(rows)) + _SMALL.format(more) * bool(more)
+        return fill("inline.html.jinja", **table, figure="", caption=reason)
+    figure = {
+        "figure": plot.figure.to_json().replace("<", "\\u003c"),  # no word of a figure may end the script
+        "name": f"specht-{next(_numbers)}-{id(result):x}",
+        "height": int(plot.figure.layout.height or 400),
+        "program": _packed(),
+    }
+    return fill("inline.html.jinja", **table, **figure, caption=plot.caption)
 
 
 def _word(value: Any) -> str:
     if isinstance(value, float):
         return "" if value != value else f"{value:.4g}"  # NaN stands for what there is not
-    return str(escape(value))
+    return str(value)
 
 
 @functools.cache

@@ -13,8 +13,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from specht.report.figures import Plot
-from specht.report.html import Drawing, Step, Table, fill, fragment
-from specht.report.maths import formula
+from specht.report.html import Drawing, fill, fragment
+from specht.report.page import Step, Table, formula
 from specht.report.static import draw, figure_names
 
 SHOWN = 5
