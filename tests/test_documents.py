@@ -21,8 +21,7 @@ import numpy as np
 import pytest
 
 from specht.commands.app import app, main
-from specht.papers.registry import papers
-from specht.papers.scorecard import expected_outcomes
+from specht.papers import expected_outcomes, papers
 from specht.report.scorecard import anchor
 
 ROOT = Path(__file__).parents[1]

@@ -28,9 +28,7 @@ from specht.lab.archive import Archive
 from specht.lab.config import Config
 from specht.lab.executors import this_process
 from specht.lab.sweeps import sweep
-from specht.papers.page import paper_sections
-from specht.papers.registry import select
-from specht.papers.scorecard import jobs_of, judge
+from specht.papers import jobs_of, judge, paper_sections, select
 from specht.report import Report, Step, Table, render
 from specht.report.figures import eigenvalue_plot, gram_heatmap
 from specht.report.scorecard import scorecard_page

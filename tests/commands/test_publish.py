@@ -17,8 +17,8 @@ ODD_TITLE = "A *toy* [paper] | V_2"
 @pytest.fixture(autouse=True)
 def toy(monkeypatch):
     odd = dataclasses.replace(toy_paper.PAPER, title=ODD_TITLE)
-    monkeypatch.setattr("specht.papers.registry.papers", lambda: [odd])
-    monkeypatch.setattr("specht.papers.scorecard.expected_outcomes", lambda scale: toy_paper.EXPECTED)
+    monkeypatch.setattr("specht.papers.scorecard.papers", lambda: [odd])
+    monkeypatch.setattr("specht.papers.expected_outcomes", lambda scale: toy_paper.EXPECTED)
 
 
 def publish(*words: str) -> int:

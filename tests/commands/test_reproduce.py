@@ -15,8 +15,8 @@ from specht.papers.claims import Claim, Experiment, Paper, Verdict
 
 @pytest.fixture
 def toy(monkeypatch, tmp_path):
-    monkeypatch.setattr("specht.papers.registry.papers", lambda: [toy_paper.PAPER])
-    monkeypatch.setattr("specht.papers.scorecard.expected_outcomes", lambda scale: toy_paper.EXPECTED)
+    monkeypatch.setattr("specht.papers.scorecard.papers", lambda: [toy_paper.PAPER])
+    monkeypatch.setattr("specht.papers.expected_outcomes", lambda scale: toy_paper.EXPECTED)
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
@@ -55,7 +55,7 @@ def test_terminal_shows_verdicts_and_the_answer(toy, capsys):
 
 
 def test_a_verdict_off_the_record_is_exit_code_1(toy, capsys, monkeypatch):
-    monkeypatch.setattr("specht.papers.scorecard.expected_outcomes", lambda scale: {"toy.mean": "holds", "toy.large": "holds"})
+    monkeypatch.setattr("specht.papers.expected_outcomes", lambda scale: {"toy.mean": "holds", "toy.large": "holds"})
     code, out, _ = reproduce(capsys)
     assert code == 1
     assert "fails (on record: holds)" in out
@@ -63,12 +63,12 @@ def test_a_verdict_off_the_record_is_exit_code_1(toy, capsys, monkeypatch):
 
 
 def test_a_claim_without_a_record_is_exit_code_1(toy, capsys, monkeypatch):
-    monkeypatch.setattr("specht.papers.scorecard.expected_outcomes", lambda scale: {"toy.mean": "holds"})
+    monkeypatch.setattr("specht.papers.expected_outcomes", lambda scale: {"toy.mean": "holds"})
     assert reproduce(capsys)[0] == 1
 
 
 def test_a_failing_job_costs_its_own_claims_only(toy, capsys, monkeypatch):
-    monkeypatch.setattr("specht.papers.registry.papers", lambda: [toy_paper.WITH_BROKEN])
+    monkeypatch.setattr("specht.papers.scorecard.papers", lambda: [toy_paper.WITH_BROKEN])
     code, out, _ = reproduce(capsys, "--json")
     found = json.loads(out)
     assert code == 1
@@ -180,8 +180,8 @@ def raises(results):
     ],
 )
 def test_a_claim_that_cannot_be_judged_costs_itself_only(toy, capsys, monkeypatch, judge, sentence):
-    monkeypatch.setattr("specht.papers.registry.papers", lambda: [with_claim(judge)])
-    monkeypatch.setattr("specht.papers.scorecard.expected_outcomes", lambda scale: toy_paper.EXPECTED | {"toy.odd": "holds"})
+    monkeypatch.setattr("specht.papers.scorecard.papers", lambda: [with_claim(judge)])
+    monkeypatch.setattr("specht.papers.expected_outcomes", lambda scale: toy_paper.EXPECTED | {"toy.odd": "holds"})
     code, out, _ = reproduce(capsys, "--json")
     claims = {claim["id"]: claim for claim in json.loads(out)["claims"]}
     assert code == 1  # it is on record, and was not tested
@@ -190,7 +190,7 @@ def test_a_claim_that_cannot_be_judged_costs_itself_only(toy, capsys, monkeypatc
 
 
 def test_a_figure_that_cannot_be_drawn_is_said(toy, capsys, monkeypatch):
-    monkeypatch.setattr("specht.papers.registry.papers", lambda: [with_claim(toy_paper.is_small, raises)])
+    monkeypatch.setattr("specht.papers.scorecard.papers", lambda: [with_claim(toy_paper.is_small, raises)])
     _, out, _ = reproduce(capsys, "--json")
     page = Path(json.loads(out)["report"]).read_text()
     assert "ZeroDivisionError: no results at all" in page

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 
+from specht.papers import papers
 from specht.papers.claims import Results, Verdict
-from specht.papers.registry import papers
 
 CLAIMS = {claim.id: claim for paper in papers() for claim in paper.claims}
 

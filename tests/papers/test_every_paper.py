@@ -20,9 +20,8 @@ import pytest
 import xarray
 
 from specht.lab.archive import Archive
+from specht.papers import expected_outcomes, jobs_of, papers, select
 from specht.papers.claims import SCALES, Experiment, JobResult, Paper
-from specht.papers.registry import papers, select
-from specht.papers.scorecard import expected_outcomes, jobs_of
 
 PAPERS = {paper.id: paper for paper in papers()}
 
@@ -88,7 +87,7 @@ def test_another_seed_draws_all_that_is_random_anew(paper):
 
 def test_listing_claims_loads_no_jax():
     code = (
-        "import sys; from specht.papers.registry import papers; "
+        "import sys; from specht.papers import papers; "
         "jobs = [e.jobs('full') for p in papers() for e in p.experiments]; assert len(jobs) > 20; assert 'jax' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code], check=True)

@@ -15,9 +15,8 @@ from specht.corpus.stats.shuffles import NULLS
 from specht.errors import InputError
 from specht.lab.archive import Archive, encode
 from specht.lab.jobs import Job
+from specht.papers import judge as judge_part, select
 from specht.papers.claims import JobResult
-from specht.papers.registry import select
-from specht.papers.scorecard import judge as judge_part
 from specht.papers.view_from_infinity import PAPER, text, text_blocks, texts, third_order
 from specht.report.scorecard import answer
 

@@ -40,6 +40,11 @@ def listed(values: Sequence[Any] | np.ndarray) -> str:
     return ", ".join(f"{value:g}" for value in sorted(set(values)))
 
 
+def told(power: Power | None) -> str:
+    """A power law in a table."""
+    return "not resolved" if power is None else with_error(power.exponent, power.stderr)
+
+
 def power_law(x: Any, values: Any, errors: Any = None) -> Power | None:
     """The exponent of values against x, weighted with their standard errors; None where fewer than two values are three errors above zero.
 

@@ -1,18 +1,62 @@
-"""From claims to a scorecard: which jobs test them, what they found, and whether that is what this repository expects."""
+"""From claims to a scorecard: which claims are asked for, which jobs test them, what they found, and what a page shows of it."""
 
 from __future__ import annotations
 
 import dataclasses
+import importlib
 import math
+import pkgutil
 from collections.abc import Mapping, Sequence
 
+import specht.papers
+from specht.errors import InputError, unknown_choice
 from specht.lab import Archive, Failure, Job, describe
-from specht.papers.claims import Claim, JobResult, Results, Scale, Verdict
-from specht.papers.registry import Part, papers
-from specht.report import JudgedClaim
+from specht.papers.claims import Claim, Experiment, JobResult, Paper, Results, Scale, Verdict
+from specht.report import JudgedClaim, PaperSection, Plot, Section, Table
 
 _SEEDS_APART = 100_000
 """Between the seeds of one run and those of the next."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Part:
+    """An experiment, and those of its claims that are asked for."""
+
+    paper: Paper
+    experiment: Experiment
+    claims: tuple[Claim, ...]
+
+
+def papers() -> list[Paper]:
+    """Every paper, in the order of their modules. Adding a paper is adding a module with a `PAPER`."""
+    modules = [importlib.import_module(f"specht.papers.{module.name}") for module in pkgutil.iter_modules(specht.papers.__path__)]
+    return [module.PAPER for module in modules if hasattr(module, "PAPER")]
+
+
+def select(names: Sequence[str] = (), among: Sequence[Paper] | None = None) -> list[Part]:
+    """The experiments with the claims that are named, by paper, by experiment or one by one; all without a name."""
+    known = papers() if among is None else among
+    parts = [Part(paper, experiment, tuple(experiment.claims)) for paper in known for experiment in paper.experiments]
+    if not names:
+        return parts
+    choices = {name for part in parts for name in (part.paper.id, part.experiment.name, *(claim.id for claim in part.claims))}
+    for name in names:
+        if name not in choices:
+            error = unknown_choice("paper or claim", name, sorted(choices))
+            raise InputError(f"{str(error).split(' Choose from')[0]} `specht reproduce --list` shows them all.")
+    wanted = set(names)
+    chosen = []
+    for part in parts:
+        whole = part.paper.id in wanted or part.experiment.name in wanted
+        claims = tuple(claim for claim in part.claims if whole or claim.id in wanted)
+        if claims:
+            chosen.append(dataclasses.replace(part, claims=claims))
+    return chosen
+
+
+def expected_outcomes(scale: Scale) -> dict[str, str]:
+    """What this repository records for a scale, by claim."""
+    return {claim.id: claim.verdicts[scale] for paper in papers() for claim in paper.claims if scale in claim.verdicts}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -36,7 +80,7 @@ def _seeded(job: Job, seed: int) -> Job:
     if "seed" in arguments:
         arguments["seed"] += step
     if "seeds" in arguments:
-        arguments["seeds"] = [each + step for each in arguments["seeds"]]
+        arguments["seeds"] = [seed + step for seed in arguments["seeds"]]
     return Job.of(job.function, **arguments)
 
 
@@ -79,15 +123,39 @@ def _verdict(claim: Claim, results: Results, reason: str) -> Verdict:
     if reason:
         return Verdict("not tested", regime=reason)
     try:
-        found = claim.judge(results)
+        verdict = claim.judge(results)
     except Exception as error:  # one claim that cannot be judged must not cost the others
         return Verdict("not tested", regime=f"Judging it failed: {describe(error)}")
-    numbers = [number for number in (found.measured, found.stderr) if number is not None]
+    numbers = [number for number in (verdict.measured, verdict.stderr) if number is not None]
     if not all(map(math.isfinite, numbers)):
-        return Verdict("not tested", regime=f"What was measured is not a number. {found.regime}".strip())
-    return found
+        return Verdict("not tested", regime=f"What was measured is not a number. {verdict.regime}".strip())
+    return verdict
 
 
-def expected_outcomes(scale: Scale) -> dict[str, str]:
-    """What this repository records for a scale, by claim."""
-    return {claim.id: claim.verdicts[scale] for paper in papers() for claim in paper.claims if scale in claim.verdicts}
+def paper_sections(judged: Sequence[Judged]) -> list[PaperSection]:
+    """One section a paper, with its experiments in the order of the paper."""
+    by_paper: dict[str, list[Judged]] = {}
+    for experiment in judged:
+        by_paper.setdefault(experiment.part.paper.id, []).append(experiment)
+    papers = [(experiments[0].part.paper, [_section(experiment) for experiment in experiments]) for experiments in by_paper.values()]
+    return [PaperSection(paper.title, paper.citation, paper.summary, sections, paper.label) for paper, sections in papers]
+
+
+def _section(judged: Judged) -> Section:
+    experiment = judged.part.experiment
+    plots: Sequence[Plot] = ()
+    tables: Sequence[Table] = ()
+    if judged.results:
+        try:
+            plots, tables = list(experiment.plots(judged.results)), list(experiment.tables(judged.results))
+        except Exception as error:  # the scorecard is worth more than its pictures
+            tables = [Table(("figures", "why they are missing"), [["not drawn", describe(error)]], title="Figures")]
+    return Section(
+        name=experiment.name,
+        title=experiment.title,
+        shown=experiment.shown,
+        claims=judged.claims,
+        plots=plots,
+        tables=tables,
+        method=experiment.method,
+    )

@@ -15,7 +15,7 @@ from specht.papers import common
 from specht.papers.claims import Verdict
 from specht.papers.criteria import Finding, every, near
 from specht.papers.measure import measure, present, rows
-from specht.report import Plot, Table, add_guide, add_line, add_points, points_of
+from specht.report import Plot, Table, add_guide, add_line, add_points, points_of, table
 
 MANY = 8
 """Samples from which on the theory, one of many samples, is held to its word."""
@@ -65,8 +65,13 @@ def measure_half(level: int, ridge: float, length: int, datasets: int, seed: int
     )
 
 
+def _axes(data: xarray.Dataset) -> list[str]:
+    """The settings that vary."""
+    return [name for name in _NAMES if name in data.dims]
+
+
 def _cases(data: xarray.Dataset) -> list[xarray.Dataset]:
-    return [present(case) for case in points_of(data, *(name for name in _NAMES if name in data.dims))]
+    return [present(case) for case in points_of(data, *_axes(data))]
 
 
 def _name(case: xarray.Dataset) -> str:
@@ -113,13 +118,10 @@ def shares_learnt(data: xarray.Dataset) -> Plot:
 
 @measure_half.table()
 def half_learning_points(data: xarray.Dataset) -> Table:
-    rows = [
-        [
-            _name(case),
-            f"{float(case['predicted']):.4g}",
-            common.with_error(float(case["measured"]), float(case["measured_stderr"]), 4),
-            f"{_error(case):+.1%}",
-        ]
-        for case in _cases(data)
-    ]
-    return Table(("target", "predicted N*", "measured N*", "error"), rows, title="Half-learning points")
+    columns = {
+        "target": _name,
+        "predicted N*": "predicted:.4g",
+        "measured N*": lambda case: common.with_error(float(case["measured"]), float(case["measured_stderr"]), 4),
+        "error": lambda case: f"{_error(case):+.1%}",
+    }
+    return table(data, columns, rows=_axes(data), title="Half-learning points")

@@ -139,14 +139,10 @@ def _curves(data: xarray.Dataset) -> Plot:
 
 @measure_losses.table()
 def errors_of_losses(data: xarray.Dataset) -> Table:
-    rows = [
-        [
-            f"L = {point.length.item()}, ridge {point.ridge.item():g}",
-            *(f"{float(_errors(point, loss).mean()):.1%}" for loss in LOSSES),
-            f"{float(_equivalent_errors(point).mean()):.1%}",
-            f"{_noise(point):.1%}",
-        ]
-        for point in points_of(data, "length", "ridge")
-    ]
+    rows = []
+    for point in points_of(data, "length", "ridge"):
+        errors = [*(_errors(point, loss) for loss in LOSSES), _equivalent_errors(point)]
+        shares = [*(float(error.mean()) for error in errors), _noise(point)]
+        rows.append([f"L = {point.length.item()}, ridge {point.ridge.item():g}", *(f"{share:.1%}" for share in shares)])
     header = ("grid", *LOSSES.values(), "equivalent kernel, test", "noise of exact inference")
     return Table(header, rows, "Mean relative error of the prediction over the numbers of samples.", "Error of the predicted losses")

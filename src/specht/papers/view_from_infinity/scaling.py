@@ -194,12 +194,10 @@ def _plot(data: xarray.Dataset, normalised: bool, title: str) -> Plot:
 
 @measure_tops.table()
 def exponents_of_length(data: xarray.Dataset) -> Table:
-    """Exponents of both settings in both units."""
     rows = []
     for at in (of_setting(data, setting) for setting in (PEAKED, LECUN)):
         for irrep in at.irrep.values:
             powers = [common.power_law(at.length.values, *top_eigenvalues(at, irrep, normalised)) for normalised in (False, True)]
-            cells = ["not resolved" if power is None else common.with_error(power.exponent, power.stderr) for power in powers]
-            rows.append([f"{variances(at)}: {irrep}", *cells])
+            rows.append([f"{variances(at)}: {irrep}", *map(common.told, powers)])
     note = f"Fitted over L = {common.span(data.length.values)}."
     return Table(("irrep", "eigenvalue", "eigenvalue / E[k]"), rows, note, "Exponents of the length")

@@ -110,12 +110,11 @@ def _window(data: xarray.Dataset) -> float:
 
 def _slopes(data: xarray.Dataset) -> list[tuple[xarray.Dataset, common.Power | None]]:
     """The results of each setting, and the slope of the raw eigenvalue of [L-1,1]."""
-    settings = [present(setting) for setting in points_of(data, "s_w")]
-    tops = [setting.max("heads") for setting in settings]  # each length has one number of heads
-    return [
-        (setting, common.power_law(top.length.values, *scaling.top_eigenvalues(top, "[L-1,1]", normalised=False)))
-        for setting, top in zip(settings, tops, strict=True)
-    ]
+    slopes = []
+    for setting in map(present, points_of(data, "s_w")):
+        tops = setting.max("heads")  # each length has one number of heads
+        slopes.append((setting, common.power_law(tops.length.values, *scaling.top_eigenvalues(tops, "[L-1,1]", normalised=False))))
+    return slopes
 
 
 def slope_of_softmax(data: xarray.Dataset, below: bool) -> Finding | Verdict:
@@ -165,12 +164,7 @@ def exponents_by_length(data: xarray.Dataset) -> Plot:
 @measure_softmax.table()
 def softmax_attention(data: xarray.Dataset) -> Table:
     rows = [
-        [
-            scaling.variances(setting),
-            f"{_window(setting):.3g}",
-            common.span(setting.length.values),
-            "not resolved" if power is None else common.with_error(power.exponent, power.stderr),
-        ]
+        [scaling.variances(setting), f"{_window(setting):.3g}", common.span(setting.length.values), common.told(power)]
         for setting, power in _slopes(data)
     ]
     note = "The window is a heuristic, the exponential of the variance of scores."
