@@ -1,18 +1,19 @@
-"""Files that are whole or not there at all, and what every file of results says about where it comes from."""
+"""Files that are whole or not there at all, tables as CSV, and what every file of results says about where it comes from."""
 
 from __future__ import annotations
 
 import contextlib
+import csv
 import datetime
 import importlib.metadata
+import io
 import os
 import platform
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-
-import numpy as np
+from typing import Any
 
 from specht.errors import InputError, StorageError
 
@@ -75,13 +76,25 @@ def _umask() -> int:
     return mask
 
 
+def csv_text(columns: Sequence[str], lines: Sequence[Mapping[str, Any]]) -> str:
+    r"""Lines under the names of their columns.
+
+    >>> csv_text(["n", "loss"], [{"n": 16, "loss": 0.5}])
+    'n,loss\n16,0.5\n'
+    """
+    text = io.StringIO()
+    writer = csv.DictWriter(text, columns, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(lines)
+    return text.getvalue()
+
+
 def made_with() -> dict[str, str]:
     """Versions, machine and time: what no comparison of numbers looks at."""
     return {
         "version": sys.modules["specht"].__version__,  # this package; to import it would tie what is below to all above
         "python": platform.python_version(),
-        "jax": importlib.metadata.version("jax"),  # the installed one; reading it does not load JAX
-        "numpy": np.__version__,
+        **{name: importlib.metadata.version(name) for name in ("jax", "numpy")},  # the installed ones; reading them does not load JAX
         "platform": platform.platform(),
         "time": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
     }

@@ -23,7 +23,8 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from cyclopts import Group, Parameter
 
-from specht.lab import Config, csv_text
+from specht.files import csv_text
+from specht.lab import Config
 from specht.progress import Progress
 from specht.trees import columns, plain
 

@@ -15,7 +15,8 @@ from specht.architecture import Architecture
 from specht.callables import digest_of_code, load_callable
 from specht.commands.command import Command, Writer, command_line
 from specht.errors import InputError, unknown_choice
-from specht.lab import Config, csv_text
+from specht.files import csv_text
+from specht.lab import Config
 from specht.presets import PRESETS, preset
 from specht.report import Column, Page, Step, Table, literal, percent
 from specht.trees import along, facts, tree

@@ -19,7 +19,7 @@ from specht.explorer.diagrams import legend
 from specht.explorer.reports import Lengths
 from specht.explorer.state import TITLES, Page, to_address
 from specht.explorer.work import Answer, Work
-from specht.lab import csv_text
+from specht.files import csv_text
 from specht.progress import Progress
 from specht.report import JudgedClaim, Plot, Report, Section, Table, claims_in_full, fragment, prose, verdict_table
 

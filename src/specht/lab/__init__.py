@@ -11,7 +11,6 @@ if TYPE_CHECKING:
     from specht.lab.archive import Archive as Archive
     from specht.lab.checkpoint import Checkpoint as Checkpoint
     from specht.lab.config import ArchitectureFlags as ArchitectureFlags, Config as Config
-    from specht.lab.csv_files import csv_text as csv_text
     from specht.lab.executors import (
         Places as Places,
         dask_cluster as dask_cluster,

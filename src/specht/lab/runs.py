@@ -9,7 +9,6 @@ import json
 import os
 import re
 import shutil
-import stat
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -83,7 +82,11 @@ def export(run: Run, target: Path) -> None:
 
 def files_of(run: Run) -> list[Path]:
     """The files of a run, with those of its jobs."""
-    return sorted(path for path in run.folder.rglob("*") if path.is_file() and not path.name.startswith("."))
+    return _files(run.folder)
+
+
+def _files(folder: Path) -> list[Path]:
+    return sorted(path for path in folder.rglob("*") if path.is_file() and not path.name.startswith("."))
 
 
 def prunable(root: Path, older_than: float | None) -> Iterator[tuple[Path, str]]:
@@ -141,19 +144,13 @@ def _run(folder: Path) -> Run | None:
             return None
     except (OSError, ValueError, KeyError, TypeError):
         return None  # not one of ours
-    facts = [fact for path in folder.rglob("*") if not path.name.startswith(".") and (fact := _facts(path)) is not None]
+    facts: list[os.stat_result] = []
+    for path in _files(folder):
+        with contextlib.suppress(OSError):  # it is gone
+            facts.append(path.stat())
     changed = datetime.datetime.fromtimestamp(max((fact.st_mtime for fact in facts), default=0.0), datetime.UTC)
     state, result = _state(folder)
     return Run(folder, command, state, config, result, changed, sum(fact.st_size for fact in facts))
-
-
-def _facts(path: Path) -> os.stat_result | None:
-    """Of a file; None if it is none, or gone."""
-    try:
-        facts = path.stat()
-    except OSError:
-        return None
-    return facts if stat.S_ISREG(facts.st_mode) else None
 
 
 def _state(folder: Path) -> tuple[str, dict[str, Any]]:

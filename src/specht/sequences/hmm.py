@@ -30,7 +30,7 @@ from scipy.linalg import block_diag
 from scipy.sparse.csgraph import connected_components
 
 from specht.errors import InputError
-from specht.sequences.law import Exchangeable, Source, cumulative, log, log_sum, pick, probability_table, probability_vector
+from specht.sequences.law import Exchangeable, Source, check_probabilities, cumulative, log, log_sum, pick
 
 _SMALLEST_EXPONENT = -700.0
 """Logarithm below which a product of probabilities may underflow."""
@@ -57,9 +57,9 @@ class HiddenMarkov(Source):
     """Probabilities of the token, one row a state, shape (K, V)."""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "initial", probability_vector("initial", self.initial))
+        object.__setattr__(self, "initial", check_probabilities("initial", self.initial))
         for name in ("transition", "emission"):
-            object.__setattr__(self, name, probability_table(name, getattr(self, name)))
+            object.__setattr__(self, name, check_probabilities(name, getattr(self, name), axes=2))
         states = len(self.initial)
         if self.transition.shape != (states, states):
             raise InputError(
@@ -150,7 +150,7 @@ class MixtureOfHMMs(Source):
     components: tuple[HiddenMarkov, ...]
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "weights", probability_vector("weights", self.weights))
+        object.__setattr__(self, "weights", check_probabilities("weights", self.weights))
         object.__setattr__(self, "components", tuple(self.components))
         if len(self.weights) != len(self.components):
             raise InputError(f"weights has {len(self.weights)} entries for {len(self.components)} components: give one weight a component.")

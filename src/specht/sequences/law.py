@@ -194,8 +194,8 @@ class Exchangeable(Source):
     """Token probabilities theta_mv, shape (M, V)."""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "weights", probability_vector("weights", self.weights))
-        object.__setattr__(self, "probabilities", probability_table("probabilities", self.probabilities))
+        object.__setattr__(self, "weights", check_probabilities("weights", self.weights))
+        object.__setattr__(self, "probabilities", check_probabilities("probabilities", self.probabilities, axes=2))
         if len(self.weights) != len(self.probabilities):
             raise InputError(
                 f"weights has {len(self.weights)} entries, but probabilities has {len(self.probabilities)} rows: give one weight a row."
@@ -241,21 +241,12 @@ class Exchangeable(Source):
         return (table.T @ self.probabilities).ravel()
 
 
-def probability_vector(name: str, values: Any) -> np.ndarray:
-    """Probabilities of one distribution, adding up to one, as a read-only array.
+def check_probabilities(name: str, values: Any, axes: int = 1) -> np.ndarray:
+    """Probabilities that add up to one, of one distribution or with two axes of one a row, as a read-only array.
 
-    >>> probability_vector("weights", [1, 0])
+    >>> check_probabilities("weights", [1, 0])
     array([1., 0.])
     """
-    return _probabilities(name, values, 1)
-
-
-def probability_table(name: str, values: Any) -> np.ndarray:
-    """Probabilities of one distribution a row, each adding up to one, as a read-only array."""
-    return _probabilities(name, values, 2)
-
-
-def _probabilities(name: str, values: Any, axes: int) -> np.ndarray:
     form = "a vector of probabilities" if axes == 1 else "a table with one distribution a row"
     try:
         array = np.asarray(values)

@@ -38,7 +38,7 @@ from specht.checks import fraction, positive, whole_number
 from specht.errors import InputError, unknown_choice
 from specht.sequences.exchangeability import Gap, exchangeability_gap, require_exchangeable
 from specht.sequences.hmm import HiddenMarkov, MixtureOfHMMs
-from specht.sequences.law import Exchangeable, Moments, Source, probability_vector
+from specht.sequences.law import Exchangeable, Moments, Source, check_probabilities
 
 __all__ = [
     "Exchangeable",
@@ -89,7 +89,7 @@ def iid(probabilities: Any) -> Exchangeable:
     >>> float(np.exp(iid([0.25, 0.75]).log_probability([0, 1, 1])[0]))
     0.140625
     """
-    return Exchangeable(np.ones(1), probability_vector("probabilities", probabilities)[None, :])
+    return Exchangeable(np.ones(1), check_probabilities("probabilities", probabilities)[None, :])
 
 
 def exchangeable(weights: Any, probabilities: Any) -> Exchangeable:
@@ -107,7 +107,7 @@ def markov(initial: Any, transition: Any) -> HiddenMarkov:
     >>> markov([1, 0], [[0.5, 0.5], [1, 0]]).enumerate(columns=2)[1]
     array([0.5, 0.5, 0. , 0. ])
     """
-    first = probability_vector("initial", initial)
+    first = check_probabilities("initial", initial)
     return HiddenMarkov(first, transition, np.eye(len(first)))
 
 

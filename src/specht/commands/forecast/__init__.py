@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from specht.commands.command import Command, Writer, command_line
 from specht.commands.forecast.config import ForecastConfig
-from specht.lab import csv_text
+from specht.files import csv_text
 from specht.trees import along, facts, plain, tree
 
 if TYPE_CHECKING:
