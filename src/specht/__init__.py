@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from specht.errors import InputError as InputError
     from specht.kernel.functions import nngp as nngp, ntk as ntk
     from specht.kernel.kernel import Kernel as Kernel
-    from specht.learning import exact as gp  # noqa: F401 -- a public name
+    from specht.learning import exact as gp
     from specht.learning.adaptive.adapt import adapt as adapt
     from specht.learning.complexity import sample_complexity as sample_complexity
     from specht.learning.gp.evidence import log_evidence as log_evidence

@@ -16,7 +16,8 @@ def lazy_names(
 ) -> tuple[list[str], Callable[[str], Any], Callable[[], list[str]]]:
     """What a module sets as `__all__`, `__getattr__` and `__dir__`, so that it loads its public names late and shows nothing else.
 
-    The names are those that the module imports under `if TYPE_CHECKING`, where type checkers find them as well.
+    The names are those that the module imports under `if TYPE_CHECKING`, where type checkers find them as well: with `as` if they are for
+    people, who may check types strictly, and without if they are for other rooms of this package.
 
     Arguments:
         module: name of the module, `__name__`.
