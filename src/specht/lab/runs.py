@@ -123,17 +123,13 @@ def prune(root: Path, older_than: float | None) -> tuple[list[Path], list[Path]]
 
 def _remove_run(folder: Path) -> None:
     (folder / RESULT_FILE).unlink(missing_ok=True)  # first, so that a run that is half removed does not look complete
-    if _is_archive(folder / "jobs"):
+    if not (folder / "jobs").is_symlink() and (folder / "jobs" / LOCKS).exists():
         shutil.rmtree(folder / "jobs", ignore_errors=True)
     for path in list(folder.iterdir()):
         if path.is_file() and any(path.match(pattern) for pattern in WRITTEN):
             path.unlink()
     with contextlib.suppress(OSError):  # somebody else's files are in it
         folder.rmdir()
-
-
-def _is_archive(folder: Path) -> bool:
-    return not folder.is_symlink() and (folder / LOCKS).exists()
 
 
 def _run(folder: Path) -> Run | None:

@@ -61,7 +61,7 @@ def adjacency_score(cosines: Any) -> float:
             near, far = np.triu_indices(side.shape[1], 1)
             wins = _wins(side[:, near], side[:, far])
             won, compared = won + wins.sum(), compared + wins.size
-    return _share(won, compared)
+    return float(won / compared)
 
 
 def slice_score(one: Any, other: Any) -> Slice:
@@ -168,7 +168,3 @@ def _unit(states: np.ndarray) -> np.ndarray:
 def _wins(near: np.ndarray, far: np.ndarray) -> np.ndarray:
     apart = near - far
     return np.where(np.abs(apart) <= _TIE * np.finfo(np.float64).eps, 0.5, apart > 0)
-
-
-def _share(won: float, compared: float) -> float:
-    return float(won / compared)

@@ -238,16 +238,14 @@ def _whole(model: OpenedModel, tokens: np.ndarray) -> dict[str, Values]:
     blocks = []
     for rows, layers in model.blocks(tokens):
         blocks.append(layers)
-        _require_room(model, sum(values.array.nbytes for values in layers.values()) / (rows.stop - rows.start), len(tokens))
+        row_bytes = sum(values.array.nbytes for values in layers.values()) / (rows.stop - rows.start)
+        # As much again for what they are compared with.
+        _require_memory(2.0 * len(tokens) * row_bytes, f"{len(tokens)} sequences", model)
     return {name: Values(np.concatenate([layers[name].array for layers in blocks]), blocks[0][name].precision) for name in blocks[0]}
 
 
-def _require_room(model: OpenedModel, row_bytes: float, sequences: int) -> None:
-    """Refuse outputs that do not fit into memory, with as much again for what they are compared with."""
-    _require_memory(2.0 * sequences * row_bytes, f"{sequences} sequences", model)
-
-
 def _require_memory(need: float, what: str, model: OpenedModel) -> None:
+    """Refuse outputs that do not fit into memory."""
     room = available_memory()
     if room is not None and need > room:
         raise InputError(

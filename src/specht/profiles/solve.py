@@ -108,15 +108,11 @@ def profile(
 
 def _drawing(source: Source | Sampler, rng: np.random.Generator, length: int, readout: str) -> Callable[[int], Batch]:
     if isinstance(source, Source):
-        return lambda n: (_tokens(source, rng, n, length, readout), None)
+        still = ((0, 0), (0, int(readout == "cls")))  # a further column of zeros
+        return lambda n: (np.pad(source.draw(rng, n, length + (readout == "last")), still), None)
     if not callable(source):
         raise InputError(f"source must be a source of tokens or a function of a generator and a number, got {source!r}.")
     return lambda n: _drawn(source(rng, n), n, length)
-
-
-def _tokens(source: Source, rng: np.random.Generator, n: int, length: int, readout: str) -> np.ndarray:
-    x = source.draw(rng, n, length + (readout == "last"))
-    return np.pad(x, ((0, 0), (0, 1))) if readout == "cls" else x
 
 
 def _drawn(batch: Any, n: int, length: int) -> Batch:

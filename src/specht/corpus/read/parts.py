@@ -186,10 +186,8 @@ def spool(stream: BinaryIO, folder: str | Path) -> Path:
 
 def fingerprint(parts: Iterable[FilePart]) -> str:
     """SHA-256 of a file's content; of several files, that of their checksums one after the other."""
-    digests = [_digest(path) for path in dict.fromkeys(part.path for part in parts)]
+    digests: list[str] = []
+    for path in dict.fromkeys(part.path for part in parts):
+        with reading(path), open(path, "rb") as stream:
+            digests.append(hashlib.file_digest(stream, "sha256").hexdigest())
     return digests[0] if len(digests) == 1 else hashlib.sha256("".join(digests).encode()).hexdigest()
-
-
-def _digest(path: str) -> str:
-    with reading(path), open(path, "rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()
