@@ -46,8 +46,7 @@ class Run:
 def find_runs(root: Path) -> list[Run]:
     """Every folder of results in a folder, the newest first; what lies behind a link belongs elsewhere."""
     folders = [path.parent for path in root.glob(f"*/{CONFIG_FILE}") if not path.parent.is_symlink()] if root.is_dir() else []
-    found = [_run(folder) for folder in folders]
-    return sorted((run for run in found if run is not None), key=lambda run: run.changed, reverse=True)
+    return sorted(filter(None, map(_run, folders)), key=lambda run: run.changed, reverse=True)
 
 
 def find_run(root: Path, name: str) -> Run:
@@ -67,8 +66,8 @@ def find_archives(root: Path) -> list[Path]:
     """Folders of results of jobs, in a folder or in runs there."""
     if not root.is_dir():
         return []
-    found = {path.parent for pattern in (f"*/{LOCKS}", f"*/*/{LOCKS}") for path in root.glob(pattern)}
-    return sorted(folder for folder in found if not folder.is_symlink() and not folder.parent.is_symlink())
+    folders = {path.parent for pattern in (f"*/{LOCKS}", f"*/*/{LOCKS}") for path in root.glob(pattern)}
+    return sorted(folder for folder in folders if not folder.is_symlink() and not folder.parent.is_symlink())
 
 
 def export(run: Run, target: Path) -> None:

@@ -170,18 +170,18 @@ class _Running:
                 if isinstance(error, BrokenExecutor):
                     self._crash(error)
                     return False
-                self._keep(self.flying.pop(future), describe(error) if error else future.result())
+                self._keep(self.flying.pop(future), Computed(b"", 0.0, describe(error)) if error else future.result())
         self.pending.extend(self.away)
         self.away.clear()
         return True
 
-    def _keep(self, job: Job, found: Computed | str) -> None:
+    def _keep(self, job: Job, result: Computed) -> None:
         self.suspects.discard(job)
         try:
-            if isinstance(found, str) or found.error:
-                self._try_again(job, found if isinstance(found, str) else found.error)
+            if result.error:
+                self._try_again(job, result.error)
             else:
-                self.archive.save(job, found.content, found.seconds)
+                self.archive.save(job, result.content, result.seconds)
                 self.computed += 1
         finally:
             self.locks.release(job.digest)

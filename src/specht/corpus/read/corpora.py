@@ -90,8 +90,7 @@ def open_corpus(
         raise InputError("The tokens bpe need a tokenizer: give the path of a tokenizer.json with --tokenizer.")
     if path in NAMED and not Path(path).exists():
         parts, reading = named_parts(path, download)
-        given = {"tokens": tokens, "records": records}
-        changes = {field: value for field, value in given.items() if value != "auto"}
+        changes = {name: value for name, value in (("tokens", tokens), ("records", records)) if value != "auto"}
         return Corpus(name, tuple(parts), dataclasses.replace(reading, tokenizer=tokenizer, **changes))
     reading = ReadingOptions(tokens, records, encoding, tokenizer)
     if path == STANDARD_INPUT:

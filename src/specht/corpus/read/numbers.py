@@ -26,7 +26,7 @@ def letter_chunks(part: FilePart, size: int, entries: bool, chunk_bytes: int) ->
         if b"\0" in block:
             raise InputError(f"{part.path} holds binary data, not sequences: read it with --tokens byte.")
         block = block.replace(b"\r", b"\n")
-        found: list[np.ndarray] = []
+        pieces: list[np.ndarray] = []
         count = 0
         starts: list[int] = []
         place = 0
@@ -53,12 +53,12 @@ def letter_chunks(part: FilePart, size: int, entries: bool, chunk_bytes: int) ->
                 if len(tokens):
                     starts += [count] * entry
                     entry = False
-                    found.append(tokens)
+                    pieces.append(tokens)
                     count += len(tokens)
                 fresh, place = block[stop - 1] == ord("\n"), stop
         places = np.array(starts, dtype=np.intp)
-        if found:
-            yield Chunk(np.concatenate(found), places if entries else places[:0], places)
+        if pieces:
+            yield Chunk(np.concatenate(pieces), places if entries else places[:0], places)
 
 
 def id_chunks(part: FilePart, rows: bool, chunk_bytes: int) -> Iterator[Chunk]:

@@ -82,15 +82,15 @@ def _files(source: str | Path) -> tuple[list[Path], bool]:
 
 
 def _below(folder: Path) -> list[Path]:
-    found: list[Path] = []
+    files: list[Path] = []
 
     def refuse(error: OSError) -> None:
         raise error
 
     for place, folders, names in os.walk(folder, onerror=refuse):
         folders[:] = [name for name in folders if not name.startswith(".")]
-        found += [Path(place) / name for name in names if not name.startswith(".")]
-    return sorted(found)
+        files += [Path(place) / name for name in names if not name.startswith(".")]
+    return sorted(files)
 
 
 def _check_readable(source: str | Path, files: list[Path]) -> None:

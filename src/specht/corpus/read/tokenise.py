@@ -275,8 +275,8 @@ def spell(name: str, token: str | int, tokenizer: str | None = None) -> str:
     if isinstance(token, str):
         return token
     if name == "bpe" and tokenizer is not None:
-        found = _load(tokenizer, _changed(tokenizer)).id_to_token(int(token))
-        return f"{token}" if found is None else found
+        word = _load(tokenizer, _changed(tokenizer)).id_to_token(int(token))
+        return f"{token}" if word is None else word
     kind = tokenisation(name) if name not in ("auto", "bpe") else None
     if kind is not None and kind.unit == "letters":
         return int(token).to_bytes(kind.letters, "big").decode("latin-1")

@@ -53,9 +53,9 @@ class Counts:
 
     def merge(self, other: Self) -> None:
         """Add the counts of other pieces of the same text."""
-        mine, theirs = ([array.shape for array in counter.arrays().values()] for counter in (self, other))
-        if mine != theirs:
-            raise InputError(f"Counts of shapes {theirs} cannot be added to those of shapes {mine}: count all pieces alike.")
+        shapes, others = ([array.shape for array in counter.arrays().values()] for counter in (self, other))
+        if shapes != others:
+            raise InputError(f"Counts of shapes {others} cannot be added to those of shapes {shapes}: count all pieces alike.")
         self.restore(other.arrays())
 
     def arrays(self) -> dict[str, np.ndarray]:

@@ -102,7 +102,7 @@ class MeanProducts:
         sketch = self._sketch
         for which, token in zip(*np.nonzero(change), strict=True):  # 0: of first tokens, 1: of second ones
             for side in (0, 1):  # of the matrix and of its transpose
-                mine = which ^ side
-                place = sketch.places[mine, token]
-                other = self._vectors[1 - mine][: self._reach[1 - mine]]
-                self._products[side, place : place + len(other)] += change[which, token] * sketch.weights[mine, token] * other
+                own = which ^ side
+                place = sketch.places[own, token]
+                other = self._vectors[1 - own][: self._reach[1 - own]]
+                self._products[side, place : place + len(other)] += change[which, token] * sketch.weights[own, token] * other
