@@ -168,9 +168,8 @@ def locate(name: str, download: bool = False) -> Path:
 def _checked(path: Path, name: str, sha256: str) -> Path:
     digest = fingerprint([FilePart(str(path))])
     if digest != sha256:
-        raise InputError(
-            f"{path} is not the corpus {name} (its SHA-256 is {digest[:12]}…, not {sha256[:12]}…): replace or remove the file."
-        )
+        both = f"its SHA-256 is {digest[:12]}…, not {sha256[:12]}…"
+        raise InputError(f"{path} is not the corpus {name} ({both}): replace or remove the file.")
     return path
 
 
