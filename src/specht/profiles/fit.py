@@ -30,8 +30,7 @@ from scipy.optimize import nnls, root_scalar
 from scipy.stats import chi2
 
 from specht.groups import Partition, partitions
-from specht.profiles.cubes import CubeSample
-from specht.profiles.shuffles import Cube
+from specht.profiles.cubes import Cube, CubeSample
 
 _MOST_SHAPES = 60
 """Shapes up to which all of them are fitted."""

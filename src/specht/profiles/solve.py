@@ -13,7 +13,7 @@ Nothing is diagonalised. Shuffling $j$ random positions multiplies $f_\lambda$ b
 $$ C(j) = \mathrm{E}[f(x)\, f(\text{shuffle}_j\, x)] = \sum_\lambda \frac{f^{\lambda/(j)}}{f^\lambda}\, \|f_\lambda\|^2 $$
 
 is linear in the weights, and so are the correlations across several blocks shuffled separately, which distinguish levels with far less
-noise (`specht.profiles.shuffles`). They are measured with the same sequences for all shuffles (`specht.profiles.cubes`) and inverted by
+noise. They are measured with the same sequences for all shuffles (`specht.profiles.cubes`) and inverted by
 non-negative least squares (`specht.profiles.fit`).
 """
 
@@ -28,10 +28,9 @@ import numpy as np
 from specht.architecture import Readout
 from specht.checks import whole_number
 from specht.errors import InputError, explains_calls, unknown_choice
-from specht.profiles.cubes import Batch, CubeSample, sample_cubes
+from specht.profiles.cubes import MOST_BLOCKS, Batch, Cube, CubeSample, designs, sample_cubes, shuffle_factor
 from specht.profiles.fit import Bootstrap, Column, WeightFit, columns, top_level
 from specht.profiles.result import Correlation, IntervalEstimate, Profile, ShapeWeight
-from specht.profiles.shuffles import MOST_BLOCKS, Cube, designs, shuffle_factor
 from specht.progress import Progress
 from specht.sequences import Source, input_array
 

@@ -197,7 +197,7 @@ def kmers(letters: bytes, size: int) -> np.ndarray:
     return numbers
 
 
-_TEXT = (
+_TOKENISATIONS = (
     Tokenisation("word", "lower-cased words and punctuation marks", "text", words, sentences=True),
     Tokenisation("white", "what stands between white space", "text", white, sentences=True),
     Tokenisation("wikitext", "the same, and <eos> at every line end", "text", wikitext, sentences=True),
@@ -206,13 +206,11 @@ _TEXT = (
     Tokenisation("char-cased", "characters, white space as one blank", "text", characters_cased, hold=_one_blank),
     Tokenisation("cjk", "characters without white space", "text", ideographs),
     Tokenisation("code", "names, numbers, signs and indented line starts of a program", "text", code, hold=_last_line_start, leads=True),
-)
-_OTHER = (
     Tokenisation("byte", "raw bytes", "bytes"),
     Tokenisation("residue", "letters of DNA, RNA or proteins", "letters"),
     Tokenisation("ids", "whole numbers of a .npy file", "ids"),
 )
-TOKENISATIONS = {entry.name: entry for entry in (*_TEXT, *_OTHER)}
+TOKENISATIONS = {entry.name: entry for entry in _TOKENISATIONS}
 """Those without a setting; besides them there are `auto`, `kmerK` (kmer3) and `bpe`."""
 NAMES = ("auto", *TOKENISATIONS, "kmer3", "bpe")
 

@@ -13,7 +13,7 @@ import pytest
 from specht.errors import InputError
 from specht.groups.irreps import orthogonal_matrix
 from specht.groups.partition import Partition, partitions
-from specht.profiles.shuffles import SMALL_LENGTH, Cube, designs, fourier, shuffle_factor
+from specht.profiles.cubes import SMALL_LENGTH, Cube, designs, fourier, shuffle_factor
 
 
 @functools.cache
