@@ -21,7 +21,7 @@ more blocks than $\lambda$ has boxes below its first row, and then $\hat F(T)$ i
 a function lacks cost no noise.
 
 A function is sampled on such cubes (`sample_cubes`): one row of numbers a sequence, whose means are linear in the weights of the irreps.
-For one sequence $x$ there is a cube for every design, each started from an order of its own. With $g = f - \mathrm{E} f$ the row of $x$ holds
+For one sequence $x$ there is a cube for every design, each started from an order of its own. With $g = f - \mathrm{E} f$ its row holds
 
 - for every cube, the mean of $G(S)^2$, and for every kind of sets of one block or more the sum of $\hat G(T)^2$ over the sets of that kind;
 - the mean over pairs of cubes of $\hat G(\emptyset)\, \hat G'(\emptyset)$. Two cubes have independent orders, so its mean is the weight of
