@@ -50,9 +50,13 @@ class Criterion(ABC):
     def text(self) -> str:
         """The rule in words."""
 
-    @abstractmethod
     def judge(self, answer: Any) -> Verdict:
-        """Whether it is met."""
+        """Whether it is met; where nothing can be judged, the answer is the verdict."""
+        return answer if isinstance(answer, Verdict) else self.decide(answer)
+
+    @abstractmethod
+    def decide(self, answer: Any) -> Verdict:
+        """Whether numbers meet it."""
 
     @abstractmethod
     def room(self, answer: Any) -> float:
@@ -93,9 +97,7 @@ class Bounds(Criterion):
         distance = min(min(value - self.low, self.high - value) for value in values)
         return distance - self.sigmas * (finding.stderr or 0.0) if self.sigmas else distance
 
-    def judge(self, answer: Any) -> Verdict:
-        if isinstance(answer, Verdict):
-            return answer
+    def decide(self, answer: Finding | float) -> Verdict:
         finding = _finding(answer)
         value, stderr = finding.shown or (finding.value, finding.stderr)
         room = self.room(finding)
@@ -104,7 +106,7 @@ class Bounds(Criterion):
             return Verdict("not tested", regime=f"What was measured is not a number. {finding.regime}".strip())
         if abs(room) <= max(self.undecided * (finding.stderr or 0.0), self.unclear) and (self.undecided or self.unclear):
             end = self.low if abs(finding.value - self.low) < abs(finding.value - self.high) else self.high
-            around = f"{_errors(self.undecided)}" if self.undecided else f"{self.unclear:g}"
+            around = _errors(self.undecided) if self.undecided else f"{self.unclear:g}"
             return undecided(value, stderr, f"{end:g} is within {around}. {finding.regime}")
         is_met = room > 0.0 if self.strict else room >= 0.0
         if self.by_interval and not is_met and (low <= self.low <= high or low <= self.high <= high):
@@ -126,13 +128,9 @@ class Every(Criterion):
     def room(self, answer: Any) -> float:
         return min(self.rule.room(part) for part in _parts(answer))
 
-    def judge(self, answer: Any) -> Verdict:
-        if isinstance(answer, Verdict):
-            return answer
+    def decide(self, answer: Any) -> Verdict:
         parts = sorted(_parts(answer), key=lambda part: 0.0 if isinstance(part, Verdict) else self.rule.room(part))
-        verdicts = [self.rule.judge(part) for part in parts]
-        worst = _worst(verdicts)
-        return next(verdict for verdict in verdicts if verdict.outcome == worst.outcome)
+        return _worst([self.rule.judge(part) for part in parts])
 
     def says_no_to(self, null: Any) -> bool:
         return super().says_no_to(null if isinstance(null, Sequence | Mapping) else [null])
@@ -151,9 +149,7 @@ class Both(Criterion):
     def room(self, answer: Any) -> float:
         return min(rule.room(part) for rule, part in zip(self.rules, _parts(answer), strict=True))
 
-    def judge(self, answer: Any) -> Verdict:
-        if isinstance(answer, Verdict):
-            return answer
+    def decide(self, answer: Any) -> Verdict:
         verdicts = [rule.judge(part) for rule, part in zip(self.rules, _parts(answer), strict=True)]
         worst, first = _worst(verdicts), verdicts[0]
         return dataclasses.replace(worst, measured=first.measured, stderr=first.stderr, regime=worst.regime or first.regime)
@@ -199,7 +195,7 @@ def positive(what: str, **options: Any) -> Bounds:
     >>> positive("correlation", by=2).text
     'correlation positive by more than two standard errors'
     """
-    return _reworded(above(0.0, what, **options), f"{what} above 0", f"{what} positive")
+    return _with_errors(Bounds(f"{what} positive", low=0.0, strict=True), **options)
 
 
 def larger(what: str, than: str, **options: Any) -> Bounds:
@@ -208,7 +204,7 @@ def larger(what: str, than: str, **options: Any) -> Bounds:
     >>> larger("R² against ln T", than="R² against T").text
     'R² against ln T above R² against T'
     """
-    return _reworded(above(0.0, what, **options), f"{what} above 0", f"{what} above {than}")
+    return _with_errors(Bounds(f"{what} above {than}", low=0.0, strict=True), **options)
 
 
 def prefers(law: str, over: str, by: float) -> Bounds:
@@ -302,10 +298,6 @@ def _with_errors(
     return dataclasses.replace(rule, words=words, **errors)
 
 
-def _reworded(rule: Bounds, old: str, new: str) -> Bounds:
-    return dataclasses.replace(rule, words=rule.words.replace(old, new, 1))
-
-
 def _number(value: float, percent: bool) -> str:
     return (
         f"{100 * value:g} %"
@@ -331,6 +323,6 @@ def _parts(answer: Any) -> list[Any]:
 
 
 def _worst(verdicts: Sequence[Verdict]) -> Verdict:
-    """What fails decides, then what is not decided."""
+    """What fails decides, then what is not decided; of several the first."""
     rank = {"fails": 0, "not tested": 1, "holds": 2}
     return min(verdicts, key=lambda verdict: rank[verdict.outcome])

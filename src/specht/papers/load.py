@@ -56,13 +56,13 @@ def _experiment(written: Mapping[str, Any], name: str, part: Mapping[str, Any], 
         raise ValueError(
             f"{sorted(strangers)[0]!r} is not in [{name}] of {CLAIMS}: measure once for each experiment, `measure(...)(function)`."
         )
-    readers = [reader for measurement in own for reader in (*measurement.claims.values(), *measurement.figures, *measurement.tables)]
-    read = list(dict.fromkeys([*own, *(measurement for reader in readers for measurement in reader.measurements)]))
-    if len({measurement.name for measurement in read}) < len(read):
-        raise ValueError(f"Two measurements of [{name}] in {CLAIMS} call the same function, so that their results cannot be told apart.")
     judges = {claim: reader for measurement in own for claim, reader in measurement.claims.items()}
     figures = [reader for measurement in own for reader in measurement.figures]
     tables = [reader for measurement in own for reader in measurement.tables]
+    beside = [measurement for reader in (*judges.values(), *figures, *tables) for measurement in reader.measurements]
+    read = list(dict.fromkeys([*own, *beside]))
+    if len({measurement.name for measurement in read}) < len(read):
+        raise ValueError(f"Two measurements of [{name}] in {CLAIMS} call the same function, so that their results cannot be told apart.")
 
     def jobs(scale: Scale) -> list[Job]:
         return [job for measurement in read for job in measurement.jobs(scale)]
@@ -96,18 +96,9 @@ def _claim(written: Mapping[str, Any], name: str, text: Mapping[str, Any], reade
     else:
         criterion, judge = reader.criterion.text, reader.judge
         refuses_null = reader.criterion.says_no_to(reader.null)
-    return Claim(
-        f"{written['id']}.{name}",
-        _line(text["sentence"]),
-        citation,
-        criterion,
-        judge,
-        untested,
-        kind=kind,
-        since=since,
-        verdicts=text.get("verdicts", {}),
-        refuses_null=refuses_null,
-    )
+    claim = f"{written['id']}.{name}"
+    verdicts = text.get("verdicts", {})
+    return Claim(claim, _line(text["sentence"]), citation, criterion, judge, untested, kind, since, verdicts, refuses_null)
 
 
 def steps(text: str) -> list[Step]:

@@ -27,6 +27,11 @@ class Grid:
     [{'length': 8, 'seed': 0}, {'length': 16, 'seed': 0}, {'length': 32, 'seed': 1}]
     >>> len((grid(length=8, steps=100) + grid(length=16, steps=200)) * grid(seed=range(5)))
     10
+
+    It can be made of points that are no product, one by one; its other name is `points`.
+
+    >>> len(points([{"side": "below", "m": 25}, {"side": "above", "m": 120}]) * grid(seed=range(3)))
+    6
     """
 
     def __init__(self, places: Iterable[Mapping[str, Any]]) -> None:
@@ -55,22 +60,12 @@ class fixed(list):
 
 def grid(**arguments: Any) -> Grid:
     """Every combination of the values of some arguments: a list or a range holds several, anything else is one. The last varies fastest."""
-    values = [
-        list(value) if isinstance(value, list | tuple | range) and not isinstance(value, fixed) else [value] for value in arguments.values()
-    ]
-    plain = [[list(value) if isinstance(value, fixed) else value for value in row] for row in values]
-    return Grid(dict(zip(arguments, row, strict=True)) for row in itertools.product(*plain))
+    lists = [[list(value)] if isinstance(value, fixed) else value for value in arguments.values()]
+    several = [value if isinstance(value, list | tuple | range) else [value] for value in lists]
+    return Grid(dict(zip(arguments, row, strict=True)) for row in itertools.product(*several))
 
 
-def points(places: Iterable[Mapping[str, Any]]) -> Grid:
-    """Points that are no product, one by one.
-
-    >>> len(points([{"side": "below", "m": 25}, {"side": "above", "m": 120}]) * grid(seed=range(3)))
-    6
-    """
-    return Grid(places)
-
-
+points = Grid
 LookUp = Callable[[Mapping[str, Any]], Mapping[str, Any]]
 """From a point to arguments that are known when its job is made."""
 
@@ -109,13 +104,13 @@ class Measurement:
 
     def data(self, results: Results) -> xarray.Dataset:
         """Its results as one dataset, whose dimensions are the arguments that vary."""
-        mine = [result for result in results if result.function == self.name]
-        absent = [result.data["missing"].item() for result in mine if "missing" in result.data.coords]
+        own = [result for result in results if result.function == self.name]
+        absent = [result.data["missing"].item() for result in own if "missing" in result.data.coords]
         if absent:
             raise NothingToJudge(lacking(absent[0]))
-        if not mine:
+        if not own:
             raise NothingToJudge(Verdict("not tested", regime=f"Nothing of {self.name.partition(':')[2]} is measured at this scale."))
-        return gather(mine, self._axes)
+        return gather(own, self._axes)
 
     def result(self, variables: Mapping[str, Any], coords: Mapping[str, Any] | None = None, **arguments: Any) -> JobResult:
         """A result with made-up numbers, for the tests of its claims."""
