@@ -116,17 +116,19 @@ class Measurement:
         """A result with made-up numbers, for the tests of its claims."""
         return JobResult(arguments, xarray.Dataset(variables, coords), self.name)
 
-    def claim(self, name: str, criterion: Criterion, *, null: Any, beside: Sequence[Measurement] = ()) -> Callable[[_Function], _Function]:
+    def claim(
+        self, name: str, criterion: Criterion, /, *, null: Any, beside: Sequence[Measurement] = (), **arguments: Any
+    ) -> Callable[[_Function], _Function]:
         """Bind a claim of claims.toml to a criterion, and to the function that gives the number that it judges.
 
         `null` is the number, or one for each part of the criterion, that would be measured if the claim were false. The function gets the
-        dataset of this measurement, and of those `beside` it.
+        dataset of this measurement, and of those `beside` it, and any further arguments: several claims can share it.
         """
 
         def bind(function: _Function) -> _Function:
             if name in self.claims:
                 raise ValueError(f"Two functions judge the claim {name!r}.")
-            self.claims[name] = Reader(function, (self, *beside), criterion, null)
+            self.claims[name] = Reader(functools.partial(function, **arguments), (self, *beside), criterion, null)
             return function
 
         return bind

@@ -112,41 +112,34 @@ def _name(operator: xarray.Dataset) -> str:
     return f"V = {operator.vocab.item()}, L = {operator.length.item()}, {operator.activation.item()}"
 
 
-def _largest(data: xarray.DataArray, operators: xarray.Dataset) -> Finding:
-    sizes = ", ".join(f"V = {o.vocab.item()}, L = {o.length.item()} {o.activation.item()}" for o in _operators(operators))
-    words = f"Linear attention with these activations: {sizes}; exchangeable mixture of hidden Markov models, every sequence listed."
-    return Finding(float(data.max()), regime=words)
-
-
 @measure_blocks.claim(
     "f0-blocks",
     below(EXACT, "Frobenius norm outside the blocks over that of the whole", where="on all sequences of a small case"),
     null=0.1,
+    name="off_block",
 )
-def norm_outside_blocks(data: xarray.Dataset) -> Finding:
-    return _largest(data["off_block"], data)
-
-
-@measure_blocks.claim("f0-degeneracy", below(EXACT, "spread within a predicted multiplet over the largest eigenvalue"), null=0.1)
-def spread_of_multiplets(data: xarray.Dataset) -> Finding:
-    return _largest(data["spread"], data)
-
-
-@measure_blocks.claim("f0-brute-force", below(EXACT, "difference from brute-force diagonalisation over the largest eigenvalue"), null=0.1)
-def difference_from_brute_force(data: xarray.Dataset) -> Finding:
-    return _largest(data["difference"], data)
+@measure_blocks.claim(
+    "f0-degeneracy", below(EXACT, "spread within a predicted multiplet over the largest eigenvalue"), null=0.1, name="spread"
+)
+@measure_blocks.claim(
+    "f0-brute-force", below(EXACT, "difference from brute-force diagonalisation over the largest eigenvalue"), null=0.1, name="difference"
+)
+def largest(data: xarray.Dataset, name: str) -> Finding:
+    sizes = ", ".join(f"V = {o.vocab.item()}, L = {o.length.item()} {o.activation.item()}" for o in _operators(data))
+    words = f"Linear attention with these activations: {sizes}; exchangeable mixture of hidden Markov models, every sequence listed."
+    return Finding(float(data[name].max()), regime=words)
 
 
 @measure_blocks.figure()
 def multiplets(data: xarray.Dataset) -> Plot:
     """All eigenvalues of the largest operator, whose steps are the multiplets."""
-    largest = max(_operators(data), key=lambda operator: operator.sizes["index"])
-    values = largest["eigenvalue"].values
+    whole = max(_operators(data), key=lambda operator: operator.sizes["index"])
+    values = whole["eigenvalue"].values
     seen = values > 1e-14 * values[0]
     figure = go.Figure()
-    add_points(figure, largest["index"].values[seen], values[seen], "by brute force", 0)
+    add_points(figure, whole["index"].values[seen], values[seen], "by brute force", 0)
     caption = (
-        f"All eigenvalues of {_name(largest)} activation. They come in steps: every step is one copy of an irrep, as wide as its dimension."
+        f"All eigenvalues of {_name(whole)} activation. They come in steps: every step is one copy of an irrep, as wide as its dimension."
     )
     return common.plotted(figure, "Eigenvalues come in multiplets", caption, x="index of the eigenfunction", y="eigenvalue")
 

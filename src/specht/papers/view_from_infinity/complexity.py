@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from typing import Any
 
 import plotly.graph_objects as go
@@ -11,7 +10,7 @@ import xarray
 import specht
 from specht import learning
 from specht.papers import common
-from specht.papers.criteria import Finding, above, at_least, both, exponent
+from specht.papers.criteria import Bounds, Finding, above, at_least, both, exponent
 from specht.papers.measure import grid, measure
 from specht.papers.view_from_infinity import sources
 from specht.report import Plot, Table, add_line, add_points, points_of
@@ -69,6 +68,12 @@ def _regime(data: xarray.Dataset) -> str:
     )
 
 
+def _grows(s_w: float) -> Bounds:
+    return at_least(-MARGIN, "log-log slope of N* against the length less m", where=f"for m = 0, 1, 2, with s_w = {s_w:g}")
+
+
+@measure_needs.claim("q6-erf", _grows(WIDE), null=-0.5, s_w=WIDE)
+@measure_needs.claim("q6-erf-narrow", _grows(NARROW), null=-0.5, s_w=NARROW)
 def least_excess(data: xarray.Dataset, s_w: float) -> Finding:
     """The smallest difference of any exponent from what it must be at least."""
     data = data.sel(s_w=s_w)
@@ -78,11 +83,6 @@ def least_excess(data: xarray.Dataset, s_w: float) -> Finding:
         f"{_regime(data)} Exponents at m = 0, 1, 2: {', '.join(f'{slope:.2f}' for slope in slopes)}; the smallest exponent − m is shown."
     )
     return Finding(min(slope - m for m, slope in enumerate(slopes)), regime=words)
-
-
-for _name, _s_w in (("q6-erf", WIDE), ("q6-erf-narrow", NARROW)):
-    _rule = at_least(-MARGIN, "log-log slope of N* against the length less m", where=f"for m = 0, 1, 2, with s_w = {_s_w:g}")
-    measure_needs.claim(_name, _rule, null=-0.5)(functools.partial(least_excess, s_w=_s_w))
 
 
 @measure_needs.claim("q6-dimension", at_least(0.5, "N* over the dimension of the irrep", where="at every length and level"), null=0.1)

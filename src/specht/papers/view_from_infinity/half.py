@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from typing import Any
 
 import numpy as np
@@ -83,6 +82,11 @@ def _error(case: xarray.Dataset) -> float:
     return float(case["predicted"] / case["measured"]) - 1.0
 
 
+_CLOSE = near(0, WITHIN, "relative error of the predicted N* against exact inference", percent=True)
+
+
+@measure_half.claim("e3-half-learning", every(_CLOSE, f"where it is at least {MANY}"), null=1.0, enough=True)
+@measure_half.claim("e3-few-samples", every(_CLOSE, f"where it is below {MANY}"), null=1.0, enough=False)
 def errors(data: xarray.Dataset, enough: bool) -> list[Finding] | Verdict:
     """Relative errors of the cases with many samples, or of those with few."""
     cases = [case for case in _cases(data) if (float(case["predicted"]) >= MANY) == enough]
@@ -94,14 +98,6 @@ def errors(data: xarray.Dataset, enough: bool) -> list[Finding] | Verdict:
     words = f"Linear attention + erf, V = 2, s_w = 0.5, s_p = 1: {listed}."
     stderrs = [float(case["predicted"] / case["measured"] * case["measured_stderr"] / case["measured"]) for case in cases]
     return [Finding(_error(case), stderr, words) for case, stderr in zip(cases, stderrs, strict=True)]
-
-
-for _claim, _enough in (("e3-half-learning", True), ("e3-few-samples", False)):
-    _rule = every(
-        near(0, WITHIN, "relative error of the predicted N* against exact inference", percent=True),
-        f"where it is {'at least' if _enough else 'below'} {MANY}",
-    )
-    measure_half.claim(_claim, _rule, null=1.0)(functools.partial(errors, enough=_enough))
 
 
 @measure_half.figure()

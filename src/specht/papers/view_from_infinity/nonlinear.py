@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import functools
-
 import numpy as np
 import plotly.graph_objects as go
 import xarray
@@ -82,7 +80,7 @@ for _activation, _s_w in CASES[1:]:
         where=f"for m = 1, 2, with s_w = {_s_w:g}, s_p = 1, V = 2",
     )
     _name = f"e6-{_activation}-{'wide' if _s_w == WIDE else 'narrow'}"
-    measure_levels.claim(_name, _rule, null=1.0)(functools.partial(distance_from_level, activation=_activation, s_w=_s_w))
+    measure_levels.claim(_name, _rule, null=1.0, activation=_activation, s_w=_s_w)(distance_from_level)
 
 
 @measure_levels.figure()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import warnings
 from collections.abc import Callable
 
@@ -14,7 +13,7 @@ import specht
 from specht import sequences
 from specht.papers import common
 from specht.papers.claims import Scale, Verdict
-from specht.papers.criteria import Finding, at_most, below, both, exponent, larger, near
+from specht.papers.criteria import Bounds, Finding, at_most, below, both, exponent, larger, near
 from specht.papers.measure import Grid, grid, measure, points, present
 from specht.report import Plot, Table, add_guide, add_line, add_points
 
@@ -172,6 +171,12 @@ def excess_of_wide_networks(data: xarray.Dataset) -> tuple[Finding, float] | Ver
     return Finding(values[-1], errors[-1], words), abs(values[-1]) - abs(values[0])
 
 
+def _inverse(what: str) -> Bounds:
+    return exponent(-1, within=0.3, of=f"{what} against the width", where="at fixed N, erf")
+
+
+@measure_wide.claim("e4-width", _inverse("the excess loss"), null=0.0, size=excess)
+@measure_wide.claim("e8-mean-output", _inverse("the deviation of the mean output"), null=0.0, size=deviation)
 def exponent_of_width(data: xarray.Dataset, size: Callable[[xarray.Dataset], Measured]) -> Finding | Verdict:
     """The exponent for the erf activation, or for the linear one where there is no other."""
     cases = {activation: _of(data, activation) for activation in data.activation.values.tolist()}
@@ -193,14 +198,6 @@ def _last_slope(data: xarray.Dataset, size: Callable[[xarray.Dataset], Measured]
     """The slope between the two largest widths."""
     (before, after), widths = np.abs(size(data)[0][-2:]), data.width.values[-2:]
     return float(np.log(after / before) / np.log(widths[1] / widths[0])) if min(before, after) > 0 else float("nan")
-
-
-for _claim, _size, _what in (
-    ("e4-width", excess, "the excess loss"),
-    ("e8-mean-output", deviation, "the deviation of the mean output"),
-):
-    _rule = exponent(-1, within=0.3, of=f"{_what} against the width", where="at fixed N, erf")
-    measure_wide.claim(_claim, _rule, null=0.0)(functools.partial(exponent_of_width, size=_size))
 
 
 @measure_step.claim(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from typing import Any
 
 import numpy as np
@@ -79,6 +78,14 @@ def measure_level(activation: str, level: int, width: int, datasets: int, chains
     )
 
 
+@measure_regime.claim(
+    "e8-features",
+    both(is_true("tangent kernel changed by more than 25 %"), positive("distance of the test loss from the kernel's", by=3)),
+    null=(0.0, 0.0),
+    output_scale=SMALL,
+    n=HARD[0],
+    wanted="features",
+)
 def verdict(data: xarray.Dataset, output_scale: float, n: int, wanted: str) -> tuple[Finding, Finding]:
     """Whether the networks are in a regime, and how far their test loss is from the kernel's."""
     networks = data.sel(output_scale=output_scale, n=n)
@@ -100,13 +107,6 @@ def verdict(data: xarray.Dataset, output_scale: float, n: int, wanted: str) -> t
 )
 def kernel_regime_of_large_networks(data: xarray.Dataset) -> Finding:
     return verdict(data, LARGE, EASY[0], "kernel")[0]
-
-
-measure_regime.claim(
-    "e8-features",
-    both(is_true("tangent kernel changed by more than 25 %"), positive("distance of the test loss from the kernel's", by=3)),
-    null=(0.0, 0.0),
-)(functools.partial(verdict, output_scale=SMALL, n=HARD[0], wanted="features"))
 
 
 @measure_level.claim(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from typing import Any
 
 import numpy as np
@@ -131,8 +130,8 @@ for _claim, _setting, _normalised, _longest in (
     _lengths = f"L = 4 to {_longest}" if _longest else "at all lengths"
     _where = f"for m = 0, 1, 2, {_lengths}, {variances(xarray.Dataset(_setting))}"
     _rule = at_most(TOLERANCE, f"distance from −m of the log-log slope of the {_top}", where=_where)
-    _judge = functools.partial(distance_from_level, setting=_setting, normalised=_normalised, longest=_longest)
-    measure_tops.claim(f"f2-{_claim}", _rule, null=1.0)(_judge)
+    _claimed = measure_tops.claim(f"f2-{_claim}", _rule, null=1.0, setting=_setting, normalised=_normalised, longest=_longest)
+    _claimed(distance_from_level)
 
 
 @measure_tops.claim(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import math
 from typing import Any
 
@@ -117,6 +116,12 @@ def _slopes(data: xarray.Dataset) -> list[tuple[xarray.Dataset, common.Power | N
     return slopes
 
 
+_INSIDE = near(-1, TOLERANCE, "raw slope of [L-1,1]", where=f"where L < exp(s_p (s_w + s_p))/{FACTOR:g}")
+_OUTSIDE = at_most(STEEP, "raw slope of [L-1,1]", where=f"where L > {FACTOR:g} exp(s_p (s_w + s_p))")
+
+
+@measure_softmax.claim("e10-softmax-inside", _INSIDE, null=-2.0, below=True)
+@measure_softmax.claim("e10-softmax-outside", _OUTSIDE, null=-1.0, below=False)
 def slope_of_softmax(data: xarray.Dataset, below: bool) -> Finding | Verdict:
     """The slope nearest to breaking its rule among settings well below the window, or well beyond it."""
     cases = []
@@ -131,14 +136,6 @@ def slope_of_softmax(data: xarray.Dataset, below: bool) -> Finding | Verdict:
     power, _, lengths = (min if below else max)(cases, key=lambda case: case[0].exponent)
     words = f"Softmax + linear activation, L = {lengths}, raw eigenvalue of [L-1,1]: {'; '.join(told for _, told, _ in cases)}."
     return Finding(power.exponent, power.stderr, words)
-
-
-measure_softmax.claim(
-    "e10-softmax-inside", near(-1, TOLERANCE, "raw slope of [L-1,1]", where=f"where L < exp(s_p (s_w + s_p))/{FACTOR:g}"), null=-2.0
-)(functools.partial(slope_of_softmax, below=True))
-measure_softmax.claim(
-    "e10-softmax-outside", at_most(STEEP, "raw slope of [L-1,1]", where=f"where L > {FACTOR:g} exp(s_p (s_w + s_p))"), null=-1.0
-)(functools.partial(slope_of_softmax, below=False))
 
 
 @measure_linear.figure()

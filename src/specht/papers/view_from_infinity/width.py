@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -122,6 +121,14 @@ def cleared(networks: xarray.Dataset) -> np.ndarray:
     return np.sqrt(np.maximum(0.0, (networks["error"] ** 2 - networks["noise"] ** 2).values))
 
 
+_SMALL = both(
+    at_most(LIMIT, "relative Frobenius error", percent=True, where=f"at the largest width where it is known to {100 * LIMIT / 2:g} %"),
+    below(0, "the same less the error at the smallest width"),
+)
+
+
+@measure_width.claim("q1-nngp", _SMALL, null=(0.5, 0.0), kind="nngp")
+@measure_width.claim("q1-ntk", _SMALL, null=(0.5, 0.0), kind="ntk")
 def error_of_wide_networks(data: xarray.Dataset, kind: str) -> tuple[Finding, float]:
     """The error at the largest width that enough networks were sampled of, half the limit being the noise that is allowed."""
     networks = of_kernel(data, "softmax", kind)
@@ -129,14 +136,6 @@ def error_of_wide_networks(data: xarray.Dataset, kind: str) -> tuple[Finding, fl
     at = max((index for index in range(len(noise)) if noise[index] <= LIMIT / 2), default=len(noise) - 1)
     words = f"{_regime(networks)} At width {networks.width.values[at]}, from {errors[0]:.1%} at the smallest width."
     return Finding(errors[at], noise[at], words), errors[at] - errors[0]
-
-
-_RULE = both(
-    at_most(LIMIT, "relative Frobenius error", percent=True, where=f"at the largest width where it is known to {100 * LIMIT / 2:g} %"),
-    below(0, "the same less the error at the smallest width"),
-)
-for _kind in ("nngp", "ntk"):
-    measure_width.claim(f"q1-{_kind}", _RULE, null=(0.5, 0.0))(functools.partial(error_of_wide_networks, kind=_kind))
 
 
 @measure_ratio.claim("q1-nine", below(1e-10, "relative distance of NTK / NNGP from 9", where="for every entry"), null=1.0)
