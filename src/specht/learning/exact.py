@@ -37,12 +37,7 @@ from specht.progress import Progress, report
 from specht.sequences import Task, check_task, check_tokens
 from specht.stats import standard_error
 
-__all__ = [
-    "MeanOutputs",
-    "MeasuredCurve",
-    "learning_curve",
-    "mean_outputs",
-]
+__all__ = ["MeanOutputs", "MeasuredCurve", "learning_curve", "mean_outputs"]
 
 
 def __dir__() -> list[str]:
@@ -112,8 +107,8 @@ def learning_curve(
     >>> curve.test.round(3), curve.test_stderr.round(3)
     (array([0.27 , 0.021, 0.001]), array([0.039, 0.003, 0.   ]))
     """
-    settings: dict[str, Any] = {"ridge": ridge, "noise": noise, "datasets": datasets, "seed": seed, "scale": scale}
-    problem = prepare(_kernel_or_arch(arch, columns, seed), task, kind=kind, heads=heads, **settings)
+    model = _kernel_or_arch(arch, columns, seed)
+    problem = prepare(model, task, ridge=ridge, noise=noise, datasets=datasets, seed=seed, kind=kind, scale=scale, heads=heads)
     sizes, n_test = sample_sizes(n_train), whole_number("n_test", n_test, 1)
     tally = Tally.empty(datasets, len(sizes), task.test_source is not None)
     for i in range(datasets):
@@ -207,8 +202,8 @@ def prepare(
     datasets: int,
     seed: int,
     kind: str,
-    scale: float | None,
-    heads: int | None,
+    scale: float | None = None,
+    heads: int | None = None,
 ) -> ExactInference:
     """Check the arguments of `learning_curve`."""
     if not isinstance(arch, OwnGram):

@@ -71,19 +71,23 @@ class GradientFlow:
 
     def _grown(self, times: np.ndarray) -> np.ndarray:
         """w_t in the basis of the eigenvectors (..., N, K)."""
-        rates = self.eigenvalues + self.ridge
-        reached = self.eigenvalues > 0.0
-        done = -np.expm1(-_exponents(times, np.where(reached, rates, 0.0)))  # 1 - e^(-t rate), exact also for small t
-        share = np.divide(done, rates, out=np.zeros_like(done), where=reached)
-        return share[..., None] * self.projected
+        done = -np.expm1(-self._exponents(times))  # 1 - e^(-t rate), exact also for small t
+        return self._over_rates(done, np.zeros_like(done))
 
     def _left(self, times: np.ndarray) -> np.ndarray:
         """y - f_t(X) in the basis of the eigenvectors (..., N, K)."""
-        rates = self.eigenvalues + self.ridge
-        reached = self.eigenvalues > 0.0
-        decayed = np.exp(-_exponents(times, np.where(reached, rates, 0.0)))
+        decayed = np.exp(-self._exponents(times))
         left = self.ridge + self.eigenvalues * decayed  # a sum of positive terms: precise however small the residual is
-        share = np.divide(left, rates, out=np.ones_like(left), where=reached)
+        return self._over_rates(left, np.ones_like(left))
+
+    def _exponents(self, times: np.ndarray) -> np.ndarray:
+        """Times x rates, shape (..., N); what the kernel does not reach stays as it is for ever."""
+        rates = np.where(self.eigenvalues > 0.0, self.eigenvalues + self.ridge, 0.0)
+        return np.multiply.outer(times, rates, out=np.zeros((*times.shape, len(rates))), where=rates > 0.0)
+
+    def _over_rates(self, numbers: np.ndarray, unreached: np.ndarray) -> np.ndarray:
+        """The labels times numbers over rates, with other numbers in directions that the kernel does not reach (..., N, K)."""
+        share = np.divide(numbers, self.eigenvalues + self.ridge, out=unreached, where=self.eigenvalues > 0.0)
         return share[..., None] * self.projected
 
 
@@ -124,11 +128,6 @@ def _times(time: Any) -> np.ndarray:
     if times.ndim > 1 or times.size == 0 or not (times >= 0.0).all():
         raise InputError(f"time must be a number of at least 0 or a list of such (infinity is allowed), got {time!r}.")
     return times
-
-
-def _exponents(times: np.ndarray, rates: np.ndarray) -> np.ndarray:
-    """times x rates, shape (..., N), where a rate of zero stays zero for ever."""
-    return np.multiply.outer(times, rates, out=np.zeros((*times.shape, len(rates))), where=rates > 0.0)
 
 
 def _plain(values: np.ndarray) -> Any:

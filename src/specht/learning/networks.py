@@ -150,7 +150,7 @@ def learning_curve(
         progress: called as progress(done, total). The others are as for `gp.learning_curve`.
     """
     ridge = finite_number("ridge (of networks)", ridge, above=0.0)
-    problem = prepare(arch, task, ridge=ridge, noise=noise, datasets=datasets, seed=seed, kind=kind, scale=scale, heads=None)
+    problem = prepare(arch, task, ridge=ridge, noise=noise, datasets=datasets, seed=seed, kind=kind, scale=scale)
     sizes, n_test = sample_sizes(n_train), whole_number("n_test", n_test, 1)
     comparison = _Comparison.of(problem, task, sizes, datasets, n_test, networks)
     for i in range(datasets):
@@ -262,17 +262,13 @@ class _Comparison:
                 progress=stage_progress[place],
             )
             sentences += [f"N = {n}: {trained.warning}"] if trained.warning else []
-            self.measured.test[:, place] = self.unit**2 * _last(trained, "test")
-            self.measured.train[:, place] = self.unit**2 * _last(trained, "train")
-            if self.measured.ood is not None:
-                self.measured.ood[:, place] = self.unit**2 * _last(trained, "ood")
+            for name in ("train", *sets):
+                getattr(self.measured, name)[:, place] = self.unit**2 * _last(trained, name)
             for i, fresh in enumerate(self.fresh):
                 kept = [s for s in range(self.networks.seeds) if not trained.diverged[i, 0, s]]
                 values = self.unit * np.mean([trained.function(i, 0, s)(fresh[0].x) for s in kept] or [fresh[0].y * np.nan], axis=0)
-                self.measured.overlap[i, place], self.measured.square[i] = (
-                    (values * fresh[0].y).sum() / len(values),
-                    mean_square(fresh[0].y),
-                )
+                self.measured.overlap[i, place] = (values * fresh[0].y).sum() / len(values)
+                self.measured.square[i] = mean_square(fresh[0].y)
         return self._curve("gradient descent", sentences, None, None)
 
     def _stacked(self, samples: list[LabelledSequences]) -> tuple[np.ndarray, np.ndarray]:

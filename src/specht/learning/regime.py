@@ -124,7 +124,7 @@ def kernel_regime(
     """
     ridge, n_train = finite_number("ridge (of networks)", ridge, above=0.0), whole_number("n_train", n_train, 1)
     whole_number("networks.seeds", networks.seeds, at_least=2)  # one network has no standard error
-    problem = prepare(arch, task, ridge=ridge, noise=noise, datasets=2, seed=seed, kind="ntk", scale=scale, heads=None)  # the first is used
+    problem = prepare(arch, task, ridge=ridge, noise=noise, datasets=2, seed=seed, kind="ntk", scale=scale)  # the first is used
     (x, y), test = problem.data.training(0, n_train), problem.data.test(0, n_test)
     unit = label_unit(problem, task, networks.output_scale)
     trained = train_to_the_end(

@@ -172,88 +172,76 @@ def content(spectrum: Spectrum, task: Task, *, samples: int = SAMPLES, seed: int
     known = resolve(spectrum)
     if not known.rows:
         raise InputError(f"The kernel of {arch} has no eigenvalue above rounding, so nothing is learnt: change its variances.")
-    filled = _Finder(spectrum, known.rows, source, samples, np.random.default_rng([seed, 1])).find(task.target, progress)
-    bare = Content(
-        **known._asdict(),
-        weights=filled.weights,
-        weights_stderr=filled.stderr,
-        total=filled.total,
-        mean_square=filled.mean_square,
-        label_noise=filled.label_noise,
-        parts=tuple(filled.parts),
-        outputs=task.target.outputs,
-    )
+    size, rng, target = len(known.rows), np.random.default_rng([seed, 1]), task.target
+    nothing = {"weights": np.zeros(size), "weights_stderr": np.zeros(size), "total": 0.0, "mean_square": 0.0}
+    bare = Content(**known._asdict(), **nothing, outputs=target.outputs)
+    if isinstance(target, Modes) and target.belongs_to(spectrum):
+        bare = _of_modes(bare, spectrum, target, points(source, arch.length, arch.columns, 0, samples, rng))
+    else:
+        bare = _of_function(bare, spectrum, target, source, samples, rng, progress)
     if task.test_source is None:
         return bare
     return dataclasses.replace(bare, shifted=_shifted(bare, spectrum, task.target, task.test_source, samples, seed))
 
 
-class _KnownContent:
-    """What is known of a target, filled block by block."""
+def _of_modes(bare: Content, spectrum: Spectrum, target: Modes, at: Points) -> Content:
+    """The content of eigenfunctions of the spectrum; only the square of their mean needs sequences."""
+    weights, parts, identity = np.zeros(len(bare.rows)), [], np.arange(spectrum.arch.length)[None]
+    for block in spectrum.blocks:
+        rows = _rows_of(block, bare)
+        chosen = np.array([target.coefficients.get((block.irrep, copy), 0.0) for copy in range(len(rows))])
+        if chosen.any():
+            weights[rows] = chosen**2
+            coefficients = chosen[None, :, None]
+            parts.append(TargetPart(block, rows, (identity, identity), (coefficients, coefficients)))
+    total = float(sum(value**2 for value in target.coefficients.values()))
+    mean_square = float(((at.weights @ target.invariant_part(at.x)) ** 2).sum())
+    return dataclasses.replace(bare, weights=weights, total=total, mean_square=mean_square, parts=tuple(parts))
 
-    def __init__(self, rows: int) -> None:
-        self.weights, self.stderr = np.zeros(rows), np.zeros(rows)
-        self.parts: list[TargetPart] = []
-        self.total = self.mean_square = self.label_noise = 0.0
+
+def _of_function(
+    bare: Content,
+    spectrum: Spectrum,
+    target: Target,
+    source: Source,
+    samples: int,
+    rng: np.random.Generator,
+    progress: Progress | None,
+) -> Content:
+    """The content of any function, from its inner products with the functions of every block."""
+    arch = spectrum.arch
+    pure = target.pairs is not None and spectrum.exchangeable
+    reads = 2 * (target.pairs or 0) if pure else arch.length
+    at = points(source, arch.length, arch.columns, reads, samples, rng)
+    values, parts = target(at.x), []
+    weights, errors = np.zeros((2, len(bare.rows)))
+    blocks = [block for block in spectrum.blocks if not pure or block.irrep == _two_rows(arch.length, target.pairs or 0)]
+    singled = target.reads if pure or target.reads is not None else find_support(target, at.x, arch.length)
+    folds = 1 if at.exact else FOLDS
+    for number, block in enumerate(blocks):
+        identity = MultipletFunctions(np.arange(arch.length)[None], np.eye(1))  # the only function that matters to a pure target
+        functions, rows = identity if pure else multiplet(block.irrep, singled), _rows_of(block, bare)
+        if len(rows):
+            inner = _inner_products(block, functions.orders, at, values, len(rows), folds)
+            weights[rows], errors[rows] = _mean_squares(inner, functions)
+            halves = (inner[: (folds + 1) // 2].mean(axis=0), inner[folds // 2 :].mean(axis=0))
+            orders, coefficients = zip(*(functions.expansion(half, number, rng) for number, half in enumerate(halves)), strict=True)
+            parts.append(TargetPart(block, rows, orders, coefficients))
+        report(progress, number + 1, len(blocks))
+    return dataclasses.replace(
+        bare,
+        weights=weights,
+        weights_stderr=errors,
+        total=float(at.weights @ (values**2).sum(axis=1)),
+        mean_square=float(((at.weights @ values) ** 2).sum()),
+        label_noise=float(at.weights @ target.label_variance(at.x)),
+        parts=tuple(parts),
+    )
 
 
-@dataclasses.dataclass(frozen=True)
-class _Finder:
-    spectrum: Spectrum
-    rows: tuple[Row, ...]
-    source: Source
-    samples: int
-    rng: np.random.Generator
-
-    def find(self, target: Target, progress: Progress | None) -> _KnownContent:
-        arch, known = self.spectrum.arch, _KnownContent(len(self.rows))
-        if isinstance(target, Modes) and target.belongs_to(self.spectrum):
-            return self._modes(target, known)
-        pure = target.pairs is not None and self.spectrum.exchangeable
-        reads = 2 * (target.pairs or 0) if pure else arch.length
-        at = points(self.source, arch.length, arch.columns, reads, self.samples, self.rng)
-        values = target(at.x)
-        known.total = float(at.weights @ (values**2).sum(axis=1))
-        known.mean_square = float(((at.weights @ values) ** 2).sum())
-        known.label_noise = float(at.weights @ target.label_variance(at.x))
-        blocks = [block for block in self.spectrum.blocks if not pure or block.irrep == _two_rows(arch.length, target.pairs or 0)]
-        singled = target.reads if pure or target.reads is not None else find_support(target, at.x, arch.length)
-        for number, block in enumerate(blocks):
-            identity = MultipletFunctions(np.arange(arch.length)[None], np.eye(1))  # the only function that matters to a pure target
-            self._block(block, at, values, known, identity if pure else multiplet(block.irrep, singled))
-            report(progress, number + 1, len(blocks))
-        return known
-
-    def _modes(self, target: Modes, known: _KnownContent) -> _KnownContent:
-        for block in self.spectrum.blocks:
-            rows, copies = self._rows_of(block)
-            chosen = np.array([target.coefficients.get((block.irrep, copy), 0.0) for copy in range(copies)])
-            if chosen.any():
-                known.weights[rows] = chosen**2
-                identity, coefficients = np.arange(self.spectrum.arch.length)[None], chosen[None, :, None]
-                known.parts.append(TargetPart(block, rows, (identity, identity), (coefficients, coefficients)))
-        known.total = float(sum(value**2 for value in target.coefficients.values()))
-        at = points(self.source, self.spectrum.arch.length, self.spectrum.arch.columns, 0, self.samples, self.rng)
-        known.mean_square = float(((at.weights @ target.invariant_part(at.x)) ** 2).sum())
-        return known
-
-    def _rows_of(self, block: IrrepBlock) -> tuple[np.ndarray, int]:
-        """Indices of the rows of a block in the order of its copies, and how many copies they are: always the first ones."""
-        rows = [index for index, row in enumerate(self.rows) if row.irrep == block.irrep]
-        return np.array(rows, dtype=int), len(rows)
-
-    def _block(self, block: IrrepBlock, at: Points, values: np.ndarray, known: _KnownContent, functions: MultipletFunctions) -> None:
-        """Inner products of the target with the functions of one block."""
-        rows, copies = self._rows_of(block)
-        if not copies:
-            return
-        folds = 1 if at.exact else FOLDS
-        inner = _inner_products(block, functions.orders, at, values, copies, folds)
-        known.weights[rows], known.stderr[rows] = _mean_squares(inner, functions)
-        halves = (inner[: (folds + 1) // 2].mean(axis=0), inner[folds // 2 :].mean(axis=0))
-        expansions = [functions.expansion(half, number, self.rng) for number, half in enumerate(halves)]
-        orders, coefficients = zip(*expansions, strict=True)
-        known.parts.append(TargetPart(block, rows, orders, coefficients))
+def _rows_of(block: IrrepBlock, bare: Content) -> np.ndarray:
+    """Indices of the rows of a block in the order of its copies: always the first ones."""
+    return np.array([index for index, row in enumerate(bare.rows) if row.irrep == block.irrep], dtype=int)
 
 
 def _two_rows(length: int, level: int) -> Partition:
@@ -322,7 +310,7 @@ def _spread(bare: Content, spectrum: Spectrum, test_source: Source, samples: int
     """v: the degeneracy times the mean square of one function of the multiplet, over the test law with its context shuffled."""
     arch, spread = spectrum.arch, np.zeros(len(bare.rows))
     for block in spectrum.blocks:
-        rows = np.array([index for index, row in enumerate(bare.rows) if row.irrep == block.irrep], dtype=int)
+        rows = _rows_of(block, bare)
         tall = sum(height for height in block.irrep.conjugate.parts if height > 1) if block.irrep.level else 0
         at = points(test_source, arch.length, arch.columns, tall, samples, rng)
         x = at.x if at.exact else at.x.copy()

@@ -210,9 +210,9 @@ def test_more_positions_than_a_form_allows():
 
 def test_short_chains_begin_at_the_saddle():
     """At a width at which nothing moves, both are the Gaussian process; the saddle's variances are where the chains begin."""
+    from specht.learning.adaptive.adapt import _start
     from specht.learning.adaptive.collapsed import Collapsed
     from specht.learning.adaptive.saddle import LocalMinimum
-    from specht.learning.adaptive.sampled import _start
 
     found = specht.adapt(ARCH, X, Y, width=8, method="fast", chains=Chains(**SHORT))
     assert isinstance(found, Adapted)

@@ -7,10 +7,9 @@ import pytest
 
 import specht
 from specht.errors import InputError
-from specht.learning.adaptive.linear_block import LinearBlock, components, join, why_not_linear, why_too_large
+from specht.learning.adaptive.linear_block import LinearBlock, components, join, project, why_not_linear, why_too_large
 from specht.learning.adaptive.linear_kernel import LinearKernel, token_functions
 from specht.learning.adaptive.orbits import find_orbits
-from specht.learning.adaptive.projection import project
 from specht.sequences import targets
 from specht.sequences.law import Exchangeable
 from specht.sequences.sources import default_mixture, generic_mixture, uniform

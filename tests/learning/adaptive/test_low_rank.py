@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import specht
+from specht.learning.adaptive.equivalent import is_low_rank
 from specht.learning.adaptive.linear_block import LARGE, LinearBlock
-from specht.learning.adaptive.low_rank import is_low_rank
 from specht.learning.adaptive.population import expect
 from specht.sequences import targets
 from specht.sequences.law import Exchangeable

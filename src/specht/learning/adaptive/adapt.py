@@ -16,15 +16,16 @@ from typing import Any, Literal, TypedDict, Unpack, get_args, overload
 
 import jax
 import numpy as np
+from jax.flatten_util import ravel_pytree
 
 from specht.errors import InputError, explains_calls, unknown_choice
 from specht.files import write_atomically
 from specht.kernel import by_position, model_of
-from specht.learning.adaptive.collapsed import Collapsed, Level
+from specht.learning.adaptive.collapsed import Collapsed, Level, Weights
 from specht.learning.adaptive.problem import MAX_ENTRIES, AdaptiveProblem, Widths, widths_of
 from specht.learning.adaptive.saddle import LocalMinimum, Saddle, saddle
-from specht.learning.adaptive.sampled import Adapted, Chains, LogPosterior, draws_of, sample
-from specht.nn import ChainState
+from specht.learning.adaptive.sampled import Adapted, Chains, LogPosterior, draws_of
+from specht.nn import ChainState, begin, run
 from specht.progress import Progress
 
 Method = Literal["sample", "fast", "saddle"]
@@ -107,9 +108,29 @@ def _sampled(
         state, keep = _load(chains.checkpoint, owner), partial(_save, chains.checkpoint, owner)
     with jax.enable_x64(True), jax.numpy_dtype_promotion("standard"), jax.numpy_rank_promotion("allow"):
         posterior = LogPosterior(collapsed, model_of(problem.arch), problem.data(), draws_of(collapsed, chains.seed))
-        state = sample(posterior, chains, near=near, state=state, save=keep, progress=progress)
+        state = begin(_start(collapsed, chains, near)) if state is None else state
+        state = run(posterior, state, chains, save=keep, progress=progress)
     trace, acceptance = state.trace[:, chains.burn_in :], float(state.acceptance[chains.burn_in :].mean())
     return Adapted(problem, widths, level, chains, state.kept, trace, acceptance)
+
+
+def _start(collapsed: Collapsed, chains: Chains, near: LocalMinimum | None) -> np.ndarray:
+    """Weights of the prior, or near a minimum (chains, parameters)."""
+    keys = jax.random.split(jax.random.fold_in(jax.random.key(chains.seed), 0), chains.chains)
+    drawn = [collapsed.draw(key) for key in keys]
+    if near is not None:
+        drawn = [_moved(weights, near) for weights in drawn]
+    return np.stack([np.asarray(ravel_pytree(weights)[0]) for weights in drawn])
+
+
+def _moved(weights: Weights, near: LocalMinimum) -> Weights:
+    """Weights of the prior with the variances of a minimum."""
+    moved = {"tokens": np.sqrt(near.tokens)[:, None] * weights.tokens}
+    if weights.positions is not None:
+        moved["positions"] = np.sqrt(near.positions)[:, None] * weights.positions
+    if weights.scales is not None and len(near.layers):
+        moved["scales"] = weights.scales + np.log(near.layers)[:, None]
+    return weights._replace(**moved)
 
 
 def level_of(problem: AdaptiveProblem, widths: Widths, level: Any) -> Level:

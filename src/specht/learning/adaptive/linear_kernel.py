@@ -40,6 +40,7 @@ from typing import NamedTuple
 import numpy as np
 
 from specht.learning.adaptive.orbits import FIXED, ColumnOrbit, Orbits
+from specht.sequences import Source
 
 READOUT = -2
 """Orbit of the factor (READOUT, u), which stands for pi_u^-1/2 [x_T = u] at the readout column."""
@@ -104,6 +105,28 @@ def token_functions(law: np.ndarray) -> TokenFunctions:
     values[seen] = basis / root[:, None]
     values[seen, 0] = 1.0  # the decomposition leaves its sign open
     return TokenFunctions(values, law)
+
+
+class Component(NamedTuple):
+    """Sequences of independent tokens, and how many they are."""
+
+    weight: float
+    tokens: TokenFunctions
+
+
+def components(source: Source) -> list[Component] | None:
+    """The laws that a source mixes, equal ones together; None where tokens are not independent given one of them."""
+    if not source.is_mixture:
+        return None
+    weights, laws = source.mixture.weights, source.mixture.probabilities
+    distinct: list[Component] = []
+    for weight, law in zip(weights, laws, strict=True):
+        same = [place for place, known in enumerate(distinct) if np.allclose(known.tokens.law, law, rtol=0.0, atol=1e-14)]
+        if same:
+            distinct[same[0]] = distinct[same[0]]._replace(weight=distinct[same[0]].weight + float(weight))
+        elif weight > 0.0:
+            distinct.append(Component(float(weight), token_functions(law)))
+    return distinct
 
 
 class _Builder:

@@ -78,11 +78,9 @@ class Minimum:
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Symmetric:
+class Symmetric(Minimum):
     """The best point at which all context positions are equal."""
 
-    free_energy: float
-    ratios: np.ndarray
     slope: float
     """Size of the gradient in the directions that distinguish positions: zero if the point is stationary."""
     curvature: float

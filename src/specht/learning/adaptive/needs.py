@@ -17,7 +17,7 @@ import numpy as np
 from specht.architecture import Architecture
 from specht.checks import finite_number
 from specht.errors import InputError
-from specht.learning.adaptive.curve import AdaptiveCurve, Kind, Transition
+from specht.learning.adaptive.curve import Kind, Transition
 from specht.learning.adaptive.population import SEQUENCES, Expected, expect, positive_numbers
 from specht.results import Result, Variable, plain
 from specht.sequences import Task
@@ -147,55 +147,32 @@ def complexity_by_width(
     if expected.variance <= 1e-12 * expected.total:
         raise InputError(f"Target {task.target.name!r} is constant, so there is nothing to learn: take another target.")
     finite = [float(number) for number in widths if math.isfinite(number)]
-    needs = tuple(_Search(expected, number, error, share).need() for number in [*finite, math.inf])
+    needs = tuple(_need(expected, number, error, share) for number in [*finite, math.inf])
     labels = expected.labels
     return ComplexityByWidth(arch, task.target.name, expected.method, labels.ridge, labels.noise, error, share, needs)
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
-class _Search:
+def _need(expected: Expected, width: float, error: float, share: float) -> NeedAtWidth:
     """The search at one width."""
+    finite, unseen = math.isfinite(width), expected.labels.unseen
+    top, most = _FIRST_BREAKING if finite and expected.orbits.tells_apart else _FIRST, min(_MOST, expected.most)
 
-    expected: Expected
-    width: float
-    error: float
-    share: float
+    def look(grid: np.ndarray) -> tuple[float, float, Transition]:
+        curve = expected.curve(grid, np.array([width]), one_width=True)
+        transition = curve.transition() if finite else Transition(math.inf, "none", float(grid[-1]), math.inf)
+        return curve.samples_for(error * expected.variance), curve.samples_to_learn(share), transition
 
-    def need(self) -> NeedAtWidth:
-        breaks = self.expected.orbits.tells_apart and math.isfinite(self.width)
-        top, most = _FIRST_BREAKING if breaks else _FIRST, min(_MOST, self.expected.most)
-        while True:
-            top = min(top, most)
-            grid = np.geomspace(1.0, top, max(2, math.ceil(_A_DECADE * math.log10(top)) + 1))
-            curve = self._curve(grid)
-            if top >= most or all(number <= top / _BEYOND for number in self._reached(curve)):
-                break
-            top *= _FACTOR
-        curve = self._curve(np.unique(np.concatenate([grid, *self._finer(curve)])))
-        transition = self._transition(curve)
-        numbers = (self._samples(curve), self._to_learn(curve), transition.samples)
-        return NeedAtWidth(self.width, *numbers, transition.kind, float(top))
-
-    def _curve(self, grid: np.ndarray) -> AdaptiveCurve:
-        return self.expected.curve(grid, np.array([self.width]), one_width=True)
-
-    def _reached(self, curve: AdaptiveCurve) -> list[float]:
-        """The numbers that are asked for, where any number of samples is enough."""
-        unseen, expected = self.expected.labels.unseen, self.expected
-        numbers = [self._samples(curve)] if unseen < self.error * expected.variance else []
-        return numbers + ([self._to_learn(curve)] if 1.0 - unseen / expected.total > self.share else [])
-
-    def _samples(self, curve: AdaptiveCurve) -> float:
-        return curve.samples_for(self.error * self.expected.variance)
-
-    def _to_learn(self, curve: AdaptiveCurve) -> float:
-        return curve.samples_to_learn(self.share)
-
-    def _transition(self, curve: AdaptiveCurve) -> Transition:
-        return curve.transition() if math.isfinite(self.width) else Transition(math.inf, "none", float(curve.n_train[-1]), math.inf)
-
-    def _finer(self, curve: AdaptiveCurve) -> list[np.ndarray]:
-        """Points between the neighbours of every number that is looked for."""
-        n, wanted = curve.n_train, (self._samples(curve), self._to_learn(curve), self._transition(curve).samples)
-        places = {int(np.searchsorted(n, number, side="right")) for number in wanted if n[0] < number < n[-1]}
-        return [np.geomspace(n[place - 1], n[place], _BETWEEN) for place in places]
+    while True:
+        top = min(top, most)
+        grid = np.geomspace(1.0, top, max(2, math.ceil(_A_DECADE * math.log10(top)) + 1))
+        samples, to_learn, transition = look(grid)
+        reachable = [samples] * (unseen < error * expected.variance) + [to_learn] * (1.0 - unseen / expected.total > share)
+        if top >= most or all(number <= top / _BEYOND for number in reachable):
+            break
+        top *= _FACTOR
+    # Points between the neighbours of every number that is looked for.
+    inside = [number for number in (samples, to_learn, transition.samples) if grid[0] < number < grid[-1]]
+    places = {int(np.searchsorted(grid, number, side="right")) for number in inside}
+    finer = [np.geomspace(grid[place - 1], grid[place], _BETWEEN) for place in places]
+    samples, to_learn, transition = look(np.unique(np.concatenate([grid, *finer])))
+    return NeedAtWidth(width, samples, to_learn, transition.samples, transition.kind, float(top))

@@ -19,7 +19,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Sequence
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 
@@ -28,10 +28,9 @@ from specht.checks import finite_number, whole_number
 from specht.errors import InputError, explains_calls, unknown_choice
 from specht.learning.adaptive.curve import AdaptiveCurve
 from specht.learning.adaptive.equivalent import Labels
-from specht.learning.adaptive.linear_block import LinearBlock, why_not_linear, why_too_large
+from specht.learning.adaptive.linear_block import LinearBlock, project, why_not_linear, why_too_large
 from specht.learning.adaptive.minima import Energy, Landscape, Minimum, follow
 from specht.learning.adaptive.orbits import Orbits, find_orbits
-from specht.learning.adaptive.projection import project
 from specht.learning.adaptive.sampled_spectrum import MOST_SHARE, SampledKernel, require_closed_form
 from specht.progress import Progress, stages
 from specht.sequences import Task
@@ -144,11 +143,16 @@ class Expected:
 
     def curve(self, n_train: np.ndarray, width: np.ndarray, *, one_width: bool = False, progress: Progress | None = None) -> AdaptiveCurve:
         """Losses at all widths and numbers of samples; with `one_width` without the axis of widths."""
-        order = np.argsort(n_train, kind="stable")
-        points = _Points(len(width), len(n_train), len(self.orbits.prior))
-        for (place, one_of_widths), part in zip(enumerate(width), stages(progress, [1.0] * len(width)), strict=True):
-            _fill(points, place, order, [self.landscape(float(one_of_widths), float(n)) for n in n_train[order]], self.stderr, part)
-        points.losses["learned"] /= self.total or 1.0
+        progress_of_widths = stages(progress, [1.0] * len(width))
+        points = [self._points(float(one), n_train, part) for one, part in zip(width, progress_of_widths, strict=True)]
+        arrays = {name: np.array([[point[name] for point in row] for row in points]) for name in points[0][0] if name != "minima"}
+        arrays["learned"] /= self.total or 1.0
+        most = max(len(point["minima"]) for row in points for point in row)
+        minima = np.full((len(width), len(n_train), most, 3 + len(self.orbits.prior)), np.nan)
+        for at in np.ndindex(minima.shape[:2]):
+            here = points[at[0]][at[1]]["minima"]
+            minima[at][: len(here)] = here
+        arrays |= {"free_energies": minima[..., 0], "strengths": minima[..., 1], "minima_test": minima[..., 2], "minima": minima[..., 3:]}
         still = np.log(self.orbits.prior)
         infinite = [self.model.losses(still, self.labels._replace(n_train=float(n))) for n in n_train]
         return AdaptiveCurve(
@@ -162,8 +166,33 @@ class Expected:
             names=self.orbits.names,
             infinite_test=np.array([losses.test for losses in infinite]),
             infinite_train=np.array([losses.train for losses in infinite]),
-            **points.arrays(one_width),
+            **{name: values[0] if one_width else values for name, values in arrays.items()},
         )
+
+    def _points(self, width: float, n_train: np.ndarray, progress: Progress | None) -> list[dict[str, Any]]:
+        """What is known at one width and every number of samples: numbers by name, and a row for each minimum."""
+        order = np.argsort(n_train, kind="stable")
+        landscapes = [self.landscape(width, float(n)) for n in n_train[order]]
+        model, prior, frozen = self.model, np.log(self.orbits.prior), math.isinf(width)
+        start = np.zeros(len(prior))
+        minima = [[Minimum(math.nan, start)] for _ in landscapes] if frozen else follow(landscapes, progress)
+        points: dict[int, dict[str, Any]] = {}
+        for place, landscape, here in zip(order, landscapes, minima, strict=True):
+            labels = landscape.labels
+            losses = [model.losses(prior + minimum.ratios, labels) for minimum in here]
+            sampled = isinstance(model, SampledKernel)
+            point = losses[0]._asdict() | {"stderr": model.stderr(prior + here[0].ratios, labels) if sampled else self.stderr}
+            point |= {"symmetric_slope": 0.0, "symmetric_curvature": math.inf if frozen else math.nan}
+            if self.orbits.tells_apart and not frozen:
+                symmetric = landscape.symmetric(start)
+                start = symmetric.ratios
+                point |= {"symmetric_slope": symmetric.slope, "symmetric_curvature": symmetric.curvature}
+            point["minima"] = [
+                [minimum.free_energy, _strength(self.orbits, minimum.ratios), loss.test, *np.exp(minimum.ratios)]
+                for minimum, loss in zip(here, losses, strict=True)
+            ]
+            points[int(place)] = point
+        return [points[place] for place in range(len(n_train))]
 
 
 def expect(
@@ -203,54 +232,6 @@ def choose_method(method: str, orbits: Orbits, task: Task) -> str:
     if method == "exact" and reason is not None:
         raise InputError(f"There is no exact operator, because {reason}: take method='sampled'.")
     return method if method != "auto" else "exact" if reason is None else "sampled"
-
-
-class _Points:
-    """What is known at every width and number of samples, filled point by point."""
-
-    def __init__(self, widths: int, numbers: int, variances: int) -> None:
-        shape = (widths, numbers)
-        self.losses = {
-            name: np.zeros(shape) for name in ("test", "train", "learned", "kappa", "stderr", "symmetric_slope", "symmetric_curvature")
-        }
-        self.minima: dict[tuple[int, int], list[tuple[float, float, float, np.ndarray]]] = {}
-        self.shape, self.variances = shape, variances
-
-    def arrays(self, one_width: bool) -> dict[str, np.ndarray]:
-        most = max(len(minima) for minima in self.minima.values())
-        table, ratios = np.full((*self.shape, most, 3), np.nan), np.full((*self.shape, most, self.variances), np.nan)
-        for at, minima in self.minima.items():
-            for number, (*numbers, logarithms) in enumerate(minima):
-                table[at][number], ratios[at][number] = numbers, np.exp(logarithms)
-        arrays = self.losses | {"minima": ratios}
-        arrays |= {"free_energies": table[..., 0], "strengths": table[..., 1], "minima_test": table[..., 2]}
-        return {name: values[0] if one_width else values for name, values in arrays.items()}
-
-
-def _fill(points: _Points, place: int, order: np.ndarray, landscapes: list[Landscape], stderr: float, progress: Progress | None) -> None:
-    """Everything at one width."""
-    orbits, model = landscapes[0].model.orbits, landscapes[0].model
-    frozen = math.isinf(landscapes[0].width)
-    still = np.zeros(len(orbits.prior))
-    minima = [[Minimum(math.nan, still)] for _ in landscapes] if frozen else follow(landscapes, progress)
-    start = still
-    for column, landscape, here in zip(order, landscapes, minima, strict=True):
-        at, labels = (place, int(column)), landscape.labels
-        losses = [model.losses(np.log(orbits.prior) + minimum.ratios, labels) for minimum in here]
-        for name in ("test", "train", "learned", "kappa"):
-            points.losses[name][at] = getattr(losses[0], name)
-        points.minima[at] = [
-            (minimum.free_energy, _strength(orbits, minimum.ratios), loss.test, minimum.ratios)
-            for minimum, loss in zip(here, losses, strict=True)
-        ]
-        sampled = isinstance(model, SampledKernel)
-        points.losses["stderr"][at] = model.stderr(np.log(orbits.prior) + here[0].ratios, labels) if sampled else stderr
-        if frozen or not orbits.tells_apart:
-            points.losses["symmetric_curvature"][at] = math.inf if frozen else math.nan
-            continue
-        symmetric = landscape.symmetric(start)
-        start = symmetric.ratios
-        points.losses["symmetric_slope"][at], points.losses["symmetric_curvature"][at] = symmetric.slope, symmetric.curvature
 
 
 def _strength(orbits: Orbits, ratios: np.ndarray) -> float:

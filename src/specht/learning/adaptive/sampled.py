@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -19,9 +18,7 @@ from specht.errors import explains_calls
 from specht.kernel import KernelModel, Sequences, model_of
 from specht.learning.adaptive.collapsed import Collapsed, Level, Weights, needs_draws
 from specht.learning.adaptive.problem import AdaptiveResult, Data, Order
-from specht.learning.adaptive.saddle import LocalMinimum
-from specht.nn import ChainState, Schedule, begin, diagnosed, run, square_of_mean
-from specht.progress import Progress
+from specht.nn import Schedule, diagnosed, square_of_mean
 from specht.results import Variable
 from specht.stats import standard_error
 
@@ -53,46 +50,9 @@ class LogPosterior(eqx.Module):
         return self.collapsed.log_posterior(self.model, weights_of(self.collapsed, flat), self.data, self.draws)
 
 
-def sample(
-    posterior: LogPosterior,
-    chains: Chains,
-    *,
-    near: LocalMinimum | None = None,
-    state: ChainState | None = None,
-    save: Callable[[ChainState], None] | None = None,
-    progress: Progress | None = None,
-) -> ChainState:
-    """Run the chains to their end, from their start or from a saved state; call it where float64 is enabled.
-
-    Arguments:
-        near: a minimum of the free energy whose variances the weights begin with, instead of those of the prior.
-    """
-    state = begin(_start(posterior.collapsed, chains, near)) if state is None else state
-    return run(posterior, state, chains, save=save, progress=progress)
-
-
 def weights_of(collapsed: Collapsed, flat: Any) -> Weights:
     """Weights from a row of parameters."""
     return ravel_pytree(collapsed.draw(jax.random.key(0)))[1](flat)
-
-
-def _start(collapsed: Collapsed, chains: Chains, near: LocalMinimum | None) -> np.ndarray:
-    """Weights of the prior, or near a minimum (chains, parameters)."""
-    keys = jax.random.split(jax.random.fold_in(jax.random.key(chains.seed), 0), chains.chains)
-    drawn = [collapsed.draw(key) for key in keys]
-    if near is not None:
-        drawn = [_moved(weights, near) for weights in drawn]
-    return np.stack([np.asarray(ravel_pytree(weights)[0]) for weights in drawn])
-
-
-def _moved(weights: Weights, near: LocalMinimum) -> Weights:
-    """Weights of the prior with the variances of a minimum."""
-    moved = {"tokens": np.sqrt(near.tokens)[:, None] * weights.tokens}
-    if weights.positions is not None:
-        moved["positions"] = np.sqrt(near.positions)[:, None] * weights.positions
-    if weights.scales is not None and len(near.layers):
-        moved["scales"] = weights.scales + np.log(near.layers)[:, None]
-    return weights._replace(**moved)
 
 
 HEADS = 256

@@ -147,18 +147,26 @@ def fit_gp(
     progress: Progress | None,
 ) -> FittedGP:
     """What `GP.fit` does."""
+    from specht.kernel import Combination
+
     inputs = gp.source.inputs(x, mask)
     y = labels(y, len(inputs))
     _check_memory(len(inputs))
     arch = gp.source.arch if hasattr(gp.source.kernel, "arch") else None
-    model = _of_any_kernel(gp.source, inputs, per) if arch is None else _of_architecture(gp.source, arch, inputs, _names(per))
+    if arch is None and per is not None:
+        raise InputError(f"per={per!r} needs an architecture, and {gp.source!r} is none: leave it out, or give an Architecture.")
+    if arch is None:
+        model = ParametricGram(_times_scale, {SCALE: 1.0}, SCALE, (SCALE,), gp.source.gram(inputs))
+    else:
+        model = _of_architecture(gp.source, arch, inputs, _names(per))
     fitted = fit_model(model, y, starts=starts, seed=seed, bounds=bounds, progress=progress)
     optimum = fitted.optimum
     parameters = {
         name: FittedParameter(float(value), float(error))
         for name, value, error in zip(optimum.names, optimum.values, optimum.log_stderr, strict=True)
     }
-    kernel = _scaled(gp.source.kernel, fitted.values[SCALE]) if arch is None else _with_variances(gp.source, arch, fitted)
+    own = gp.source.kernel
+    kernel = Combination("*", float(fitted.values[SCALE]), own) if arch is None else _with_variances(gp.source, arch, fitted)
     return FittedGP(
         gp=gp.replace(kernel=kernel, ridge=fitted.ridge, unit="kernel"),
         parameters=parameters,
@@ -176,12 +184,6 @@ def _names(per: str | Sequence[str] | None) -> tuple[str, ...]:
         if name not in get_args(Per):
             raise unknown_choice("choice of what has variances of its own (per)", name, get_args(Per))
     return names
-
-
-def _of_any_kernel(source: GramSource, inputs: MaskedInputs, per: Any) -> ParametricGram:
-    if per is not None:
-        raise InputError(f"per={per!r} needs an architecture, and {source!r} is none: leave it out, or give an Architecture.")
-    return ParametricGram(_times_scale, {SCALE: 1.0}, SCALE, (SCALE,), source.gram(inputs))
 
 
 def _times_scale(values: Mapping[str, Any], gram: Any) -> Any:
@@ -225,13 +227,6 @@ def _with_variances(source: GramSource, arch: Architecture, fitted: Fitted) -> A
     if all(np.ndim(value) == 0 for value in variances):
         return Kernel(arch.with_variances(Variances(*(float(value) for value in variances))), **settings)
     return Kernel(arch, variances=variances, **settings)
-
-
-def _scaled(kernel: Any, scale: float) -> Any:
-    """The kernel times a number."""
-    from specht.kernel import Combination
-
-    return Combination("*", float(scale), kernel)
 
 
 def _check_memory(n: int) -> None:

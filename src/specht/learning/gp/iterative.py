@@ -181,7 +181,7 @@ def regress_iteratively(
         return precondition(flat.reshape(n, outputs)).ravel()
 
     # All outputs as one system: the same iterations serve each of them, with one product.
-    matrix, preconditioner = (_Operator(n * outputs, function) for function in (regularised, watched))
+    matrix, preconditioner = (LinearOperator((y.size, y.size), function, dtype=y.dtype) for function in (regularised, watched))  # type: ignore[call-overload]
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):  # a breakdown is told in words
         solution, _ = cg(matrix, scaled.ravel(), rtol=0.0, atol=_MARGIN * tolerance, maxiter=max_iterations, M=preconditioner)
     residual = scaled - regularised(solution).reshape(n, outputs)
@@ -191,17 +191,6 @@ def regress_iteratively(
     if strict and not convergence.converged:
         raise ConvergenceError(convergence)
     return IterativeRegression(solution.reshape(n, outputs) * norms, ridge, convergence, residual * norms)
-
-
-class _Operator(LinearOperator):
-    """A function of flat vectors, as SciPy takes it."""
-
-    def __init__(self, size: int, function: Product) -> None:
-        super().__init__(np.dtype(np.float64), (size, size))
-        self._function = function
-
-    def _matvec(self, x: np.ndarray) -> np.ndarray:
-        return self._function(x.ravel())
 
 
 def _preconditioner(low_rank: Any, ridge: float, n: int) -> Product:

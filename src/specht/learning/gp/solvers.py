@@ -14,6 +14,7 @@ import dataclasses
 import functools
 import math
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
@@ -34,6 +35,8 @@ class Solver(abc.ABC):
     source: GramSource
     inputs: MaskedInputs
     """The samples."""
+    fit: Any
+    """What was solved for: it knows the posterior mean."""
 
     @abc.abstractmethod
     def predict(self, new: MaskedInputs) -> tuple[np.ndarray, np.ndarray]:
@@ -43,9 +46,9 @@ class Solver(abc.ABC):
     def joint(self, new: MaskedInputs) -> tuple[np.ndarray, np.ndarray]:
         """Posterior mean (M, K) and covariance (M, M) of the output."""
 
-    @abc.abstractmethod
     def likelihood(self) -> tuple[float, float]:
         """Log marginal likelihood of the labels and its standard error, which is 0 where it is exact."""
+        return self.fit.log_marginal_likelihood, 0.0
 
     def at_samples(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Posterior mean (M, K) and variance (M,) of the output at some of the samples."""
@@ -73,9 +76,6 @@ class ByGram(Solver):
     def joint(self, new: MaskedInputs) -> tuple[np.ndarray, np.ndarray]:
         cross = self.source.between(new, self.inputs)
         return self.fit.mean(cross), self.fit.covariance(cross, self.source.gram(new))
-
-    def likelihood(self) -> tuple[float, float]:
-        return self.fit.log_marginal_likelihood, 0.0
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -126,18 +126,15 @@ class ByFeatures(Solver):
         features = self.source.features(new)
         return self.fit.mean(features), self.fit.covariance(features)
 
-    def likelihood(self) -> tuple[float, float]:
-        return self.fit.log_marginal_likelihood, 0.0
-
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class ByProducts(Solver):
     """Conjugate gradients and Lanczos steps on tiles of the Gram."""
 
+    fit: IterativeRegression
     tiles: TiledGram
     preconditioner: Preconditioner
     y: np.ndarray
-    fit: IterativeRegression
     tolerance: float
     seed: int
 
@@ -155,7 +152,7 @@ class ByProducts(Solver):
         preconditioner = Preconditioner.from_landmarks(source, inputs, ridge, seed)
         tiles = TiledGram(source, inputs, memory)
         fit = regress_iteratively(tiles.product, y, ridge, low_rank=preconditioner.features, tolerance=tolerance)
-        return cls(source, inputs, tiles, preconditioner, y, fit, tolerance, seed)
+        return cls(source, inputs, fit, tiles, preconditioner, y, tolerance, seed)
 
     def predict(self, new: MaskedInputs) -> tuple[np.ndarray, np.ndarray]:
         means, variances = [], []
