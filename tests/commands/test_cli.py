@@ -234,12 +234,12 @@ class TestOutput:
 
     def test_no_progress_when_nobody_looks(self, monkeypatch):
         monkeypatch.setattr(sys.stderr, "isatty", lambda: False, raising=False)
-        with command.ProgressBar("work") as progress:
+        with command.progress_bar("work") as progress:
             assert progress is None
 
     def test_short_work_shows_no_bar(self, monkeypatch, capsys):
         monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
-        with command.ProgressBar("work") as progress:
+        with command.progress_bar("work") as progress:
             assert progress is not None
             progress(1, 2)
             progress(2, 2)

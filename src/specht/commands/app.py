@@ -91,7 +91,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if words[:1] == ["symmetry"]:
         words = [STANDARD_INPUT if word == "-" else word for word in words]
     if words and words[0] in COMMANDS:
-        _tell_all(words[0])
+        # Let the command say itself what it is, at length, instead of the sentence that stands for it in the list.
+        home, place, _ = COMMANDS[words[0]]
+        del app[words[0]]
+        app.command(home, name=words[0], sort_key=place)
     try:
         code = app(
             words,
@@ -120,13 +123,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if renamed:  # where something is wrong that alone is said
         print("specht: `specht predict --data FILE` is now `specht forecast FILE`, with the same flags and numbers.", file=sys.stderr)
     return code if isinstance(code, int) else DONE
-
-
-def _tell_all(name: str) -> None:
-    """Let a command say itself what it is, at length, instead of the sentence that stands for it in the list."""
-    home, place, _ = COMMANDS[name]
-    del app[name]
-    app.command(home, name=name, sort_key=place)
 
 
 def _explained(error: InputError, words: Sequence[str]) -> str:

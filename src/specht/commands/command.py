@@ -16,7 +16,7 @@ import platform
 import shlex
 import shutil
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
@@ -128,7 +128,7 @@ class Command:
         from specht.lab import store
 
         begun = store.begun(request, folder) if self.resumes else contextlib.nullcontext()
-        with begun, ProgressBar(self.name) as progress:
+        with begun, progress_bar(self.name) as progress:
             data = self.compute(config, progress)
         data.attrs = store.provenance(request)
         return data
@@ -253,27 +253,26 @@ def print_paths(paths: Mapping[str, str]) -> None:
     print("", *(f"{name:6}  {path}" for name, path in paths.items()), sep="\n")
 
 
-class ProgressBar:
+@contextlib.contextmanager
+def progress_bar(description: str) -> Iterator[Progress | None]:
     """A progress bar on standard error, for work of more than two seconds, when someone is looking."""
+    bar: Any = None
 
-    def __init__(self, description: str) -> None:
-        self._description = description
-        self._bar: Any = None
-
-    def __enter__(self) -> Progress | None:
-        return self._update if sys.stderr.isatty() else None
-
-    def __exit__(self, *_: object) -> None:
-        if self._bar is not None:
-            self._bar.close()
-
-    def _update(self, done: int, total: int) -> None:
+    def update(done: int, total: int) -> None:
+        nonlocal bar
         from tqdm import tqdm
 
-        if self._bar is None or self._bar.total != total or done < self._bar.n:
-            self.__exit__()
-            self._bar = tqdm(desc=self._description, total=total, delay=2, leave=False, file=sys.stderr)
-        self._bar.update(done - self._bar.n)
+        if bar is None or bar.total != total or done < bar.n:
+            if bar is not None:
+                bar.close()
+            bar = tqdm(desc=description, total=total, delay=2, leave=False, file=sys.stderr)
+        bar.update(done - bar.n)
+
+    try:
+        yield update if sys.stderr.isatty() else None
+    finally:
+        if bar is not None:
+            bar.close()
 
 
 CACHE_VARIABLE, THRESHOLD_VARIABLE = "JAX_COMPILATION_CACHE_DIR", "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS"

@@ -237,15 +237,11 @@ def _where(place: int, levels: Sequence[int]) -> str:
 
 
 def _samples(level: int, length: int, levels: Sequence[int]) -> str:
-    power = f"L = {length}" if level == 1 else f"L^{{{level}}} = {_count(length**level)}"
+    number = length**level
+    mantissa, exponent = f"{number:.1e}".split("e")
+    count = str(number) if number < 10**6 else f"{mantissa} · 10^{{{int(exponent)}}}"
+    power = f"L = {length}" if level == 1 else f"L^{{{level}}} = {count}"
     return f"{power} samples" + " or more" * (level == len(levels))
-
-
-def _count(number: int) -> str:
-    if number < 10**6:
-        return str(number)
-    mantissa, power = f"{number:.1e}".split("e")
-    return f"{mantissa} · 10^{{{int(power)}}}"
 
 
 def level_rows(result: SimpleNamespace) -> list[list[str]]:

@@ -15,13 +15,13 @@ from pydantic import Field
 
 from specht.commands.command import (
     OutputFlags,
-    ProgressBar,
     Switch,
     figure_writers,
     made_with,
     print_json,
     print_paths,
     print_table,
+    progress_bar,
     use_compilation_cache,
 )
 from specht.commands.workers import WorkFlags
@@ -156,7 +156,7 @@ def _run(config: ReproduceConfig, parts: list[Part], work: WorkFlags, output: Ou
     request = store.Request.of("reproduce", config)
     with store.results_folder(request, output.out) as folder:
         jobs = [jobs_of(part, config.scale, config.seed) for part in parts]
-        with store.begun(request, folder), ProgressBar("reproduce") as progress:
+        with store.begun(request, folder), progress_bar("reproduce") as progress:
             failures = sweep([job for some in jobs for job in some], archive, places, progress=progress).failures
         expected = expected_outcomes(config.scale)
         judged = [judge(part, some, archive, failures, expected) for part, some in zip(parts, jobs, strict=True)]

@@ -7,7 +7,6 @@ from __future__ import annotations
 import dataclasses
 import re
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-from functools import partial
 from html import escape
 from typing import Any
 
@@ -119,7 +118,7 @@ def figure_view(plot: Plot) -> mo.Html:
     head = mo.Html(f'<div class="specht"><h3>{escape(plot.title)}</h3></div>')
     caption = mo.Html(f'<div class="specht"><p class="caption">{prose(plot.caption)}</p></div>')
     name = file_name(plot.title)
-    data = mo.download(partial(_encoded_csv, plot), filename=f"{name}.csv", mimetype="text/csv", label="Data (CSV)")
+    data = mo.download(lambda: figure_csv(plot.figure).encode(), filename=f"{name}.csv", mimetype="text/csv", label="Data (CSV)")
     # The browser draws pictures itself, as it drew the figure: see picture.js.
     pictures = (f'<button type="button" data-picture="{kind}" data-name="{name}">Picture ({kind.upper()})</button>' for kind in PICTURES)
     saving = mo.Html(f'<div class="specht saving">{data}{"".join(pictures)}</div>')
@@ -130,10 +129,6 @@ def figure_view(plot: Plot) -> mo.Html:
 def figures_view(plots: Sequence[Plot]) -> mo.Html:
     """Figures below each other, small ones two by two where there is room."""
     return mo.Html(f'<div class="specht-figures">{"".join(figure_view(plot).text for plot in plots)}</div>')
-
-
-def _encoded_csv(plot: Plot) -> bytes:
-    return figure_csv(plot.figure).encode()
 
 
 def tables_view(tables: Sequence[Table]) -> mo.Html:

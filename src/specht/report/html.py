@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import functools
+import itertools
 from collections.abc import Sequence
+from typing import Any
 
 import jinja2
 from markupsafe import Markup
@@ -21,24 +23,16 @@ class Drawing:
     """Figures of one page, numbered; the first carries the plotting program, which is 5 MB, for all."""
 
     def __init__(self) -> None:
-        self._drawn = 0
+        self._numbers = itertools.count()
 
     def draw(self, plots: Sequence[Plot]) -> list[tuple[Plot, Markup]]:
         """Figures with the text that draws them."""
-        return [(plot, self._script(plot)) for plot in plots]
-
-    def _script(self, plot: Plot) -> Markup:
-        number = self._drawn
-        self._drawn += 1
-        return Markup(
-            plot.figure.to_html(
-                full_html=False,
-                include_plotlyjs=number == 0,
-                include_mathjax=False,
-                div_id=f"plot-{number}",
-                config={"responsive": True, "displaylogo": False, "displayModeBar": False},
-            )
-        )
+        config = {"responsive": True, "displaylogo": False, "displayModeBar": False}
+        drawn = []
+        for plot, number in zip(plots, self._numbers, strict=False):
+            options: dict[str, Any] = {"include_plotlyjs": number == 0, "div_id": f"plot-{number}", "config": config}
+            drawn.append((plot, Markup(plot.figure.to_html(full_html=False, include_mathjax=False, **options))))
+        return drawn
 
 
 def fill(template: str, **values: object) -> str:

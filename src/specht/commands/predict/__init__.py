@@ -12,7 +12,7 @@ from pydantic import Field, field_validator, model_validator
 
 from specht.architecture import Architecture, Kind
 from specht.commands.command import Command, Many, OutputFlags, Switch, Writer, command_line, print_summaries
-from specht.commands.task_flags import MODES, SourceFlags, TargetFlags
+from specht.commands.task_flags import SourceFlags, TargetFlags
 from specht.commands.workers import WorkFlags
 from specht.errors import InputError, unknown_choice
 from specht.lab import ArchitectureFlags, Config
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from specht.learning import Networks
     from specht.report import Page
-    from specht.sequences import Source, Target, Task
+    from specht.sequences import Source
 
 
 DEFAULT_N = tuple(2**power for power in range(3, 15))
@@ -130,7 +130,9 @@ class PredictConfig(Config):
 
     def identity(self) -> dict[str, Any]:
         plain = ("ridge", "noise", "error", "kind", "heads", "sequences", "seed", "check", "breaking")
-        fields = self.architecture.identity() | self._task_identity() | {"n_train": list(self.n_train)}
+        shift = {"shift": self.shift.kind(self.source), "shift_epsilon": self.shift.shift_epsilon}
+        task = {"task": self.task} if self.task is not None else self.source.identity() | self.target.identity() | shift
+        fields = self.architecture.identity() | task | {"n_train": list(self.n_train)}
         fields |= self.model_dump(mode="json", include=set(plain))
         fields |= {"max_level": self.max_level} if self.max_level is not None else {}
         fields |= {"width": None if self.width is None else self.widths} | ({"phases": True} if self.phases else {})
@@ -152,22 +154,6 @@ class PredictConfig(Config):
     def needs_finite_width(self) -> bool:
         """Whether a theory of finite width was asked for, and not only networks of that width."""
         return self.phases or bool(self.width is not None and self.widths and "net" not in self.check)
-
-    def _task_identity(self) -> dict[str, Any]:
-        if self.task is not None:
-            return {"task": self.task}
-        shift = {"shift": self.shift.kind(self.source), "shift_epsilon": self.shift.shift_epsilon}
-        return self.source.identity() | self.target.identity() | shift
-
-    def build_task(self, arch: Architecture, modes: Callable[[], Target]) -> Task:
-        """The task; `modes` makes the target of eigenfunctions, which needs a spectrum."""
-        from specht.sequences import Task, task
-
-        if self.task is not None:
-            return task(self.task, arch.vocab, arch.length, self.seed)
-        source = self.build_source(arch)
-        target = modes() if self.target.target == MODES else self.target.build(source, arch.length)
-        return Task(source, target, self.shift.build(source, self.source, self.seed), self.source.source)
 
     def build_source(self, arch: Architecture) -> Source:
         """Where the training sequences come from."""

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from specht.commands.predict import PredictConfig
+from specht.commands.task_flags import MODES
 from specht.errors import InputError
 from specht.kernel import SAMPLED_FORMS, choose_form
 from specht.lab import one_thread
 from specht.learning import (
     LOSSES,
-    Regime,
     content,
     exact as gp,
     kernel_regime,
@@ -30,7 +30,7 @@ from specht.learning import (
 from specht.learning.adaptive import SEQUENCES, adaptive_curve, most_samples
 from specht.progress import Progress, stages
 from specht.results import plain
-from specht.sequences import TASKS, Task, exchangeability_gap, order_broken
+from specht.sequences import TASKS, Task, exchangeability_gap, order_broken, task as named_task
 from specht.spectra import spectrum_entry
 from specht.trees import Along, along
 
@@ -107,12 +107,15 @@ def spectrum_of(config: PredictConfig, arch: Architecture, source: Source, progr
 
 def task_of(config: PredictConfig, arch: Architecture, spectrum: Spectrum | None = None) -> Task:
     """The task of a configuration; where eigenfunctions are the target, their spectrum is computed unless it is given."""
-
-    def modes() -> Target:
-        known = spectrum or spectrum_of(config, arch, config.build_source(arch))
-        return leading_modes(known, range(config.target.number + 1))
-
-    return config.build_task(arch, modes)
+    if config.task is not None:
+        return named_task(config.task, arch.vocab, arch.length, config.seed)
+    source = config.build_source(arch)
+    if config.target.target == MODES:
+        known = spectrum or spectrum_of(config, arch, source)
+        target = leading_modes(known, range(config.target.number + 1))
+    else:
+        target = config.target.build(source, arch.length)
+    return Task(source, target, config.shift.build(source, config.source, config.seed), config.source.source)
 
 
 def _target(config: PredictConfig, target: Target, curve: Curve) -> dict[str, Any]:
@@ -252,15 +255,14 @@ def _networks(config: PredictConfig, arch: Architecture, task: Task, scale: floa
     settings: dict[str, Any] = {"ridge": config.ridge, "noise": config.noise, "seed": config.seed, "scale": scale, "networks": chosen}
     datasets = config.networks.net_datasets
     curve = networks.learning_curve(arch, task, n_train=numbers, datasets=datasets, kind=config.kind, progress=first, **settings)
-    regime = kernel_regime(arch, task, n_train=numbers[-1], progress=second, **settings) if trained else None
-    return along("n_train", curve.summary()) | {"regime": None if regime is None else _regime(regime)}
-
-
-def _regime(regime: Regime) -> dict[str, Any]:
-    numbers = ("verdict", "n_train", "loss", "loss_stderr", "kernel_loss", "kernel_change", "kernel_change_stderr", "warning")
-    lists = ("levels", "shares", "shares_stderr", "kernel_shares")
-    fields = {name: getattr(regime, name) for name in numbers} | {"sentence": str(regime)}
-    return fields | {name: Along(getattr(regime, name), "level") for name in lists}
+    values = along("n_train", curve.summary()) | {"regime": None}
+    if trained:
+        regime = kernel_regime(arch, task, n_train=numbers[-1], progress=second, **settings)
+        fields = ("verdict", "n_train", "loss", "loss_stderr", "kernel_loss", "kernel_change", "kernel_change_stderr", "warning")
+        lists = ("levels", "shares", "shares_stderr", "kernel_shares")
+        values["regime"] = {name: getattr(regime, name) for name in fields} | {"sentence": str(regime)}
+        values["regime"] |= {name: Along(getattr(regime, name), "level") for name in lists}
+    return values
 
 
 def _broken(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 from types import SimpleNamespace
-from typing import TYPE_CHECKING
 
 from specht.architecture import Architecture
 from specht.commands.kernel_method import KERNEL_NAMES, kernel_steps
@@ -29,9 +28,6 @@ from specht.report import (
     networks_beside,
     spectrum_plot,
 )
-
-if TYPE_CHECKING:
-    pass
 
 FINITE_HEADER = ("width", "samples for the error", "symmetry breaks from N", "how")
 
@@ -78,16 +74,12 @@ def _at_finite_width(result: SimpleNamespace) -> str:
 def _at_infinite_width(result: SimpleNamespace) -> str:
     needed, half, error = result.error.samples, result.half_learned, asked_error(result)
     if needed is None:
-        return f"{_out_of_reach(result)} the error is not predicted to stay below {error}."
+        why = f"With a ridge of {result.ridge:g} E[k]"
+        if result.target.unresolved > result.error.share * result.target.variance:
+            why = "Because part of the target lies in functions that the kernel does not hold or that the spectrum does not resolve,"
+        return f"{why} the error is not predicted to stay below {error}."
     learnt = "" if half is None else f", and half of the target is learnt from {samples(half)}"
     return f"An error of {error} needs about {samples(needed)} samples{learnt}."
-
-
-def _out_of_reach(result: SimpleNamespace) -> str:
-    """Why no number of samples is enough."""
-    if result.target.unresolved > result.error.share * result.target.variance:
-        return "Because part of the target lies in functions that the kernel does not hold or that the spectrum does not resolve,"
-    return f"With a ridge of {result.ridge:g} E[k]"
 
 
 def samples(number: float | None) -> str:
@@ -122,15 +114,11 @@ def _why(result: SimpleNamespace) -> str:
         where = "at infinite width " if result.finite else ""
         words = f"{where}half of that is learnt from " if not told else ""  # in full where it is the first
         price = f"level {part.level}: {words}{samples(part.half_learned)} samples"
-        told.append(f"{100 * part.mean_square / total:.0f} % {_reading(part.level)} ({price})")
+        does = f"singles out {part.level} position{'s' if part.level > 1 else ''}" if part.level else "ignores the order of tokens"
+        told.append(f"{100 * part.mean_square / total:.0f} % {does} ({price})")
     rest = target.unresolved / total
     missing = [f"{100 * rest:.0f} % lies in functions that the kernel does not hold or that are not resolved"] if rest >= 0.01 else []
     return f"Of the target's mean square {listed([*told, *missing])}."
-
-
-def _reading(level: int) -> str:
-    """What functions of a level do."""
-    return "ignores the order of tokens" if level == 0 else f"singles out {level} position{'s' if level > 1 else ''}"
 
 
 def _reservations(result: SimpleNamespace) -> list[str]:
@@ -350,7 +338,17 @@ def method(result: SimpleNamespace) -> list[Step]:
         ),
     ]
     if result.finite is not None:
-        steps.append(_finite_step(result.finite.method))
+        sampled = " Its average over labels is estimated from the kernel of sampled sequences."
+        steps.append(
+            Step(
+                "At finite width d the variances of tokens and positions are not fixed. Width counts as d observations of nothing special: "
+                "the variances, r_i times those at infinite width and each shared by n_i vectors, sit where a free energy is least. This "
+                "is the saddle point of Bayesian inference, a result of this project and not of a paper. It leaves out fluctuations, so it "
+                "expects too little loss where positions are not few beside the width; layers behind the embedding count as infinitely "
+                f"wide.{'' if result.finite.method == 'exact' else sampled}",
+                ["F = d/2 · Σ_i n_i ( r_i − ln r_i − 1 ) + ½ E[ ln det( k_r + δ ) + y^T ( k_r + δ )^{−1} y ]"],
+            )
+        )
     if result.theory.ood is not None:
         steps.append(
             Step(
@@ -373,18 +371,6 @@ def method(result: SimpleNamespace) -> list[Step]:
             )
         )
     return [*steps, *kernel_steps(Architecture.parse(result.architecture), [result.kind])]
-
-
-def _finite_step(method: str) -> Step:
-    """How finite width is dealt with."""
-    how = "" if method == "exact" else " Its average over labels is estimated from the kernel of sampled sequences."
-    return Step(
-        "At finite width d the variances of tokens and positions are not fixed. Width counts as d observations of nothing special: the "
-        "variances, r_i times those at infinite width and each shared by n_i vectors, sit where a free energy is least. This is the saddle "
-        "point of Bayesian inference, a result of this project and not of a paper. It leaves out fluctuations, so it expects too little "
-        f"loss where positions are not few beside the width; layers behind the embedding count as infinitely wide.{how}",
-        ["F = d/2 · Σ_i n_i ( r_i − ln r_i − 1 ) + ½ E[ ln det( k_r + δ ) + y^T ( k_r + δ )^{−1} y ]"],
-    )
 
 
 def _network_step(method: str) -> Step:

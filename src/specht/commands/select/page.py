@@ -57,31 +57,21 @@ def answer(result: SimpleNamespace) -> list[str]:
         f"Whatever it computes, a fully connected network needs {result.network_width} units in its first layer to get below "
         f"{result.network_share:.0%} of the loss of answering zero"
     )
-    gets_there = [kind for kind in result.codes if mean_loss(result.train[-1], kind) < result.network_share * result.trivial]
+    gets_there = [kind for kind in result.codes if getattr(result.train[-1], kind) < result.network_share * result.trivial]
     if result.attention_width is not None and any(kind != "one-hot" for kind in gets_there):
         needed += f"; this attention got there with a width of {result.attention_width}"
     return [*sentences, f"{needed}."]
 
 
 def _learnt(result: SimpleNamespace, kind: str) -> str:
-    share = mean_loss(result.train[-1], kind) / result.trivial
+    share = getattr(result.train[-1], kind) / result.trivial
     verb = "learns" if share < LEARNT else "has not learnt"
     text = f"With {kind} codes attention {verb} the task: {small_percent(share)} of the loss of answering zero"
     tested = [entry for entry in result.lengths if hasattr(entry, kind)]
     if not tested:
         return f"{text}."
     farthest = tested[-1]
-    return f"{text}, and {small_percent(mean_loss(farthest, kind) / result.trivial)} at length {farthest.T_test}."
-
-
-def mean_loss(entry: SimpleNamespace, kind: str) -> float:
-    """The mean over seeds with a kind of codes, whose name may have a dash."""
-    return getattr(entry, kind)
-
-
-def error_of(entry: SimpleNamespace, kind: str) -> float | None:
-    """Its standard error; None for a single seed."""
-    return getattr(entry.stderr, kind)
+    return f"{text}, and {small_percent(getattr(farthest, kind) / result.trivial)} at length {farthest.T_test}."
 
 
 def loss_header(result: SimpleNamespace) -> list[str]:
@@ -100,8 +90,8 @@ def loss_words(entry: SimpleNamespace, kind: str) -> str:
     """A mean with its standard error; nothing where a kind of codes is not tested."""
     if not hasattr(entry, kind):
         return ""
-    error = error_of(entry, kind)
-    return f"{mean_loss(entry, kind):.3g}" + ("" if error is None else f" ± {error:.1g}")
+    error = getattr(entry.stderr, kind)
+    return f"{getattr(entry, kind):.3g}" + ("" if error is None else f" ± {error:.1g}")
 
 
 def matrix_rows(result: SimpleNamespace) -> list[list[str]]:
@@ -132,8 +122,8 @@ def time_plot(result: SimpleNamespace, *, inverse: bool, title: str, caption: st
     records = [record for record in result.train if record.step > 0]
     steps = [record.step for record in records]
     for number, kind in enumerate(result.codes):
-        means = np.array([mean_loss(record, kind) for record in records])
-        errors = np.array([error_of(record, kind) or 0.0 for record in records])
+        means = np.array([getattr(record, kind) for record in records])
+        errors = np.array([getattr(record.stderr, kind) or 0.0 for record in records])
         values, bars = (1 / means, errors / means**2) if inverse else (means, errors)
         add_points(figure, steps, values, f"{kind} codes", number, errors=bars, joined=True)
     if result.theory is not None:
@@ -152,7 +142,9 @@ def length_plot(result: SimpleNamespace, *, title: str, caption: str) -> Plot:
     figure = go.Figure()
     entries = [(result.length, result.train[-1]), *((entry.T_test, entry) for entry in result.lengths)]
     for number, kind in enumerate(result.codes):
-        tested = sorted((length, mean_loss(entry, kind), error_of(entry, kind) or 0.0) for length, entry in entries if hasattr(entry, kind))
+        tested = sorted(
+            (length, getattr(entry, kind), getattr(entry.stderr, kind) or 0.0) for length, entry in entries if hasattr(entry, kind)
+        )
         lengths, losses, errors = zip(*tested, strict=True)
         add_points(figure, lengths, losses, f"{kind} codes", number, errors=errors, joined=True)
     lengths = [length for length, _ in entries]

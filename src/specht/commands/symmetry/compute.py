@@ -62,7 +62,9 @@ def compute_in(folder: Path, jobs: Path, config: SymmetryConfig, work: WorkFlags
         return {*folder.glob(_TOKENIZERS), *([jobs] if work.store is None and jobs.exists() else [])}
 
     with removed_if_bad(made):
-        corpora = train_tokenizers(config.prepared, folder)
+        tokenizers = (folder / _TOKENIZERS.replace("*", str(number)) for number in itertools.count(1))
+        pairs = zip(config.prepared, tokenizers, strict=False)
+        corpora = [prepared.with_tokenizer(path) if prepared.trains_tokenizer else prepared for prepared, path in pairs]
         # Little text is counted in this process, unless somebody asks for another.
         places = this_process if not work.is_asked and sum(corpus.bytes for corpus in corpora) < _SMALL else work.places(jobs)
         entries = run_symmetry(corpora, config.settings(), config.nulls, Archive(jobs), places, progress)
@@ -97,6 +99,14 @@ class Prepared:
         except OSError as error:
             raise InputError(f"{error.filename} cannot be read ({error.strerror}): check its path.") from None
         return cls(corpus, hashlib.sha256(" ".join(content).encode()).hexdigest(), trains_tokenizer)
+
+    def with_tokenizer(self, path: Path) -> Prepared:
+        """The corpus read with a byte pair encoding that is trained on it and written to a path."""
+        parts = range(len(self.corpus.parts))
+        texts = (" ".join(chunk.tokens) for part in parts for chunk in self.corpus.read(part))
+        save_text(train_bpe(texts, BPE_TYPES), path)
+        reading = dataclasses.replace(self.corpus.reading, tokens="bpe", tokenizer=str(path.resolve()))
+        return Prepared.of(dataclasses.replace(self.corpus, reading=reading))
 
     @property
     def bytes(self) -> int:
@@ -166,35 +176,14 @@ def run_symmetry(
 ) -> list[dict[str, Any]]:
     """What each corpus is like, in the order in which they are given."""
     jobs = [prepared.census_jobs() for prepared in corpora]
-    _do([job for each in jobs for job in each], archive, places, progress)
+    sweep([job for each in jobs for job in each], archive, places, progress=progress).raise_failure()
     surveys = [plan_survey(each.corpus, settings, _census(mine, archive)) for each, mine in zip(corpora, jobs, strict=True)]
-    counts = [_count_jobs(each, survey, nulls) for each, survey in zip(corpora, surveys, strict=True)]
-    _do([job for mine in counts for each in mine.values() for job in each], archive, places, progress)
+    models: list[list[Null | None]] = [[None, *(nulls_of(prepared.corpus) if nulls else ())] for prepared in corpora]
+    counts: list[dict[Null | None, list[Job]]] = [
+        {null: prepared.count_jobs(survey, null) for null in own} for prepared, survey, own in zip(corpora, surveys, models, strict=True)
+    ]
+    sweep([job for mine in counts for each in mine.values() for job in each], archive, places, progress=progress).raise_failure()
     return [_entry(survey, mine, archive) for survey, mine in zip(surveys, counts, strict=True)]
-
-
-def _count_jobs(prepared: Prepared, survey: Survey, nulls: bool) -> dict[Null | None, list[Job]]:
-    models: tuple[Null | None, ...] = (None, *(nulls_of(prepared.corpus) if nulls else ()))
-    return {null: prepared.count_jobs(survey, null) for null in models}
-
-
-def train_tokenizers(corpora: Sequence[Prepared], folder: Path) -> list[Prepared]:
-    """Corpora that are to be read with a byte pair encoding trained on each have it written into a folder; others stay as they are."""
-    paths = (folder / _TOKENIZERS.replace("*", str(number)) for number in itertools.count(1))
-    return [_trained(each, path) if each.trains_tokenizer else each for each, path in zip(corpora, paths, strict=False)]
-
-
-def _trained(prepared: Prepared, path: Path) -> Prepared:
-    corpus = prepared.corpus
-    texts = (" ".join(chunk.tokens) for part in range(len(corpus.parts)) for chunk in corpus.read(part))
-    save_text(train_bpe(texts, BPE_TYPES), path)
-    reading = dataclasses.replace(corpus.reading, tokens="bpe", tokenizer=str(path.resolve()))
-    return Prepared.of(dataclasses.replace(corpus, reading=reading))
-
-
-def _do(jobs: list[Job], archive: Archive, places: Places, progress: Progress | None) -> None:
-    """Have the jobs done; what is wrong with a corpus is said as it is anywhere else."""
-    sweep(jobs, archive, places, progress=progress).raise_failure()
 
 
 def _census(jobs: list[Job], archive: Archive) -> Census:

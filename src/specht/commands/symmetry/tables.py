@@ -17,7 +17,11 @@ Corpora = Sequence[SimpleNamespace]
 
 def detail_tables(corpora: Corpora) -> list[Table]:
     """All tables beside that of the scores, those that have rows."""
-    tables = [null_table(corpora), cut_table(corpora), length_table(corpora), irrep_table(corpora), third_table(corpora)]
+    names = ["all lags" if score.from_lag == 1 else f"≥ {score.from_lag}" for score in corpora[0].cuts]
+    note = "At lags from so many tokens on; other lags are left out of all sums."
+    cuts = _series_table(corpora, "cuts", names, "Scores without short lags", note)
+    lengths = _series_table(corpora, "lengths", [f"L = {score.length}" for score in corpora[0].lengths], "Scores by window length")
+    tables = [null_table(corpora), cuts, lengths, irrep_table(corpora), third_table(corpora)]
     tables += [harmonics_table(corpora), influence_table(corpora), coverage_table(corpora)]
     return [table for table in tables if table.rows]
 
@@ -70,18 +74,6 @@ def null_table(corpora: Corpora) -> Table:
     )
     rows = [[corpus.label, *cells(corpus)] for corpus in corpora] if models else []
     return Table(header, rows, note, "Null models", brief=False)
-
-
-def cut_table(corpora: Corpora) -> Table:
-    """Scores without short lags."""
-    names = ["all lags" if score.from_lag == 1 else f"≥ {score.from_lag}" for score in corpora[0].cuts]
-    note = "At lags from so many tokens on; other lags are left out of all sums."
-    return _series_table(corpora, "cuts", names, "Scores without short lags", note)
-
-
-def length_table(corpora: Corpora) -> Table:
-    """Scores in windows of several lengths."""
-    return _series_table(corpora, "lengths", [f"L = {score.length}" for score in corpora[0].lengths], "Scores by window length")
 
 
 def _series_table(corpora: Corpora, series: str, names: Sequence[str], title: str, note: str = "") -> Table:

@@ -70,7 +70,15 @@ def threshold_page(result: SimpleNamespace) -> Page:
         )
         for learner in result.learners
     ]
+    levels = [
+        [str(level), percent(share.value), f"{100 * share.low:.1f} to {percent(share.high)}", percent(variance_share)]
+        for level, share, variance_share in zip(result.profile.levels, result.profile.shares, result.profile.variance_shares, strict=True)
+    ]
     profiled = f"Symmetry profile at {result.profile.length} positions"
+    costs = (
+        "Level m is what singles out m positions, and costs a kernel at least of the order of T^{m} samples if it must be learnt "
+        f"exactly. Bits are one with probability {result.probability:.3g}."
+    )
     tried_note = "Searches choose the next m by what is known so far."
     return Page(
         title="How many samples a sparse function needs",
@@ -81,7 +89,7 @@ def threshold_page(result: SimpleNamespace) -> Page:
         tables=[
             Table.of(result.points, POINT_COLUMNS, note="\n".join(remarks(result)), title="Thresholds"),
             Table(FIT_HEADER, fit_rows(result), note=_FIT_NOTE, title="Growth with T"),
-            Table(PROFILE_HEADER, profile_rows(result), note=_profile_note(result), title=profiled, brief=False),
+            Table(PROFILE_HEADER, levels, note=costs, title=profiled, brief=False),
             Table.of(result.bounds, BOUND_COLUMNS, note=_BOUND_NOTE, title="What the capacity bound says", brief=False),
             Table.of(result.points, TRIED_COLUMNS, note=tried_note, title="Trials", brief=False),
         ],
@@ -115,7 +123,7 @@ def _sentence(result: SimpleNamespace, learner: str) -> str:
         words = f"{name}: {first.words} at T = {first.T}"
     if len(points) > 1:
         words += f" and {_short(last, smallest)} at T = {last.T}" if last.reached else f"; {last.words} at T = {last.T}"
-    fit = fit_of(result, learner)
+    fit = getattr(result.fits, learner)
     if not fit.verdict:
         return words + "."
     words += f"; growth: {fit.verdict}."
@@ -123,11 +131,6 @@ def _sentence(result: SimpleNamespace, learner: str) -> str:
         was = "was not reached and is" if len(missed) == 1 else "were not reached and are"
         words += f" T = {', '.join(str(point.T) for point in missed)} {was} left out: growth is at least this."
     return words
-
-
-def fit_of(result: SimpleNamespace, learner: str) -> SimpleNamespace:
-    """The laws of growth of a learner, whose name has dashes."""
-    return getattr(result.fits, learner)
 
 
 def _short(point: SimpleNamespace, smallest: int) -> str:
@@ -138,7 +141,7 @@ def fit_rows(result: SimpleNamespace) -> list[list[str]]:
     """One row a learner."""
     rows = []
     for learner in result.learners:
-        fit = fit_of(result, learner)
+        fit = getattr(result.fits, learner)
         if fit.verdict is None:
             rows.append([learner, "not fitted: fewer than three thresholds", "", "", ""])
             continue
@@ -146,15 +149,6 @@ def fit_rows(result: SimpleNamespace) -> list[list[str]]:
         criteria = " · ".join(f"{law.aic:.1f}" for law in (fit.laws.log, fit.laws.power, fit.laws.linear))
         rows.append([learner, fit.verdict, exponent, f"{fit.log_r_squared:.3f} · {fit.linear_r_squared:.3f}", criteria])
     return rows
-
-
-def profile_rows(result: SimpleNamespace) -> list[list[str]]:
-    """The symmetry profile of the function, one row a level."""
-    profile = result.profile
-    return [
-        [str(level), percent(share.value), f"{100 * share.low:.1f} to {percent(share.high)}", percent(variance_share)]
-        for level, share, variance_share in zip(profile.levels, profile.shares, profile.variance_shares, strict=True)
-    ]
 
 
 def remarks(result: SimpleNamespace) -> list[str]:
@@ -174,13 +168,6 @@ def remarks(result: SimpleNamespace) -> list[str]:
         "samples on: far more than are needed, but with powers of log T."
     )
     return sentences
-
-
-def _profile_note(result: SimpleNamespace) -> str:
-    return (
-        "Level m is what singles out m positions, and costs a kernel at least of the order of T^{m} samples if it must be learnt "
-        f"exactly. Bits are one with probability {result.probability:.3g}."
-    )
 
 
 def _method() -> list[Step]:
@@ -220,7 +207,7 @@ def growth_plot(result: SimpleNamespace, *, title: str, caption: str) -> Plot:
     figure = go.Figure()
     for number, learner in enumerate(result.learners):
         add_thresholds(figure, [point for point in result.points if point.learner == learner], name_of(learner), colour(number))
-        fit = fit_of(result, learner)
+        fit = getattr(result.fits, learner)
         if fit.verdict:
             for name, law, dash in (("log", fit.laws.log, "solid"), ("power", fit.laws.power, "dot")):
                 add_line(figure, law.T, law.m, f"{learner}, {name} law", number, dash=dash, legend=False)
