@@ -71,7 +71,6 @@ def array_chunks(array: np.ndarray, rows: bool, size: int, name: str) -> Iterato
     """The numbers of an array, about `size` at a time: a stream, or a record a row."""
     columns = array.shape[-1]
     table = array if array.ndim == 2 else array[None]
-    first = True
     for top in range(0, len(table), height := max(1, size // columns)):
         band = table[top : top + height]
         for left in range(0, columns, width := columns if height > 1 else size):
@@ -79,8 +78,7 @@ def array_chunks(array: np.ndarray, rows: bool, size: int, name: str) -> Iterato
             if values.min() < 0 or values.max() > np.iinfo(np.int64).max:
                 wrong = values.min() if values.min() < 0 else values.max()
                 raise InputError(f"{name} holds {wrong}, which is no id: ids are whole numbers from 0 on, below 2^63.")
-            starts = range(0, len(values), columns) if rows and not left else range(1) if first else range(0)
-            first = False
+            starts = range(0, len(values) if rows and not left else 0, columns)
             yield Chunk(values.astype(np.int64), np.array(starts, dtype=np.intp))
 
 

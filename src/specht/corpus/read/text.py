@@ -65,13 +65,14 @@ def read(part: FilePart, reading: ReadingOptions, chunk_bytes: int = 1 << 20) ->
     if reading.records == "sentence" and not kind.sentences:
         raise InputError(f"Records by sentence need words, and {part.path} is read as {kind.name}: choose --tokens word.")
     if kind.unit == "ids":
-        yield from id_chunks(part, reading.records == "auto", chunk_bytes)
+        chunks = id_chunks(part, reading.records == "auto", chunk_bytes)
     elif kind.unit == "bytes":
-        yield from _marked(Chunk(np.frombuffer(block, dtype=np.uint8)) for block in blocks(part, chunk_bytes))
+        chunks = (Chunk(np.frombuffer(block, dtype=np.uint8)) for block in blocks(part, chunk_bytes))
     elif kind.unit == "letters":
-        yield from _marked(letter_chunks(part, kind.letters, reading.records == "auto", chunk_bytes))
+        chunks = letter_chunks(part, kind.letters, reading.records == "auto", chunk_bytes)
     else:
-        yield from _marked(_text(part, kind, reading, chunk_bytes))
+        chunks = _text(part, kind, reading, chunk_bytes)
+    yield from _marked(chunks)
 
 
 def _marked(chunks: Iterable[Chunk]) -> Iterator[Chunk]:
@@ -93,10 +94,9 @@ def _text(part: FilePart, kind: Tokenisation, reading: ReadingOptions, chunk_byt
     pieces = _pieces(_decoded(part, reading.encoding, chunk_bytes), LONGEST_LINE)
     if kind.name == "wikitext":
         pieces = _ended(pieces)
-    if kind.name in ("wikitext", "wikitext-body"):
-        batches = _wikitext_stretches(pieces, reading.records, body=kind.name == "wikitext-body")
-    elif reading.records in ("line", "paragraph"):
-        batches = _stretches(pieces, reading.records)
+    titles = kind.name in ("wikitext", "wikitext-body")
+    if titles or reading.records in ("line", "paragraph"):
+        batches = _stretches(pieces, reading.records, titles, body=kind.name == "wikitext-body")
     else:
         batches = ([_Stretch(piece)] for piece in pieces)
     chunks = _tokens(batches, kind, after_cut=part.start > 0, before_cut=part.stop is not None)
@@ -199,23 +199,11 @@ def _lines(piece: str) -> list[str]:
     return lines if lines[-1] else lines[:-1]
 
 
-def _stretches(pieces: Iterable[str], records: str) -> Iterator[list[_Stretch]]:
-    """Lines; each that is not empty begins a record, or each behind an empty one."""
-    blank, whole = True, True
-    for piece in pieces:
-        batch = []
-        for line in _lines(piece):
-            empty = whole and line.isspace()
-            batch.append(_Stretch(line, record=whole and not empty and (blank or records == "line")))
-            blank = empty
-            whole = line.endswith("\n")
-        yield batch
+def _stretches(pieces: Iterable[str], records: str, titles: bool, body: bool) -> Iterator[list[_Stretch]]:
+    """Lines, in batches: records begin with every line that is not empty, or behind empty ones.
 
-
-def _wikitext_stretches(pieces: Iterable[str], records: str, body: bool) -> Iterator[list[_Stretch]]:
-    """Lines of WikiText. An article begins with a title that stands between empty lines: elsewhere such a line belongs to a formula.
-
-    A title waits for the line that follows it.
+    In WikiText an article begins with a title that stands between empty lines: elsewhere such a line belongs to a formula. A title waits
+    for the line that follows it. The body has neither headings nor empty lines.
     """
     blank, whole = True, True
     waiting: str | None = None
@@ -231,7 +219,7 @@ def _wikitext_stretches(pieces: Iterable[str], records: str, body: bool) -> Iter
                 batch.append(title(waiting, article=empty))
                 blank, waiting = False, None
             ended = line.endswith("\n")
-            if whole and ended and blank and is_title(line):
+            if titles and whole and ended and blank and is_title(line):
                 waiting = line
             else:
                 begins = whole and not empty and (records == "line" or (records == "paragraph" and blank))
