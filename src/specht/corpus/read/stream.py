@@ -121,19 +121,15 @@ def segments(pieces: Iterable[Encoded], blocks: Blocks, reach: int, *, offset: i
         offset: place of the first token in the corpus, which decides about the blocks.
         size: a segment owns at most so many tokens.
     """
-    bounds = np.asarray(blocks.bounds)
-    buffer, records, place = np.empty(0, dtype=np.intp), np.empty(0, dtype=np.intp), offset
-    for piece in _joined(pieces, size):
-        records = np.concatenate([records, piece.records + len(buffer)])
-        buffer = np.concatenate([buffer, piece.ids])
-        while len(buffer) >= size + reach:
-            segment = _first(buffer, records, place, bounds, reach, size)
+    bounds, place = np.asarray(blocks.bounds), offset
+    buffer = nothing = Encoded(np.empty(0, dtype=np.intp))
+    # A segment is complete with all it reaches into; what is left at the end is shorter.
+    for piece, least in itertools.chain(zip(_joined(pieces, size), itertools.repeat(size + reach), strict=False), [(nothing, 1)]):
+        buffer = join([buffer, piece])
+        while len(buffer) >= least:
+            segment = _first(buffer, place, bounds, reach, size)
             yield segment
-            buffer, records, place = buffer[segment.owned :], _behind(records, segment.owned), place + segment.owned
-    while len(buffer):
-        segment = _first(buffer, records, place, bounds, reach, size)
-        yield segment
-        buffer, records, place = buffer[segment.owned :], _behind(records, segment.owned), place + segment.owned
+            buffer, place = buffer.part(segment.owned, len(buffer)), place + segment.owned
 
 
 def _joined(pieces: Iterable[Encoded], size: int) -> Iterator[Encoded]:
@@ -150,13 +146,13 @@ def _joined(pieces: Iterable[Encoded], size: int) -> Iterator[Encoded]:
         yield join(held)
 
 
-def _first(buffer: np.ndarray, records: np.ndarray, place: int, bounds: np.ndarray, reach: int, size: int) -> Segment:
+def _first(buffer: Encoded, place: int, bounds: np.ndarray, reach: int, size: int) -> Segment:
     """The segment at the start of a buffer."""
     block = min(int(np.searchsorted(bounds, place, side="right")) - 1, len(bounds) - 2)
     room = int(bounds[block + 1]) - place
     owned = min(size, len(buffer), room if room > 0 else len(buffer))
-    ids = buffer[: owned + reach]
-    inner = records[(records > 0) & (records < len(ids))]
+    ids = buffer.ids[: owned + reach]
+    inner = buffer.records[(buffer.records > 0) & (buffer.records < len(ids))]
     return Segment(ids, owned, block, _left(inner, len(ids), owned, reach) if len(inner) else None)
 
 
@@ -165,10 +161,6 @@ def _left(records: np.ndarray, length: int, owned: int, reach: int) -> np.ndarra
     ends = np.append(records, length)
     places = np.arange(owned)
     return np.minimum(ends[np.searchsorted(ends, places, side="right")] - places - 1, reach)
-
-
-def _behind(records: np.ndarray, owned: int) -> np.ndarray:
-    return records[records >= owned] - owned
 
 
 def window_starts(segment: Segment, length: int) -> np.ndarray:

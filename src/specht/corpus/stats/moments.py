@@ -5,7 +5,8 @@ $$ N^g(t) = \sum_s (x_s - p)(x_{s+t} - p)^T , $$
 with $x$ one-hot, $p$ the token frequencies of the whole corpus, and $s$ in the block. For small vocabularies it is kept as exact counts
 (`Tables`), for others as a `Sketch` of the matrix and of its transpose (`Sketches`).
 
-Statistics of parts of a corpus add up: they can be counted anywhere, sent as arrays, and added in the order of the parts.
+Statistics of parts of a corpus add up: they can be counted anywhere, sent as arrays, and added in the order of the parts. So do counts
+of other kinds (`Counts`), in any order.
 """
 
 from __future__ import annotations
