@@ -51,7 +51,7 @@ def write_atomically(path: str | os.PathLike[str], durable: bool = True) -> Iter
 
 
 @contextlib.contextmanager
-def reading(path: str | os.PathLike[str], cure: str = "check the path of the corpus") -> Iterator[None]:
+def reading(path: str | os.PathLike[str], cure: str) -> Iterator[None]:
     """Say in one sentence that a file cannot be read, and what to do about it."""
     try:
         yield

@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from specht.errors import InputError, explains_calls
+from specht.files import reading
 from specht.lab.store import save_bytes
 from specht.lab.version import code_version
 
@@ -39,10 +40,8 @@ class Checkpoint:
         path = Path(self.path)
         if not path.exists():
             return None
-        try:
+        with reading(path, "give another path"):
             content = path.read_bytes()
-        except OSError as error:
-            raise InputError(f"{path} cannot be read ({error.strerror}): give another path.") from None
         body, checksum = content[:-_DIGITS], content[-_DIGITS:]
         if checksum != _checksum(body):  # asked first, so that what is read below is as it was written
             raise InputError(f"{path} is no checkpoint or is damaged: give another path, or delete it to start anew.")

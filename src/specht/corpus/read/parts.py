@@ -24,6 +24,7 @@ PART_BYTES = 8 * 2**20
 _NEARBY = 2**16
 """How far behind the size of a part an empty line is looked for before any line end will do."""
 _BLOCK = 2**20
+_CURE = "check the path of the corpus"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -63,7 +64,7 @@ def default_parts() -> list[FilePart]:
 def _files(source: str | Path) -> tuple[list[Path], bool]:
     """Regular files in order, and whether the source is one itself."""
     path = Path(source)
-    with reading(source):
+    with reading(source, _CURE):
         if path.is_dir():
             files = [file for file in _below(path) if file.is_file()]
             if not files:
@@ -143,7 +144,7 @@ def _next_cut(content: mmap.mmap, place: int, entries: bool) -> int:
 def blocks(part: FilePart, size: int) -> Iterator[bytes]:
     """The bytes of a part, decompressed, at most `size` at a time."""
     open_file = gzip.open if part.path.lower().endswith(".gz") else open
-    with reading(part.path):
+    with reading(part.path, _CURE):
         try:
             with open_file(part.path, "rb") as stream:
                 stream.seek(part.start)
@@ -188,6 +189,6 @@ def fingerprint(parts: Iterable[FilePart]) -> str:
     """SHA-256 of a file's content; of several files, that of their checksums one after the other."""
     digests: list[str] = []
     for path in dict.fromkeys(part.path for part in parts):
-        with reading(path), open(path, "rb") as stream:
+        with reading(path, _CURE), open(path, "rb") as stream:
             digests.append(hashlib.file_digest(stream, "sha256").hexdigest())
     return digests[0] if len(digests) == 1 else hashlib.sha256("".join(digests).encode()).hexdigest()
