@@ -22,7 +22,7 @@ import numpy as np
 import scipy.linalg
 
 import specht
-from specht.kernel.closed import closed_kernel
+from specht.kernel.layers import closed_kernel
 from specht.kernel.model import model_of
 from specht.kernel.pairs import Sequences
 

@@ -10,7 +10,7 @@ import pytest
 from specht import Architecture, Kernel, Variances
 from specht.errors import InputError
 from specht.kernel import counted
-from specht.kernel.counted import CountedBatch
+from specht.kernel.counts import CountedBatch
 
 PLAIN = Architecture(vocab=3, length=4)
 ARCHITECTURES = {

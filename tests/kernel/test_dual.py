@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 from scipy.special import erf, ndtr
 
-from specht.kernel.angles import angle_of_gap, arcsine
-from specht.kernel.dual import activation_mean, dual
+from specht.kernel.dual import activation_mean, angle_of_gap, arcsine, dual
 from specht.testing import assert_matches_samples
 
 ACTIVATIONS = {

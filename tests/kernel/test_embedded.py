@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import specht
-from specht.kernel.batches import sequences
 from specht.kernel.embedded import Embedding, Heads, embedded_diagonal, embedded_kernel, why_not_embedded
 from specht.kernel.model import model_of
+from specht.kernel.pairs import sequences
 
 
 def batch(arch, n=4, mask=None, seed=0):

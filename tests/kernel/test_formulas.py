@@ -166,7 +166,7 @@ def test_without_positions_permuting_one_sequence_alone_changes_nothing():
 
 
 def test_sinusoidal_covariance_is_the_limit_of_many_frequencies():
-    from specht.kernel.positions import position_gram, position_mean
+    from specht.kernel.position_pairs import position_gram, position_mean
 
     arch = specht.Architecture(vocab=V, length=40, positions="sinusoidal")
     u = (np.arange(200_000) + 0.5) / 200_000

@@ -7,9 +7,7 @@ from typing import TYPE_CHECKING
 from specht.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from specht.kernel.batches import sequences as sequences
-    from specht.kernel.combination import Combination as Combination
-    from specht.kernel.counted import CountedBatch as CountedBatch
+    from specht.kernel.counts import CountedBatch as CountedBatch, PairCounts as PairCounts, kernel_of_counts as kernel_of_counts
     from specht.kernel.embedded import (
         Embedding as Embedding,
         Heads as Heads,
@@ -25,17 +23,16 @@ if TYPE_CHECKING:
         MAX_POSITIONS as MAX_POSITIONS,
         SAMPLED_FORMS as SAMPLED_FORMS,
         Form as Form,
+        check_memory as check_memory,
         choose_form as choose_form,
         why_no_features as why_no_features,
     )
     from specht.kernel.functions import kernel_of_batches as kernel_of_batches
-    from specht.kernel.gram import Gram as Gram
+    from specht.kernel.gram import Combination as Combination, Gram as Gram
     from specht.kernel.kernel import Kernel as Kernel
     from specht.kernel.memory import check_memory as check_memory
     from specht.kernel.model import KernelModel as KernelModel, model_of as model_of
-    from specht.kernel.pairs import Sequences as Sequences
+    from specht.kernel.pairs import Sequences as Sequences, outer as outer, sequences as sequences
     from specht.kernel.perceptron import perceptron_gram as perceptron_gram
-    from specht.kernel.products import outer as outer
-    from specht.kernel.tables import PairCounts as PairCounts, kernel_of_counts as kernel_of_counts
 
 __all__, __getattr__, __dir__ = lazy_names(__name__)

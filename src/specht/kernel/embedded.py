@@ -29,14 +29,22 @@ from jaxtyping import Array, Float
 
 from specht.architecture import Architecture
 from specht.errors import InputError
-from specht.kernel.attention import attention_weights, visible_keys
-from specht.kernel.closed import propagate
 from specht.kernel.dual import root
-from specht.kernel.layers import MomentFamily, StreamMoments, finish_block, kernel_of, readout
+from specht.kernel.layers import (
+    MomentFamily,
+    PointPairs,
+    StreamMoments,
+    attention_weights,
+    finish_block,
+    kernel_of,
+    propagate,
+    readout,
+    visible_keys,
+)
 from specht.kernel.model import KernelModel
 from specht.kernel.one_block import coincide
-from specht.kernel.pairs import PointPairs, Sequences, position_pairs
-from specht.kernel.products import outer, rows
+from specht.kernel.pairs import Sequences, outer, rows
+from specht.kernel.position_pairs import position_pairs
 
 Features = tuple[Array, ...]
 """Matrices (n, features) whose Grams are multiplied entry by entry."""

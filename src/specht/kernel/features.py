@@ -18,9 +18,9 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from specht.kernel.attention import visible_keys
 from specht.kernel.dual import root
 from specht.kernel.heads import GROUPS, HEADS_STEP, head_features, reading, tied_features
+from specht.kernel.layers import visible_keys
 from specht.kernel.model import KernelModel
 from specht.kernel.pairs import Sequences
 

@@ -1,4 +1,4 @@
-"""Which form the kernel of an architecture has: decided from the description alone, before anything heavy is loaded."""
+"""Which form the kernel of an architecture has, and whether a Gram fits into memory: asked before anything heavy is loaded."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import Literal
 
 from specht.architecture import Architecture, Kind
 from specht.errors import InputError, NoLimitError
+from specht.memory import available_memory
 
 Form = Literal["classes", "weighted", "positions", "tied", "heads", "joint"]
 
@@ -23,6 +24,8 @@ SAMPLED_FORMS: frozenset[Form] = frozenset({"heads", "joint"})
 
 MAX_POSITIONS = 2048
 """Largest (sequences x columns) that the form "joint" propagates."""
+_SURELY_FITS = 2**28
+"""Bytes below which the system is not even asked."""
 
 
 def choose_form(arch: Architecture, kind: Kind, *, of_each: bool = False) -> Form:
@@ -82,4 +85,17 @@ def refuse_without_limit(arch: Architecture) -> None:
         raise NoLimitError(
             "Rotary positions act inside the head, and their wide-limit kernel is not implemented: "
             "use positions='sinusoidal' or 'learned', or a finite Network, which supports them."
+        )
+
+
+def check_memory(n: int, m: int, matrices: int, advice: str) -> None:
+    """Refuse n x m matrices in float64 that cannot fit together; in `advice`, {rows} stands for the rows of a block that would."""
+    needed = n * m * 8 * matrices
+    free = available_memory() if needed > _SURELY_FITS else None
+    if free is not None and needed > 0.9 * free:
+        rows = max(1, int(0.25 * free / (m * 8 * matrices)))
+        what = f"A Gram of {n} x {m}" if matrices == 1 else f"{matrices} matrices of {n} x {m}"
+        raise InputError(
+            f"{what} in float64 {'needs' if matrices == 1 else 'need'} {needed / 2**30:.1f} GiB and {free / 2**30:.1f} GiB are free: "
+            f"{advice.format(rows=rows)}."
         )

@@ -23,14 +23,13 @@ from jaxtyping import Array, Float
 from specht.architecture import Architecture, Kind, check_architecture
 from specht.checks import whole_number
 from specht.errors import explains_calls
-from specht.kernel.batches import both
-from specht.kernel.closed import closed_kernel
+from specht.kernel.evaluation import exact_kernel
 from specht.kernel.forms import Form, choose_form, refuse_many_positions
 from specht.kernel.heads import HEADS_STEP, whole_groups
 from specht.kernel.joint import joint_kernel
 from specht.kernel.model import KernelModel, model_of
-from specht.kernel.one_block import kernel_of_heads, tied_kernel, weighted_kernel
-from specht.kernel.pairs import Sequences
+from specht.kernel.one_block import kernel_of_heads
+from specht.kernel.pairs import Sequences, both
 
 _ENTRIES = 2**25
 """Entries of a covariance of all columns (256 MiB) that are worked on at a time, position by position."""
@@ -97,7 +96,7 @@ def kernel_of_batches(
     seed: SupportsIndex = 0,
     symmetrise: bool = True,
 ) -> Float[Array, "n m"]:
-    """The kernel of batches that are checked already (`specht.kernel.batches`), which may be traced like the variances.
+    """The kernel of batches that are checked already (`specht.kernel.sequences`), which may be traced like the variances.
 
     As an argument of a compiled function a batch is no constant of it, so that all batches of one shape share a compilation.
 
@@ -121,14 +120,8 @@ def _compiled(model: KernelModel, x: Sequences, y: Sequences | None, seed: Array
     same = y is None
     right = x if y is None else y
     match form:
-        case "classes":
-            return closed_kernel(model, x, right, kind=kind, bookkeeping="classes", same=same)
         case "positions":
             return _by_rows(model, x, right, kind=kind)
-        case "weighted":
-            return weighted_kernel(model, x, right, kind=kind, same=same)
-        case "tied":
-            return tied_kernel(model, x, right, kind=kind, same=same)
         case "heads":
             return kernel_of_heads(model, x, right, seed=seed, chunks=chunks, kind=kind)
         case "joint":
@@ -136,6 +129,8 @@ def _compiled(model: KernelModel, x: Sequences, y: Sequences | None, seed: Array
             batch = x if same else jax.tree.map(lambda *parts: jnp.concatenate(parts), x, right)
             value = joint_kernel(model, batch, seed=seed, heads=chunks * HEADS_STEP, kind=kind)
             return value if same else value[:n, n:]
+        case _:
+            return exact_kernel(model, x, right, form=form, kind=kind, same=same)
 
 
 def _by_rows(model: KernelModel, x: Sequences, y: Sequences, *, kind: Kind) -> Array:
@@ -143,10 +138,10 @@ def _by_rows(model: KernelModel, x: Sequences, y: Sequences, *, kind: Kind) -> A
     entries = len(y.symbols) * model.arch.columns**2
     step = max(1, _ENTRIES // entries)
     if step >= len(x.symbols):
-        return closed_kernel(model, x, y, kind=kind, bookkeeping="positions")
+        return exact_kernel(model, x, y, form="positions", kind=kind)
 
     @jax.checkpoint
     def row(model: KernelModel, one: Sequences) -> Array:
-        return closed_kernel(model, jax.tree.map(lambda part: part[None], one), y, kind=kind, bookkeeping="positions")[0]
+        return exact_kernel(model, jax.tree.map(lambda part: part[None], one), y, form="positions", kind=kind)[0]
 
     return jax.lax.map(partial(row, model), x, batch_size=int(np.clip(step, 1, len(x.symbols))))

@@ -23,11 +23,11 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from specht.kernel.attention import attention_weights, masked_softmax, visible_keys
 from specht.kernel.dual import root
+from specht.kernel.layers import attention_weights, masked_softmax, visible_keys
 from specht.kernel.model import KernelModel
 from specht.kernel.pairs import Sequences
-from specht.kernel.positions import position_gram
+from specht.kernel.position_pairs import position_gram
 
 GROUPS = 16
 """Independent groups of heads, whose spread gives the standard error."""

@@ -24,11 +24,22 @@ import numpy as np
 from jaxtyping import Array, Bool, Float
 
 from specht.architecture import Kind
-from specht.kernel.attention import apply_weights, masked_softmax, visible_keys, with_positions
-from specht.kernel.closed import embed
 from specht.kernel.echelon import BLOCK, echelon_factor
 from specht.kernel.heads import GROUPS
-from specht.kernel.layers import MomentFamily, StreamMoments, at_readout, finish_block, kernel_of, layer_norm, readout
+from specht.kernel.layers import (
+    MomentFamily,
+    StreamMoments,
+    apply_weights,
+    at_readout,
+    embed,
+    finish_block,
+    kernel_of,
+    layer_norm,
+    masked_softmax,
+    readout,
+    visible_keys,
+    with_positions,
+)
 from specht.kernel.model import KernelModel
 from specht.kernel.pairs import Sequences
 from specht.progress import Progress, report
@@ -140,8 +151,7 @@ def _finish(model: KernelModel, stream: StreamMoments, attended: Array, ntk: Arr
         return MomentFamily(family.pairs, nngp, family.pairs.same(block))
 
     cross, left, right = (attended_family(f, k) for f, k in ((stream.cross, (attended,)), (stream.left, own), (stream.right, own)))
-    zeros = jnp.zeros_like(stream.means[0]), jnp.zeros_like(stream.means[1])
-    out = StreamMoments(cross, left, right, None if ntk is None else (ntk,), zeros)
+    out = StreamMoments(cross, left, right, None if ntk is None else (ntk,), stream.zero_means())
     last = block == model.arch.depth - 1
     if last and model.arch.readout != "mean":
         stream, out = at_readout(stream), at_readout(out)

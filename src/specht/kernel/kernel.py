@@ -13,9 +13,7 @@ from jaxtyping import Float
 from specht.architecture import Architecture, Variances
 from specht.checks import whole_number
 from specht.errors import InputError, explains_calls, unknown_choice
-from specht.kernel.batches import both, sequences, take
-from specht.kernel.combination import Composable
-from specht.kernel.evaluation import diagonal_rows, heads_wanted, in_parts, relative_error, tile_plan, tile_program
+from specht.kernel.evaluation import TileProgram, heads_wanted, in_parts, relative_error, tiled_diagonal, tiled_gram
 from specht.kernel.features import explicit_features
 from specht.kernel.forms import (
     FORMS,
@@ -23,18 +21,17 @@ from specht.kernel.forms import (
     SAMPLED_FORMS,
     Form,
     Kind,
+    check_memory,
     choose_form,
     refuse_many_positions,
     refuse_without_limit,
     why_no_features,
 )
-from specht.kernel.gram import Gram
+from specht.kernel.gram import Composable, Gram
 from specht.kernel.heads import HEADS_STEP, whole_groups
 from specht.kernel.joint import joint_gram
-from specht.kernel.memory import check_memory
 from specht.kernel.model import model_of
-from specht.kernel.pairs import Sequences
-from specht.kernel.tiles import gram
+from specht.kernel.pairs import Sequences, both, sequences, take
 from specht.progress import Progress
 
 _PILOT_ROWS = 48
@@ -129,15 +126,14 @@ class Kernel(Composable):
 
             def joint_diagonal(part: Sequences) -> tuple[np.ndarray, np.ndarray]:
                 gram = self._joint(part, None, kind)
-                return np.diagonal(gram), np.diagonal(_stderr(gram))
+                assert gram.stderr is not None
+                return np.diagonal(gram), np.diagonal(gram.stderr)
 
             step = max(1, MAX_POSITIONS // self.arch.columns // 4)
             return Gram.of(*in_parts(batch, step, joint_diagonal), heads=self._heads_chosen[kind])
         heads = self._number_of_heads(kind, batch) if form == "heads" else None
         with jax.enable_x64(True):
-            tile = tile_program(self._model, form, kind, seed=self.seed, heads=heads or 0)
-            value, *stderr = in_parts(batch, diagonal_rows(self._model, form, self.memory), lambda part: tile(_placed(part), None, _silent))
-        return Gram.of(value, stderr[0] if stderr else None, heads)
+            return tiled_diagonal(TileProgram(self._model, form, kind, self.seed, heads), batch, self.memory)
 
     def features(self, x: Any, *, mask: Any = None) -> Float[np.ndarray, "n features"]:
         """Explicit features with `features(x) @ features(y).T == nngp(x, y)`, where they are finite.
@@ -186,16 +182,14 @@ class Kernel(Composable):
             return self._tiled(form, kind, left, right, heads=None)
         undecided = self._heads_given is None and kind not in self._heads_chosen
         value = self._tiled(form, kind, left, right, heads=self._number_of_heads(kind, left))
-        if undecided and relative_error(value, _stderr(value)) > self.relative_error:  # the pilot was too hopeful
-            self._heads_chosen[kind] = self._heads_wanted(value)
+        if undecided and relative_error(value) > self.relative_error:  # the pilot was too hopeful
+            self._heads_chosen[kind] = heads_wanted(value, self.relative_error)
             value = self._tiled(form, kind, left, right, heads=self._heads_chosen[kind])
         return value
 
     def _tiled(self, form: Form, kind: Kind, left: Sequences, right: Sequences | None, heads: int | None) -> Gram:
         with jax.enable_x64(True):
-            tile = tile_program(self._model, form, kind, seed=self.seed, heads=heads or 0)
-            value, *stderr = gram(tile, left, right, tile_plan(self._model, form, self.memory), self.progress)
-        return Gram.of(value, stderr[0] if stderr else None, heads)
+            return tiled_gram(TileProgram(self._model, form, kind, self.seed, heads), left, right, self.memory, self.progress)
 
     def _joint(self, left: Sequences, right: Sequences | None, kind: Kind) -> Gram:
         n = len(left.symbols)
@@ -209,23 +203,21 @@ class Kernel(Composable):
             return Gram.of(value, stderr, heads)
 
         value = draw(self._heads_given or self._heads_chosen.get(kind, HEADS_STEP))
-        if self._heads_given is None and self._heads_wanted(value) > (value.heads or 0):
-            value = draw(self._heads_wanted(value))
+        if self._heads_given is None and heads_wanted(value, self.relative_error) > (value.heads or 0):
+            value = draw(heads_wanted(value, self.relative_error))
         assert value.heads is not None
+        assert value.stderr is not None
         self._heads_chosen[kind] = value.heads
-        return Gram.of(value[:n, columns], _stderr(value)[:n, columns], value.heads)
+        return Gram.of(value[:n, columns], value.stderr[:n, columns], value.heads)
 
     def _number_of_heads(self, kind: Kind, batch: Sequences) -> int:
         """Heads to draw: as given, or from the error of a pilot run; decided once, so that later Grams share the same heads."""
         heads = self._heads_given or self._heads_chosen.get(kind)
         if heads is None:
-            heads = self._heads_wanted(self._tiled("heads", kind, take(batch, slice(_PILOT_ROWS)), None, heads=HEADS_STEP))
+            pilot = self._tiled("heads", kind, take(batch, slice(_PILOT_ROWS)), None, heads=HEADS_STEP)
+            heads = heads_wanted(pilot, self.relative_error)
         self._heads_chosen[kind] = heads
         return heads
-
-    def _heads_wanted(self, value: Gram) -> int:
-        assert value.heads is not None
-        return heads_wanted(value, _stderr(value), drawn=value.heads, target=self.relative_error)
 
 
 def _checked(kind: str) -> Kind:
@@ -234,14 +226,5 @@ def _checked(kind: str) -> Kind:
     raise unknown_choice("kernel", kind, get_args(Kind))
 
 
-def _stderr(value: Gram) -> np.ndarray:
-    assert value.stderr is not None
-    return value.stderr
-
-
 def _placed(batch: Sequences) -> Sequences:
     return jax.tree.map(jnp.asarray, batch)
-
-
-def _silent() -> None:
-    """A tick that nobody hears."""

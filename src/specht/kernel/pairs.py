@@ -1,12 +1,12 @@
 r"""Pairs of positions: over which index pairs (a, b) a covariance $K_{ab}(X, Y)$ is kept.
 
 A layer maps covariances entry by entry, and attention adds a sum over the pairs that a query sees. So the same layers serve
-three bookkeepings, from the smallest to the largest:
+three bookkeepings with the same methods, from the smallest to the largest:
 
-* `PointPairs`: the readout column only, one entry a pair of sequences;
+* `PointPairs` (in `specht.kernel.layers`): the readout column only, one entry a pair of sequences;
 * `ClassPairs`: for one-hot tokens and independent positions, $K_{ab}$ depends on (a, b) only through "same position?" and
   "same token?", so that four entries, weighted by integer counts, carry the whole T x T covariance through any depth;
-* `PositionPairs`: every (a, b), needed by a causal mask or fixed positions.
+* `PositionPairs` (in `specht.kernel.position_pairs`): every (a, b), needed by a causal mask or fixed positions.
 
 Each exists for all pairs of two batches (`outer`, shapes (n, m)) and for each sequence with itself (shapes (n,)).
 `same` marks the entries that are one and the same variable in both sequences, decided on integers, never on rounded covariances.
@@ -16,14 +16,16 @@ from __future__ import annotations
 
 import dataclasses
 from functools import partial
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, UInt
 
-from specht.kernel.dual import root
+from specht.architecture import Architecture
+from specht.errors import InputError
 from specht.kernel.model import KernelModel
+from specht.sequences import check_batch
 
 
 def static() -> Any:
@@ -87,62 +89,25 @@ class Sequences(NamedTuple):
         return (hot & self.visible[:, :, None]).astype(dtype)
 
 
-class Pairs(Protocol):
-    """What the layers ask of a bookkeeping of position pairs."""
-
-    def token_entries(self, variance: Array) -> Entries:
-        """Covariance of the token embeddings: their variance where the two positions hold the same token."""
-        ...
-
-    def position_entries(self, variance: Array) -> Entries:
-        """Covariance of the positional encodings."""
-        ...
-
-    def same(self, block: int) -> Flags:
-        """Entries whose two variables coincide after attention block `block` (0, 1, ...)."""
-        ...
-
-    def total(self, entries: Entries) -> Array:
-        """Sum over the pairs that each query pair sees, broadcastable against the entries."""
-        ...
-
-    def average(self, entries: Entries) -> Array:
-        """Mean over all pairs of real tokens: mean pooling."""
-        ...
-
-    def visible_pairs(self) -> Array:
-        """How many pairs each query pair sees, broadcastable against the entries."""
-        ...
-
-    def diagonal(self, entries: Entries) -> Array:
-        """Variances, from the entries of each sequence with itself."""
-        ...
-
-    def expand(self, left: Array, right: Array) -> tuple[Array, Array]:
-        """Variances of the left and right batch, broadcastable against the entries."""
-        ...
-
-    def at_readout(self, entries: Entries) -> Entries:
-        """The entry of the two readout columns, a single array for `PointPairs`."""
-        ...
+def sequences(arch: Architecture, tokens: Any, mask: Any, name: str) -> Sequences:
+    """Checked tokens and mask, with the class symbol filled in."""
+    checked, visible = check_batch(arch, tokens, mask, name)
+    if arch.readout == "cls":
+        checked = checked.copy()
+        checked[:, -1] = arch.vocab
+    return Sequences(checked, visible)
 
 
-@jax.tree_util.register_dataclass
-@dataclasses.dataclass(frozen=True)
-class PointPairs:
-    """The readout column of each sequence: one entry, shape (n, m) if `outer`, else (n,)."""
+def both(arch: Architecture, x: Any, y: Any, mask: Any, mask_y: Any) -> tuple[Sequences, Sequences | None]:
+    """Two batches, the second of which may be left out."""
+    if y is None and mask_y is not None:
+        raise InputError("mask_y belongs to y, and no y was given: leave it out.")
+    return sequences(arch, x, mask, "x"), None if y is None else sequences(arch, y, mask_y, "y")
 
-    coincide: Array | bool
-    outer: bool = static()
 
-    def same(self, block: int) -> Flags:
-        return (self.coincide,)
-
-    def diagonal(self, entries: Entries) -> Array:
-        return entries[0]
-
-    def expand(self, left: Array, right: Array) -> tuple[Array, Array]:
-        return (left[:, None], right[None, :]) if self.outer else (left, right)
+def take(batch: Sequences, at: slice) -> Sequences:
+    """Some of the rows."""
+    return Sequences(batch.symbols[at], batch.visible[at])
 
 
 @jax.tree_util.register_dataclass
@@ -162,32 +127,41 @@ class ClassPairs:
         return len(self.counts) == 4
 
     def token_entries(self, variance: Array) -> Entries:
+        """Covariance of the token embeddings: their variance where the two positions hold the same token."""
         zero = jnp.zeros_like(variance)
         return (variance, zero, variance, zero) if self.has_positions else (variance, zero)
 
     def position_entries(self, variance: Array) -> Entries:
+        """Covariance of the positional encodings."""
         zero = jnp.zeros_like(variance)
         return (variance, variance, zero, zero) if self.has_positions else (zero, zero)
 
     def same(self, block: int) -> Flags:
+        """Entries whose two variables coincide after attention block `block` (0, 1, ...)."""
         return (self.coincide,) + (False,) * (len(self.counts) - 1)
 
     def total(self, entries: Entries) -> Array:
+        """Sum over the pairs that each query pair sees, broadcastable against the entries."""
         return sum((count * entry for count, entry in zip(self.counts, entries, strict=True)), start=jnp.zeros_like(self.sizes))
 
     def average(self, entries: Entries) -> Array:
+        """Mean over all pairs of real tokens: mean pooling."""
         return self.total(entries) / self.sizes
 
     def visible_pairs(self) -> Array:
+        """How many pairs each query pair sees, broadcastable against the entries."""
         return self.sizes
 
     def diagonal(self, entries: Entries) -> Array:
+        """Variances, from the entries of each sequence with itself."""
         return jnp.broadcast_to(entries[0], self.sizes.shape)
 
     def expand(self, left: Array, right: Array) -> tuple[Array, Array]:
+        """Variances of the left and right batch, broadcastable against the entries."""
         return (left[:, None], right[None, :]) if self.outer else (left, right)
 
     def at_readout(self, entries: Entries) -> Entries:
+        """The entry of the two readout columns, a single array for `PointPairs`."""
         return (jnp.broadcast_to(jnp.where(self.readout_agrees, entries[0], entries[1]), self.sizes.shape),)
 
 
@@ -289,111 +263,16 @@ def classes_with_itself(model: KernelModel, x: Side) -> ClassPairs:
     return ClassPairs(counts, size**2, True, True, outer=False)
 
 
-@jax.tree_util.register_dataclass
-@dataclasses.dataclass(frozen=True)
-class PositionPairs:
-    """Every pair of positions: one entry of shape (n, columns, m, columns) if `outer`, else (n, columns, columns)."""
-
-    x: Sequences
-    y: Sequences
-    positions: Float[Array, "columns columns"]
-    """Covariance of positional encodings of unit variance."""
-    positions_matter: Array
-    symbols: int = static()
-    causal: bool = static()
-    has_positions: bool = static()
-    outer: bool = static()
-
-    def token_entries(self, variance: Array) -> Entries:
-        left, right = self.expand(self.x.symbols, self.y.symbols)
-        own = self.expand(variance[self.x.symbols], self.y.symbols)[0] if variance.ndim else variance
-        return (jnp.where(left == right, own, 0.0),)
-
-    def position_entries(self, variance: Array) -> Entries:
-        if variance.ndim:
-            deviation = root(variance)
-            covariance = self.positions * deviation[:, None] * deviation[None, :]
-        else:
-            covariance = variance * self.positions
-        return (covariance[None, :, None, :] if self.outer else covariance[None, :, :],)
-
-    def same(self, block: int) -> Flags:
-        if self.causal and block > 0:  # a second causal block sees the order of the first
-            return (self._same_columns(),)
-        if not self.has_positions:
-            return (self._same_multisets(),)
-        shape = jnp.broadcast_shapes(*(side.shape for side in self.expand(self.x.symbols, self.y.symbols)))
-        flags = jax.lax.cond(
-            self.positions_matter,
-            lambda: jnp.broadcast_to(self._same_columns(), shape),
-            lambda: jnp.broadcast_to(self._same_multisets(), shape),
-        )
-        return (flags,)
-
-    def _same_multisets(self) -> Array:
-        """Without positions attention sees the token that asks and the multiset of visible ones."""
-        left, right = self.expand(self.x.symbols, self.y.symbols)
-        return (left == right) & self._same_tally()
-
-    def _same_columns(self) -> Array:
-        """Which columns are one variable: with positions, equal columns of sequences that are equal up to there."""
-        column = jnp.arange(self.positions.shape[0])
-        same_column = column[:, None] == column[None, :]
-        if not self.outer:
-            return jnp.broadcast_to(same_column[None], (len(self.x.symbols), *same_column.shape))
-        agree = (self.x.symbols[:, None] == self.y.symbols[None]) & (self.x.visible[:, None] == self.y.visible[None])  # (n, m, columns)
-        differences = jnp.cumsum(~agree, axis=2)
-        seen = differences if self.causal else differences[:, :, -1:]
-        return same_column[None, :, None, :] & (seen == 0).transpose(0, 2, 1)[:, :, :, None]
-
-    def _same_tally(self) -> Array:
-        """Whether two queries see the same number of each token."""
-        seen_x, seen_y = (jnp.cumsum(s.one_hot(self.symbols, jnp.float64), axis=1) for s in (self.x, self.y))
-        if not self.causal:
-            seen_x, seen_y = (jnp.broadcast_to(seen[:, -1:], seen.shape) for seen in (seen_x, seen_y))
-        inner = jnp.einsum("nav,mbv->namb" if self.outer else "nav,nbv->nab", seen_x, seen_y)
-        left, right = self.expand(jnp.sum(seen_x**2, axis=2), jnp.sum(seen_y**2, axis=2))
-        return left + right == 2.0 * inner
-
-    def total(self, entries: Entries) -> Array:
-        first, second = (1, 3) if self.outer else (1, 2)
-        left, right = self.expand(self.x.visible, self.y.visible)
-        seen = jnp.where(left & right, entries[0], 0.0)
-        if self.causal:
-            return jnp.cumsum(jnp.cumsum(seen, axis=first), axis=second)
-        return jnp.sum(seen, axis=(first, second), keepdims=True)
-
-    def average(self, entries: Entries) -> Array:
-        everything = dataclasses.replace(self, causal=False)
-        axes = (1, 3) if self.outer else (1, 2)
-        return jnp.squeeze(everything.total(entries) / everything.visible_pairs(), axis=axes)
-
-    def visible_pairs(self) -> Array:
-        # a padded query before every real token sees nothing; its entry is never read, and 1 keeps it finite
-        seen_x, seen_y = (jnp.maximum(jnp.cumsum(s.visible, axis=1, dtype=jnp.float64), 1.0) for s in (self.x, self.y))
-        if not self.causal:
-            seen_x, seen_y = seen_x[:, -1:], seen_y[:, -1:]
-        left, right = self.expand(seen_x, seen_y)
-        return left * right
-
-    def diagonal(self, entries: Entries) -> Array:
-        return jnp.diagonal(entries[0], axis1=1, axis2=2)
-
-    def expand(self, left: Array, right: Array) -> tuple[Array, Array]:
-        if self.outer:
-            return left[:, :, None, None], right[None, None, :, :]
-        return left[:, :, None], right[:, None, :]
-
-    def at_readout(self, entries: Entries) -> Entries:
-        return (entries[0][:, -1, :, -1] if self.outer else entries[0][:, -1, -1],)
-
-
-def position_pairs(model: KernelModel, x: Sequences, y: Sequences, positions: Array, *, outer: bool) -> PositionPairs:
-    """Every pair of positions of two batches, or of each sequence with itself (`outer=False`, y is x)."""
-    arch = model.arch
-    return PositionPairs(x, y, positions, model.positions_matter, arch.symbols, arch.causal, arch.has_positions, outer)
-
-
 def count_product(left: Array, right: Array) -> Float[Array, "n m"]:
-    """Matrix product of counts: exact in full precision, which accelerators lower unless told."""
-    return jnp.matmul(left, right.T, precision=jax.lax.Precision.HIGHEST).astype(jnp.float64)
+    """All pairs of rows of counts, which are exact in full precision."""
+    return outer(left, right).astype(jnp.float64)
+
+
+def outer(left: Float[Array, "n features"], right: Float[Array, "m features"]) -> Float[Array, "n m"]:
+    """All pairs of rows, in full precision, which accelerators lower unless told."""
+    return jnp.matmul(left, right.T, precision=jax.lax.Precision.HIGHEST)
+
+
+def rows(left: Float[Array, "n features"], right: Float[Array, "n features"]) -> Float[Array, " n"]:
+    """Each row with the one beside it."""
+    return jnp.sum(left * right, axis=1)

@@ -14,8 +14,8 @@ from scipy.optimize import minimize
 import specht
 from specht.architecture import Variances
 from specht.errors import InputError
-from specht.kernel.batches import sequences as batch_of
 from specht.kernel.functions import kernel_of_batches
+from specht.kernel.pairs import sequences as batch_of
 from specht.learning.adaptive.curve import AdaptiveCurve
 from specht.learning.adaptive.linear_block import LinearBlock
 from specht.learning.adaptive.minima import follow

@@ -1,31 +1,40 @@
-"""The Gram of one batch at many variances: what does not depend on them is counted once, and hardly anything is compiled.
+r"""The kernel of linear attention as a function of counts: of one batch at many variances, and of contingency tables without sequences.
 
-The kernel of linear attention sees two sequences through a few counts (`specht.kernel.pairs.ClassPairs`). They are integers, so NumPy
-counts them as exactly as a compiled program does. What is left to compile is a formula for each entry: a fifth of the time to compile, and
-about a fiftieth of the time to run.
+The kernel sees two sequences through a few counts (`specht.kernel.pairs.ClassPairs`). They are integers, so NumPy counts them as exactly as
+a compiled program does. What is left to compile is a formula for each entry: a fifth of the time to compile, and about a fiftieth of the
+time to run.
+
+Where positions are learned or absent, $k(x, y)$ depends on two sequences only through their contingency table
+$n_{vw} = \#\{a : x_a = v,\ y_a = w\}$ over the context and on their readout tokens, and of the table only a few sums enter.
+So the spectrum of a kernel at any length needs one cheap evaluation a table, not one pass over a pair of sequences.
 """
 
 from __future__ import annotations
 
+import dataclasses
+import math
+from functools import partial
 from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Array, Bool, Float, Int
 
-from specht.architecture import Architecture, Variances
-from specht.kernel.batches import sequences, take
-from specht.kernel.closed import propagate
+from specht.architecture import Architecture, Kind, Variances
+from specht.errors import InputError
 from specht.kernel.forms import choose_form
 from specht.kernel.kernel import Kernel
-from specht.kernel.layers import embedding
+from specht.kernel.layers import kernel_of_classes
 from specht.kernel.model import KernelModel, model_of
-from specht.kernel.pairs import Sequences, Shared, Side, classes_of_counts, classes_with_itself
+from specht.kernel.pairs import ClassPairs, Sequences, Shared, Side, classes_of_counts, classes_with_itself, sequences, take
 
 _BLOCK = 256
 """Rows of a block: Grams of all sizes are cut into blocks of this size, or of a smaller power of two, and share a program."""
 MAX_SYMBOLS = 4096
 """Tokens beyond which tallies would fill the memory, and `Kernel` cuts smaller blocks."""
+_CHUNK = 2**17
+"""Pairs evaluated at a time."""
 
 
 class CountedBatch:
@@ -125,4 +134,79 @@ def _from_counts(model: KernelModel, x: Side, y: Side, shared: Shared) -> jax.Ar
     model, x, y = jax.tree.map(jnp.asarray, (model, x, y))
     exact = Shared(*(jnp.asarray(count).astype(jnp.float64) for count in shared))
     cross, left, right = classes_of_counts(model, x, y, exact), classes_with_itself(model, x), classes_with_itself(model, y)
-    return propagate(model, embedding(model, cross, left, right, jnp.zeros((), dtype=jnp.float64), ntk=False))
+    return kernel_of_classes(model, cross, left, right, False)
+
+
+@dataclasses.dataclass(frozen=True)
+class PairCounts:
+    """What the kernel sees of pairs of sequences, over all columns; arrays of one shape."""
+
+    matches: Int[np.ndarray, "*pairs"]
+    """Columns where both hold the same token."""
+    same_token: Int[np.ndarray, "*pairs"]
+    """Pairs of columns, one of each sequence, that hold the same token."""
+    own_left: Int[np.ndarray, "*pairs"]
+    """Pairs of columns of the left sequence that hold the same token."""
+    own_right: Int[np.ndarray, "*pairs"]
+    readouts_agree: Bool[np.ndarray, "*pairs"]
+
+    @classmethod
+    def of_tables(
+        cls,
+        arch: Architecture,
+        tables: Int[np.ndarray, "*pairs vocab vocab"],
+        left: Int[np.ndarray, "*pairs"],
+        right: Int[np.ndarray, "*pairs"],
+    ) -> PairCounts:
+        """Counts of contingency tables of the context with readout tokens `left` and `right`, which only readout "last" looks at."""
+        vocab, last = range(arch.vocab), arch.readout == "last"
+        agree = (left == right) if last else np.ones(tables.shape[:-2], dtype=bool)
+        extra = agree.astype(tables.dtype) if arch.readout != "mean" else 0  # the readout column, in which they may agree
+        matches: Any = sum(tables[..., v, v] for v in vocab) + extra
+        # token by token: sums over the short last axes take several times as long
+        tally_left = [sum(tables[..., v, w] for w in vocab) + (left == v if last else 0) for v in vocab]
+        tally_right = [sum(tables[..., v, w] for v in vocab) + (right == w if last else 0) for w in vocab]
+        classes = 1 if arch.readout == "cls" else 0  # the class symbol, in both and nowhere else
+
+        def pairs(first: list[Any], second: list[Any]) -> Any:
+            return sum(a * b for a, b in zip(first, second, strict=True)) + classes
+
+        return cls(matches, pairs(tally_left, tally_right), pairs(tally_left, tally_left), pairs(tally_right, tally_right), agree)
+
+
+def kernel_of_counts(arch: Architecture, counts: PairCounts, kind: Kind) -> Float[np.ndarray, "*pairs"]:
+    """The kernel of every pair, in float64."""
+    if choose_form(arch, kind) != "classes":
+        raise InputError(f"The kernel of {arch} is not a closed function of token counts: evaluate it on sequences.")
+    shape = counts.matches.shape
+    flat = [np.ascontiguousarray(part).ravel() for part in vars(counts).values()]
+    total = math.prod(shape)
+    size = min(_CHUNK, 1 << max(0, total - 1).bit_length())  # few shapes, few compilations
+    values = np.empty(total)
+    model = model_of(arch)
+    with jax.enable_x64(True):
+        for start in range(0, total, size):
+            parts = [part[start : start + size] for part in flat]
+            missing = size - len(parts[0])
+            padded = [np.concatenate([part, np.repeat(part[:1], missing)]) if missing else part for part in parts]
+            values[start : start + size] = np.asarray(_evaluate(model, *padded, kind=kind))[: len(parts[0])]
+    return values.reshape(shape)
+
+
+@partial(jax.jit, static_argnames="kind")
+def _evaluate(model: KernelModel, matches, same_token, own_left, own_right, agree: Array, *, kind: Kind) -> Float[Array, " pairs"]:
+    arch = model.arch
+    columns = jnp.full(matches.shape, arch.columns, dtype=jnp.float64)
+    matches, same_token, own_left, own_right = (part.astype(jnp.float64) for part in (matches, same_token, own_left, own_right))
+    same_tally = own_left + own_right == 2.0 * same_token
+    coincide = jnp.where(model.positions_matter, matches == columns, same_tally) if arch.has_positions else same_tally
+
+    def pairs(matches: Array, same_token: Array, coincide: Array | bool, agree: Array | bool) -> ClassPairs:
+        if arch.has_positions:
+            classes = matches, columns - matches, same_token - matches, columns**2 - columns - same_token + matches
+        else:
+            classes = same_token, columns**2 - same_token
+        return ClassPairs(classes, columns**2, coincide, agree, outer=False)
+
+    families = pairs(matches, same_token, coincide, agree), pairs(columns, own_left, True, True), pairs(columns, own_right, True, True)
+    return kernel_of_classes(model, *families, kind == "ntk")
