@@ -16,9 +16,9 @@ from specht.sequences.law import Exchangeable
 from specht.sequences.sources import generic_mixture
 from specht.spectra.block import IrrepBlock
 from specht.spectra.families import scaling
+from specht.spectra.linear import Crossover, crossover
 from specht.spectra.result import Spectrum
 from specht.spectra.solve import spectrum
-from specht.spectra.turning_point import Crossover, crossover
 
 LENGTHS = [4, 8, 16, 32, 64]
 

@@ -1,4 +1,4 @@
-"""What every method returns for an irrep: the eigenvalues of its block and the eigenfunctions behind them."""
+"""What every method starts from and returns: probabilities of sequences; eigenvalues and eigenfunctions of an irrep."""
 
 from __future__ import annotations
 
@@ -7,8 +7,10 @@ from collections.abc import Callable
 
 import numpy as np
 
+from specht.architecture import Architecture
 from specht.errors import InputError
 from specht.groups import Partition
+from specht.sequences import Exchangeable
 
 Eigenfunction = Callable[[np.ndarray], np.ndarray]
 """From tokens (n, columns) to values (n,), with mean square one under the source."""
@@ -50,3 +52,33 @@ def diagonalise(matrix: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     require_finite(matrix)
     values, vectors = np.linalg.eigh((matrix + matrix.T) / 2.0)
     return values[::-1], vectors[:, ::-1]
+
+
+def count_readouts(arch: Architecture) -> int:
+    """Number of different readout tokens W: V with readout "last"; one where the readout is a class symbol or a mean."""
+    return arch.vocab if arch.readout == "last" else 1
+
+
+@dataclasses.dataclass(frozen=True)
+class CountLaw:
+    """Probabilities of single sequences of an exchangeable source, as an architecture reads them."""
+
+    arch: Architecture
+    mixture: Exchangeable
+
+    @property
+    def readouts(self) -> int:
+        """Number of different readout tokens W."""
+        return count_readouts(self.arch)
+
+    def log_probability(self, context_counts: np.ndarray) -> np.ndarray:
+        """Logarithm of the probability of one sequence with given context counts (..., V): shape (W, ...), by readout token."""
+        if self.readouts == 1:
+            return self.mixture.log_probability_of_counts(context_counts)[None]
+        tokens = np.eye(self.arch.vocab, dtype=context_counts.dtype)
+        return np.stack([self.mixture.log_probability_of_counts(context_counts + token) for token in tokens])
+
+    def split(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Context (n, L) and index of the readout token (n,) of sequences."""
+        context = x[:, : self.arch.length]
+        return context, x[:, -1] if self.readouts > 1 else np.zeros(len(x), dtype=int)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import math
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import numpy as np
 
@@ -16,11 +16,10 @@ from specht.kernel import MAX_POSITIONS, SAMPLED_FORMS, Kernel, choose_form
 from specht.progress import Progress, stages
 from specht.sequences import Source
 from specht.spectra import values
-from specht.spectra.block import IrrepBlock
+from specht.spectra.block import CountLaw, IrrepBlock, count_readouts
 from specht.spectra.combinatorics import CountIndex, log_factorial
-from specht.spectra.law import CountLaw, count_readouts
 from specht.spectra.linear import is_linear_model, linear_blocks
-from specht.spectra.rayleigh import BATCHES, FEWEST, count_orders, mean_diagonal, rayleigh_block
+from specht.spectra.rayleigh import BATCHES, FEWEST, SpectrumSampling, count_orders, mean_diagonal, rayleigh_block
 from specht.spectra.result import Spectrum
 from specht.spectra.ritz import ritz_block
 from specht.spectra.two_tokens import OverlapKernel, two_token_blocks
@@ -66,14 +65,6 @@ _MAKING = 8
 _BYTES_A_COUNT = 24
 """Memory that goes with every number in a list of counts, as measured."""
 _INSTEAD = "use method='rayleigh', which samples low levels at any length"
-
-
-class SpectrumSampling(NamedTuple):
-    """How much is sampled, where something has to be."""
-
-    heads: int
-    sequences: int
-    seed: int
 
 
 def linear(law: CountLaw, kind: Kind, max_level: int) -> Spectrum:
@@ -216,9 +207,8 @@ def sampled_bounds(
     shapes = _shapes(arch, max_level)
     _refuse_large(arch, kind, shapes, sampling)
     *parts, last = stages(progress, [1.0] * len(shapes) + [0.2])  # a diagonal is quicker than a Gram
-    options = {"kind": kind, **sampling._asdict()}
-    blocks = [block(arch, source, shape, progress=part, **options) for shape, part in zip(shapes, parts, strict=True)]
-    trace, stderr = mean_diagonal(arch, source, progress=last, **options)
+    blocks = [block(arch, source, shape, kind, sampling, part) for shape, part in zip(shapes, parts, strict=True)]
+    trace, stderr = mean_diagonal(arch, source, kind, sampling, last)
     return Spectrum(arch, kind, method, tuple(blocks), trace, stderr, exchangeable=source.is_exchangeable)
 
 

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -38,39 +39,41 @@ _PATIENCE = 200
 """Draws for each sequence kept, before a source that has to be sampled by rejection is given up."""
 
 
-def rayleigh_block(
-    arch: Architecture,
-    source: Source,
-    shape: Partition,
-    *,
-    kind: Kind,
-    heads: int,
-    sequences: int,
-    seed: int,
-    progress: Progress | None = None,
-) -> IrrepBlock:
-    """The Rayleigh quotient of one shape as a block with a single eigenvalue, a lower bound on the top one.
+class SpectrumSampling(NamedTuple):
+    """How much is sampled, where something has to be."""
 
-    Arguments:
-        heads: sampled heads of each batch; without effect on a closed kernel.
-        sequences: sequences of each batch, all orders of their tall columns counted, so that every shape takes as long.
-        progress: called as progress(done, total).
-    """
+    heads: int
+    """Heads of each batch, or of each independent repeat; without effect on a closed kernel."""
+    sequences: int
+    """Sequences of each batch, all orders of their tall columns counted, so that every shape takes as long."""
+    seed: int
+
+    def sequences_of(self, orders: np.ndarray) -> int:
+        """Different sequences of a batch, each of which comes in all orders."""
+        return max(FEWEST, self.sequences // len(orders))
+
+    def kernel(self, arch: Architecture, batch: int, progress: Progress | None = None) -> Kernel:
+        """The kernel of one batch, with heads of its own."""
+        return Kernel(arch, heads=self.heads, seed=self.seed * BATCHES + batch, progress=progress)
+
+
+def rayleigh_block(
+    arch: Architecture, source: Source, shape: Partition, kind: Kind, sampling: SpectrumSampling, progress: Progress | None = None
+) -> IrrepBlock:
+    """The Rayleigh quotient of one shape as a block with a single eigenvalue, a lower bound on the top one."""
     columns = tall_columns(shape)
     orders, signs = signed_orders(columns, arch.columns)
-    sequences = max(FEWEST, sequences // len(orders))
+    n = sampling.sequences_of(orders)
     quotients, weights = np.empty(BATCHES), np.empty(BATCHES)
-    for batch, part in enumerate(stages(progress, [1.0] * BATCHES)):
-        rng = np.random.default_rng([seed, batch, *shape.parts])
-        x, weights[batch] = _conditioned(source, arch.columns, columns, rng, sequences)
-        moved = x[:, orders].reshape(-1, arch.columns)  # every sequence in every order of its tall columns
-        shares = _shares(source, moved, len(orders)) * signs
-        kernel = Kernel(arch, heads=heads, seed=seed * BATCHES + batch, progress=part)
-        gram = getattr(kernel, kind)(moved).reshape(sequences, len(orders), sequences, len(orders))
-        require_finite(gram)
+
+    def draw(rng: np.random.Generator, batch: int) -> np.ndarray:
+        x, weights[batch] = _conditioned(source, arch.columns, columns, rng, n)
+        return x
+
+    for batch, (x, gram) in enumerate(grams_of_orders(arch, shape, orders, draw, kind, sampling, progress)):
+        shares = _shares(source, in_orders(x, orders), len(orders)) * signs
         products = np.einsum("is,isjt,jt->ij", shares, gram, shares, optimize=True)
-        quotients[batch] = weights[batch] * (products.sum() - np.trace(products)) / (sequences * (sequences - 1))
-        report(part, 1, 1)
+        quotients[batch] = weights[batch] * (products.sum() - np.trace(products)) / (n * (n - 1))
     function = _Determinants(columns, math.sqrt(weights.mean()))
     stderr = np.array([standard_error(quotients)])
     return IrrepBlock(shape, np.array([quotients.mean()]), function, stderr, is_bound=True)
@@ -86,14 +89,40 @@ class _Determinants(NamedTuple):
         return _determinants(x, self.columns)[:, None] / self.norm
 
 
+def grams_of_orders(
+    arch: Architecture,
+    shape: Partition,
+    orders: np.ndarray,
+    draw: Callable[[np.random.Generator, int], np.ndarray],
+    kind: Kind,
+    sampling: SpectrumSampling,
+    progress: Progress | None,
+) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """For each batch its sequences (n, columns), from a generator and its number, and the kernel between all their orders.
+
+    The Gram has the shape (n, orders, n, orders).
+    """
+    for batch, part in enumerate(stages(progress, [1.0] * BATCHES)):
+        x = draw(np.random.default_rng([sampling.seed, batch, *shape.parts]), batch)
+        gram = getattr(sampling.kernel(arch, batch, part), kind)(in_orders(x, orders))
+        require_finite(gram)
+        yield x, gram.reshape(len(x), len(orders), len(x), len(orders))
+        report(part, 1, 1)
+
+
+def in_orders(x: np.ndarray, orders: np.ndarray) -> np.ndarray:
+    """Every sequence in every order of its tall columns."""
+    return x[:, orders].reshape(-1, x.shape[1])
+
+
 def mean_diagonal(
-    arch: Architecture, source: Source, *, kind: Kind, heads: int, sequences: int, seed: int, progress: Progress | None = None
+    arch: Architecture, source: Source, kind: Kind, sampling: SpectrumSampling, progress: Progress | None = None
 ) -> tuple[float, float]:
     """E[k(x, x)] over the source, and its standard error."""
     means = np.empty(BATCHES)
     for batch in range(BATCHES):
-        x = source.draw(np.random.default_rng([seed, batch]), sequences, arch.columns)
-        means[batch] = Kernel(arch, heads=heads, seed=seed * BATCHES + batch).diagonal(x, kind=kind).mean()
+        x = source.draw(np.random.default_rng([sampling.seed, batch]), sampling.sequences, arch.columns)
+        means[batch] = sampling.kernel(arch, batch).diagonal(x, kind=kind).mean()
         report(progress, batch + 1, BATCHES)
     require_finite(means)
     return float(means.mean()), float(standard_error(means))

@@ -143,7 +143,7 @@ class Spectrum(Result):
 
     def summary(self) -> dict[str, Any]:
         """Eigenvalues as plain values, as files and figures have them."""
-        from specht.spectra.entries import spectrum_entry  # which knows what a spectrum is
+        from specht.spectra.families import spectrum_entry  # which knows what a spectrum is
 
         return spectrum_entry(self)
 

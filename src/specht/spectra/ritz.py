@@ -29,12 +29,11 @@ from scipy.sparse.linalg import LinearOperator, cg
 
 from specht.architecture import Architecture, Kind
 from specht.groups import Partition, count_semistandard
-from specht.kernel import Kernel
-from specht.progress import Progress, report, stages
+from specht.progress import Progress
 from specht.sequences import Source
-from specht.spectra.block import IrrepBlock, diagonalise, require_finite
-from specht.spectra.expectations import Points, points
-from specht.spectra.rayleigh import BATCHES, FEWEST, signed_orders, tall_columns
+from specht.spectra.block import IrrepBlock, diagonalise
+from specht.spectra.combinatorics import Points, points
+from specht.spectra.rayleigh import BATCHES, SpectrumSampling, grams_of_orders, signed_orders, tall_columns
 from specht.stats import standard_error
 
 DEGREE = 2
@@ -52,42 +51,22 @@ _DEPENDENT = 1e-7
 
 
 def ritz_block(
-    arch: Architecture,
-    source: Source,
-    shape: Partition,
-    *,
-    kind: Kind,
-    heads: int,
-    sequences: int,
-    seed: int,
-    progress: Progress | None = None,
+    arch: Architecture, source: Source, shape: Partition, kind: Kind, sampling: SpectrumSampling, progress: Progress | None = None
 ) -> IrrepBlock:
-    """The leading eigenvalues of one shape that stand out of the noise, as lower bounds.
-
-    Arguments:
-        heads: sampled heads of each batch; without effect on a closed kernel.
-        sequences: sequences of each batch, all orders of their tall columns counted, so that every shape takes as long.
-        progress: called as progress(done, total).
-    """
+    """The leading eigenvalues of one shape that stand out of the noise, as lower bounds."""
     trial = _trial(arch, shape)
-    rng = np.random.default_rng([seed, BATCHES, *shape.parts])
+    rng = np.random.default_rng([sampling.seed, BATCHES, *shape.parts])
     at = points(source, arch.length, arch.columns, sum(map(len, trial.columns)), _NORM_SAMPLES, rng)
     basis = _orthonormal(trial, at)
     orders, signs = signed_orders(trial.columns, arch.columns)
-    n = max(FEWEST, sequences // len(orders))
+    n = sampling.sequences_of(orders)
     matrices, sampled = [], []
-    for batch, part in enumerate(stages(progress, [1.0] * BATCHES)):
-        x = source.draw(np.random.default_rng([seed, batch, *shape.parts]), n, arch.columns)
-        moved = x[:, orders].reshape(-1, arch.columns)  # every sequence in every order of its tall columns
-        kernel = Kernel(arch, heads=heads, seed=seed * BATCHES + batch, progress=part)
-        gram = getattr(kernel, kind)(moved).reshape(n, len(orders), n, len(orders))
-        require_finite(gram)
+    for x, gram in grams_of_orders(arch, shape, orders, lambda rng, _: source.draw(rng, n, arch.columns), kind, sampling, progress):
         antisymmetric = np.einsum("s,isjt,t->ij", signs, gram, signs, optimize=True) / len(orders) ** 2
         np.fill_diagonal(antisymmetric, 0.0)
         values = trial(x) @ basis
         matrices.append(values.T @ antisymmetric @ values / (n * (n - 1)))
         sampled.append(values)
-        report(part, 1, 1)
     fitted = _fit(np.array(matrices), sampled)
     eigenvalues, vectors = diagonalise(fitted.mean(axis=0))
     rotated = np.einsum("ic,bij,jc->bc", vectors, fitted, vectors, optimize=True)  # first-order perturbation of each

@@ -11,9 +11,9 @@ from specht.kernel import SAMPLED_FORMS, choose_form
 from specht.progress import Progress, report
 from specht.sequences import Source, require_exchangeable, uniform
 from specht.spectra import methods
-from specht.spectra.law import CountLaw, count_readouts
+from specht.spectra.block import CountLaw, count_readouts
 from specht.spectra.linear import is_linear_model
-from specht.spectra.methods import SpectrumSampling
+from specht.spectra.rayleigh import SpectrumSampling
 from specht.spectra.result import Spectrum
 
 Method = Literal["auto", "linear", "two tokens", "young", "rayleigh", "ritz"]

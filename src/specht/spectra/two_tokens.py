@@ -20,9 +20,8 @@ import numpy as np
 from specht.groups import Partition
 from specht.progress import Progress, report
 from specht.spectra.basis import basis
-from specht.spectra.block import IrrepBlock, diagonalise
+from specht.spectra.block import CountLaw, IrrepBlock, diagonalise
 from specht.spectra.combinatorics import log_factorial
-from specht.spectra.law import CountLaw
 from specht.spectra.young import eigenfunctions
 
 OverlapKernel = Callable[[int], np.ndarray]

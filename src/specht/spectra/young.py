@@ -22,9 +22,8 @@ import numpy as np
 from specht.groups import Partition, count_vectors
 from specht.progress import Progress, report
 from specht.spectra.basis import Basis, TableauColumns, basis, columns_of, evaluate
-from specht.spectra.block import Eigenfunctions, IrrepBlock, diagonalise
+from specht.spectra.block import CountLaw, Eigenfunctions, IrrepBlock, diagonalise
 from specht.spectra.combinatorics import CountIndex, log_factorial
-from specht.spectra.law import CountLaw
 
 _RARE = 1e-24
 """Eigenfunctions are set to zero on sequences that are rarer than this, all alike taken together: float64 does not resolve them there."""
