@@ -7,7 +7,7 @@ import pytest
 
 import specht
 from specht.errors import InputError, NoLimitError
-from specht.kernel import memory
+from specht.kernel import forms
 
 ARCH = specht.Architecture(vocab=3, length=2)
 GOOD = np.array([[0, 1, 2]])
@@ -76,7 +76,7 @@ def test_architectures_without_a_kernel(fields, sentence):
 
 
 def test_a_gram_that_does_not_fit(monkeypatch):
-    monkeypatch.setattr(memory, "available_memory", lambda: 8 * 2**30)
+    monkeypatch.setattr(forms, "available_memory", lambda: 8 * 2**30)
     with pytest.raises(
         InputError, match=r"A Gram of 100000 x 100000 in float64 needs 74.5 GiB and 8.0 GiB are free: .*tiles\(x, y, rows=2684\)"
     ):

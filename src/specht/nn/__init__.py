@@ -22,12 +22,11 @@ if TYPE_CHECKING:
         tangent_kernel as tangent_kernel,
     )
     from specht.nn.fully_connected import FullyConnected as FullyConnected
-    from specht.nn.ledger import Keeper as Keeper
     from specht.nn.network import Network as Network, Size as Size
     from specht.nn.posterior import SampledPosterior as SampledPosterior, diagnosed as diagnosed, square_of_mean as square_of_mean
     from specht.nn.recipe import Optimiser as Optimiser, RateSchedule as RateSchedule, Recipe as Recipe
     from specht.nn.sampling import Sampling as Sampling, StepSizeWarning as StepSizeWarning, langevin as langevin
-    from specht.nn.trained import Trained as Trained
+    from specht.nn.trained import Keeper as Keeper, Trained as Trained
     from specht.nn.training import train as train
     from specht.nn.trajectories import ChainState as ChainState, Schedule as Schedule, begin as begin, run as run
     from specht.nn.whole_networks import Trajectories as Trajectories, hamiltonian as hamiltonian

@@ -8,9 +8,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from specht.checks import finite_number
 from specht.errors import InputError, explains_calls
-from specht.nn.losses import check_labels
 from specht.nn.network import Network
+from specht.nn.recipe import check_labels
 from specht.sequences import check_tokens, input_array
 
 Draw = Callable[[np.random.Generator, int], tuple[Any, Any]]
@@ -67,6 +68,27 @@ def check_model_inputs(model: Any, x: np.ndarray, name: str) -> None:
     """Tokens that a transformer does not know would be taken for others without a word."""
     if isinstance(model, Network):
         check_tokens(model.arch, x.reshape(-1, x.shape[-1]), name)
+
+
+def check_posterior(x: Any, y: Any, at: Any, noise: Any) -> tuple[Fixed, np.ndarray, float]:
+    """What a posterior is sampled for: one dataset, inputs (M, columns) at which functions are kept, and the noise of labels."""
+    noise = finite_number("noise (a variance)", noise, above=0.0)
+    data, inputs = Fixed(x, y).checked("mse"), input_array(at, "at")
+    if data.datasets != 1:
+        raise InputError(f"x holds {data.datasets} datasets: sample the posterior of one at a time.")
+    if inputs.ndim != 2 or inputs.size == 0 or inputs.shape[1] != data.x.shape[-1]:
+        raise InputError(f"at must be inputs with {data.x.shape[-1]} columns, one a row, got an array of shape {inputs.shape}.")
+    if inputs.dtype.kind == "f" and not np.isfinite(inputs).all():
+        raise InputError("at holds NaN or infinity: leave out such inputs.")
+    return data, inputs, noise
+
+
+def check_posterior_model(model: Any, data: Fixed, at: np.ndarray) -> None:
+    """Refuse a model that has no posterior, or does not know the tokens."""
+    if isinstance(model, Network) and model.arch.positions == "stochastic":
+        raise InputError("Stochastic positions are drawn anew for every sequence, so these networks have no posterior: take others.")
+    check_model_inputs(model, data.x, "x")
+    check_model_inputs(model, at, "at")
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

@@ -10,7 +10,6 @@ diagonal is that of one draw with itself.
 
 from __future__ import annotations
 
-import functools
 import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -69,8 +68,7 @@ def empirical_nngp(
         mask: True for the real tokens of `x`, and `mask_y` likewise.
         progress: called as `progress(done, networks)`.
     """
-    kernel = functools.partial(feature_kernel, x=x, y=y, mask=mask, mask_y=mask_y)
-    return _average_over_networks(kernel, arch, size, networks, seed, progress)
+    return _average_over_networks(feature_kernel, arch, size, networks, seed, progress, x=x, y=y, mask=mask, mask_y=mask_y)
 
 
 @explains_calls
@@ -90,8 +88,7 @@ def empirical_ntk(
 
     The arguments are those of `empirical_nngp`.
     """
-    kernel = functools.partial(tangent_kernel, x=x, y=y, mask=mask, mask_y=mask_y)
-    return _average_over_networks(kernel, arch, size, networks, seed, progress)
+    return _average_over_networks(tangent_kernel, arch, size, networks, seed, progress, x=x, y=y, mask=mask, mask_y=mask_y)
 
 
 def feature_kernel(
@@ -198,6 +195,7 @@ def _average_over_networks(
     networks: int,
     seed: int,
     progress: Progress | None,
+    **inputs: Any,
 ) -> Estimate:
     """Mean and standard error by Welford's update, with one network and one kernel in memory at a time."""
     networks = whole_number("networks", networks, at_least=2)  # one network has no standard error
@@ -207,7 +205,7 @@ def _average_over_networks(
     for number in range(networks):
         weights, signs = jax.random.split(jax.random.fold_in(root, number))
         # Sampled outside the compiled programs: random numbers compile slowly, and out here architectures share them.
-        sample = kernel(Network.init(arch, size, key=weights), key=signs)
+        sample = kernel(Network.init(arch, size, key=weights), key=signs, **inputs)
         step = sample - mean
         mean = mean + step / (number + 1)
         squares = squares + step * (sample - mean)

@@ -18,9 +18,8 @@ import optax
 from jaxtyping import Array, Bool, Float, Int, Key, Num, PyTree
 
 from specht.nn.data import SampleBlocks
-from specht.nn.losses import JUDGEMENTS
 from specht.nn.network import Network
-from specht.nn.recipe import Recipe
+from specht.nn.recipe import JUDGEMENTS, Recipe
 
 Forward = Callable[[Any, Any, Any], Any]
 """From a model, inputs (n, ...) and a random key to outputs (n, outputs)."""

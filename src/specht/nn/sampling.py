@@ -41,13 +41,12 @@ from jaxtyping import Array, Float, PyTree
 
 from specht.checks import finite_number, whole_number
 from specht.errors import InputError, explains_calls
-from specht.nn.data import Fixed, check_model_inputs, in_blocks
+from specht.nn.data import check_posterior, check_posterior_model, in_blocks
 from specht.nn.loop import Forward, call_model
-from specht.nn.losses import check_outputs
 from specht.nn.network import Network
 from specht.nn.posterior import SampledPosterior
+from specht.nn.recipe import check_outputs
 from specht.progress import Progress, report
-from specht.sequences import input_array
 
 LARGEST_STEP = 0.1
 """Step times curvature above which variances are off by more than five per cent."""
@@ -130,24 +129,13 @@ def langevin(
         forward: from a model, inputs and a random key to outputs; calls the model unless given.
         progress: called as `progress(done, total)`, in steps of all chains.
     """
-    noise = finite_number("noise (a variance)", noise, above=0.0)
     if not isinstance(sampling, Sampling):
         raise InputError(f"sampling must be a Sampling, got {type(sampling).__name__}.")
-    data = Fixed(x, y).checked("mse")
-    if data.datasets != 1:
-        raise InputError(f"x holds {data.datasets} datasets: sample the posterior of one at a time.")
-    inputs = input_array(at, "at")
-    if inputs.ndim != 2 or inputs.size == 0 or inputs.shape[1] != data.x.shape[-1]:
-        raise InputError(f"at must be inputs with {data.x.shape[-1]} columns, one a row, got an array of shape {inputs.shape}.")
+    data, inputs, noise = check_posterior(x, y, at, noise)
     key = jax.random.key(whole_number("seed", seed, at_least=0, at_most=2**31 - 1))
     keys = [jax.random.split(jax.random.fold_in(key, chain)) for chain in range(sampling.chains)]
     models = [start(first) for first, _ in keys]
-    if isinstance(models[0], Network) and models[0].arch.positions == "stochastic":
-        raise InputError("Stochastic positions are drawn anew for every sequence, so these networks have no posterior: take others.")
-    for name, tokens in (("x", data.x), ("at", inputs)):
-        if inputs.dtype.kind == "f" and not np.isfinite(inputs).all():
-            raise InputError("at holds NaN or infinity: leave out such inputs.")
-        check_model_inputs(models[0], tokens, name)
+    check_posterior_model(models[0], data, inputs)
     called = forward or call_model
     check_outputs("mse", jax.eval_shape(called, models[0], jax.ShapeDtypeStruct(data.x.shape[1:], data.x.dtype), keys[0][1]).shape, data.y)
     params, rest = zip(*(eqx.partition(model, eqx.is_inexact_array) for model in models), strict=True)

@@ -24,11 +24,9 @@ from specht.checks import finite_number, whole_number
 from specht.errors import InputError, explains_calls
 from specht.memory import available_memory
 from specht.nn.data import Fixed, Fresh, SampleBlocks, check_model_inputs, in_blocks
-from specht.nn.ledger import Keeper, Ledger
 from specht.nn.loop import NOT_YET, Forward, Measure, Spans, TrainingPlan, TrainingRun, TrainingState, advance, call_model, initial_state
-from specht.nn.losses import check_outputs
-from specht.nn.recipe import Recipe
-from specht.nn.trained import Start, Trained, keys_of
+from specht.nn.recipe import Recipe, check_outputs
+from specht.nn.trained import Keeper, Ledger, Start, Trained, keys_of
 from specht.progress import Progress, report
 
 _SLICE_WORK = 3e10

@@ -23,14 +23,12 @@ import numpy as np
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float
 
-from specht.checks import finite_number
 from specht.errors import InputError, explains_calls
-from specht.nn.data import Fixed, check_model_inputs
+from specht.nn.data import check_posterior, check_posterior_model
 from specht.nn.network import Network
 from specht.nn.posterior import SampledPosterior
 from specht.nn.trajectories import Schedule, begin, run
 from specht.progress import Progress
-from specht.sequences import input_array
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -89,7 +87,7 @@ def hamiltonian(
     trajectories: Trajectories | Any = Trajectories(),  # noqa: B008 -- frozen
     progress: Progress | None = None,
 ) -> SampledPosterior:
-    """Functions of networks sampled from their posterior.
+    """Functions of networks sampled from their posterior; arguments that are not named here are those of `langevin`.
 
     >>> from specht.architecture import Architecture
     >>> from specht.nn.network import Size
@@ -101,26 +99,17 @@ def hamiltonian(
 
     Args:
         start: makes a random network from a key.
-        x, y: the samples (n, columns) and their labels (n,) or (n, outputs).
-        at: inputs (M, columns) at which the functions are kept.
-        noise: variance of the labels that the posterior assumes, the ridge of the Gaussian process in the units of its kernel.
         trajectories: how long to sample, and the seed.
         progress: called as `progress(done, total)`, in trajectories of all chains together.
     """
-    noise = finite_number("noise (a variance)", noise, above=0.0)
     if not isinstance(trajectories, Trajectories):
         raise InputError(f"trajectories must be a Trajectories, got {type(trajectories).__name__}.")
-    data, inputs = Fixed(x, y).checked("mse"), input_array(at, "at")
-    if data.datasets != 1:
-        raise InputError(f"x holds {data.datasets} datasets: sample the posterior of one at a time.")
+    data, inputs, noise = check_posterior(x, y, at, noise)
     keys = jax.random.split(jax.random.key(trajectories.seed), trajectories.chains)
     models = [start(key) for key in keys]
     if not isinstance(models[0], Network):
         raise InputError(f"start must make a Network, got {type(models[0]).__name__}: sample other models with langevin.")
-    if models[0].arch.positions == "stochastic":
-        raise InputError("Stochastic positions are drawn anew for every sequence, so these networks have no posterior: take others.")
-    for name, tokens in (("x", data.x), ("at", inputs)):
-        check_model_inputs(models[0], tokens, name)
+    check_posterior_model(models[0], data, inputs)
     with jax.enable_x64(True), jax.numpy_dtype_promotion("standard"), jax.numpy_rank_promotion("allow"):
         posterior, first = _posterior(models, data, noise)
         state = run(posterior, begin(first), trajectories, progress=progress)
