@@ -9,7 +9,7 @@ An activation of one's own needs a name and a function that JAX can trace:
     specht.register_activation(specht.Activation(name="swish", phi=jax.nn.swish))
     specht.Architecture(vocab=4, length=16, activation="swish")
 
-Its kernel then comes from Gauss-Hermite quadrature (`specht.kernel.quadrature`), unless `dual` has a closed form. A name with a colon,
+Its kernel then comes from Gauss-Hermite quadrature (`specht.kernel.dual`), unless `dual` has a closed form. A name with a colon,
 `module:function`, is imported where it is used; so the command line and worker processes find it, too.
 """
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 import numbers
 import operator
+from collections.abc import Callable
 from typing import Any
 
 from specht.errors import InputError
@@ -54,25 +55,21 @@ def whole_number(name: str, value: Any, at_least: int = 0, at_most: int | None =
 
 def not_negative(name: str, value: Any) -> float:
     """A finite number of at least zero, of a type that is a number."""
-    if not _is_real(value) or not 0 <= float(value) < math.inf:
-        raise InputError(f"{name} must be a finite number of at least 0, got {value!r}.")
-    return float(value)
+    return _real(name, value, "a finite number of at least 0", lambda number: 0 <= number < math.inf)
 
 
 def positive(name: str, value: Any) -> float:
     """A finite number above zero."""
-    if not _is_real(value) or not 0 < float(value) < math.inf:
-        raise InputError(f"{name} must be a positive number, got {value!r}.")
-    return float(value)
+    return _real(name, value, "a positive number", lambda number: 0 < number < math.inf)
 
 
 def fraction(name: str, value: Any) -> float:
     """A number from 0 to 1."""
-    if not _is_real(value) or not 0 <= float(value) <= 1:
-        raise InputError(f"{name} must be a number from 0 to 1, got {value!r}.")
+    return _real(name, value, "a number from 0 to 1", lambda number: 0 <= number <= 1)
+
+
+def _real(name: str, value: Any, wanted: str, is_inside: Callable[[float], bool]) -> float:
+    """A real number in a range; truth values are numbers to Python and mistakes here."""
+    if not isinstance(value, numbers.Real) or isinstance(value, bool) or not is_inside(float(value)):
+        raise InputError(f"{name} must be {wanted}, got {value!r}.")
     return float(value)
-
-
-def _is_real(value: Any) -> bool:
-    """Truth values are numbers to Python and mistakes here."""
-    return isinstance(value, numbers.Real) and not isinstance(value, bool)

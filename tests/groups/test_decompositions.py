@@ -12,9 +12,8 @@ import pytest
 
 from specht.errors import InputError
 from specht.groups.characters import decompose
-from specht.groups.decompositions import functions_of_degree, functions_on_sequences, multilinear, permutation_module
+from specht.groups.decompositions import Decomposition, functions_of_degree, functions_on_sequences, multilinear, permutation_module
 from specht.groups.irreps import isotypic_projectors
-from specht.groups.labels import Decomposition
 from specht.groups.partition import Partition, partitions
 from specht.groups.tableaux import kostka_number
 

@@ -10,8 +10,8 @@ from hypothesis import given, strategies as st
 
 from specht.errors import InputError
 from specht.groups.cyclic import Harmonic, functions_on_rings, harmonic_projector, harmonics
+from specht.groups.decompositions import Irrep
 from specht.groups.graphs import functions_on_edge_sets, functions_on_pairs, node_pairs
-from specht.groups.labels import Irrep
 from specht.groups.partition import Partition, partitions
 from specht.groups.products import ProductIrrep, functions_on_segments
 from specht.groups.sets import count_vectors, functions_of_counts, sequences_with

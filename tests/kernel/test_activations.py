@@ -14,8 +14,7 @@ import pytest
 import specht
 from specht.activations import activation
 from specht.commands.app import main
-from specht.kernel.dual import activation_mean, dual
-from specht.kernel.quadrature import quadrature_dual, quadrature_mean
+from specht.kernel.dual import activation_mean, dual, quadrature_dual, quadrature_mean
 from specht.testing import assert_matches_samples
 
 COVARIANCES = [(0.3, 0.7, 1.1), (-0.8, 0.9, 1.4), (0.0, 1.0, 2.0), (2.4, 2.5, 2.6), (0.5, 0.5, 0.5)]

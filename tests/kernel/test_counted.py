@@ -9,7 +9,7 @@ import pytest
 
 from specht import Architecture, Kernel, Variances
 from specht.errors import InputError
-from specht.kernel import counted
+from specht.kernel import counts
 from specht.kernel.counts import CountedBatch
 
 PLAIN = Architecture(vocab=3, length=4)
@@ -47,7 +47,7 @@ def test_blocks_fit_together():
 
 def test_one_program_serves_all_variances_and_sizes():
     x, arch = np.random.default_rng(2).integers(0, 3, (600, 5)), PLAIN.replace(s_1=0.5)
-    program: Any = counted._from_counts
+    program: Any = counts._from_counts
     program.clear_cache()
     for rows in (257, 300, 600):
         batch = CountedBatch(x[:rows])
@@ -57,7 +57,7 @@ def test_one_program_serves_all_variances_and_sizes():
 
 
 def test_many_symbols_are_left_to_the_kernel(monkeypatch, batch):
-    monkeypatch.setattr(counted, "MAX_SYMBOLS", 2)
+    monkeypatch.setattr(counts, "MAX_SYMBOLS", 2)
     monkeypatch.setattr(CountedBatch, "_tiles_of", None)
     np.testing.assert_array_equal(batch.gram(PLAIN), Kernel(PLAIN)(batch.tokens, mask=batch.mask))
 

@@ -12,9 +12,8 @@ import numpy as np
 import pytest
 
 import specht
-from specht.kernel.echelon import echelon_factor
 from specht.kernel.forms import FORMS, choose_form
-from specht.kernel.joint import joint_gram
+from specht.kernel.joint import echelon_factor, joint_gram
 from specht.kernel.layers import closed_kernel
 from specht.kernel.model import model_of
 from specht.kernel.pairs import Sequences

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     )
     from specht.groups.cyclic import functions_on_rings as functions_on_rings, harmonic_projector as harmonic_projector
     from specht.groups.decompositions import (
+        Decomposition as Decomposition,
         functions_of_degree as functions_of_degree,
         functions_on_sequences as functions_on_sequences,
         multilinear as multilinear,
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
         isotypic_projectors as isotypic_projectors,
         orthogonal_matrix as orthogonal_matrix,
     )
-    from specht.groups.labels import Decomposition as Decomposition
     from specht.groups.partition import Partition as Partition, about as about, partitions as partitions
     from specht.groups.permutations import (
         Permutation as Permutation,

@@ -15,7 +15,7 @@ import numpy as np
 
 from specht.checks import whole_number
 from specht.errors import InputError
-from specht.groups.labels import Decomposition
+from specht.groups.decompositions import Decomposition
 
 
 @dataclasses.dataclass(frozen=True, order=True)

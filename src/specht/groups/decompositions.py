@@ -1,4 +1,7 @@
-r"""Which irreps of $S_L$ occur in a space of functions of sequences, and how often.
+r"""Sums of irreps of any group, and which irreps of $S_L$ occur in a space of functions of sequences, and how often.
+
+A real symmetric operator that commutes with a group acts on the $m$ copies of an irrep as a symmetric (or Hermitian) $m \times m$ matrix
+times the identity. Its spectrum is therefore made of multiplets: each copy is one eigenvalue, `dimension` times over.
 
 Every function returns a `Decomposition`, a dictionary from shape to multiplicity with the largest shapes first.
 """
@@ -7,11 +10,11 @@ from __future__ import annotations
 
 import functools
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Protocol, TypeVar
 
 from specht.checks import whole_number
 from specht.errors import InputError
-from specht.groups.labels import Decomposition
 from specht.groups.partition import Partition, about, count_partitions, count_sums, partitions, whole_numbers
 from specht.groups.tableaux import count_semistandard, inner_shapes, outer_parts
 
@@ -21,6 +24,62 @@ _MOST_PRODUCTS = 5 * 10**4
 """Most irreps that are built up strip by strip: ten seconds or twenty."""
 _MOST_STRIPS = 10**6
 """Most horizontal strips that are gone through: some seconds."""
+
+
+class Irrep(Protocol):
+    """The label of an irreducible real representation: hashable, ordered, and `str` is its notation."""
+
+    @property
+    def dimension(self) -> int:
+        """Real dimension: the degeneracy of an eigenvalue that carries this label."""
+        ...
+
+    @property
+    def level(self) -> int | None:
+        """Number of positions that a function with this label must single out; None where that has no meaning."""
+        ...
+
+
+Label = TypeVar("Label", bound=Irrep)
+
+
+class Decomposition(dict[Label, int]):
+    """How often each irrep occurs in a space: a dictionary from label to multiplicity, without zeros.
+
+    >>> from specht.groups.partition import Partition
+    >>> bits = Decomposition({Partition((4,)): 5, Partition((3, 1)): 3, Partition((2, 2)): 1})
+    >>> print(bits)
+    5 [4] + 3 [3,1] + [2,2]
+    >>> bits.dimension
+    16
+    """
+
+    def __init__(self, multiplicities: Mapping[Label, int]) -> None:
+        super().__init__({irrep: multiplicity for irrep, multiplicity in multiplicities.items() if multiplicity})
+        for irrep, multiplicity in self.items():
+            if multiplicity < 0:
+                raise InputError(f"An irrep cannot occur a negative number of times, got {multiplicity} for {irrep}.")
+
+    def __str__(self) -> str:
+        terms = (f"{irrep}" if multiplicity == 1 else f"{multiplicity} {irrep}" for irrep, multiplicity in self.items())
+        return " + ".join(terms) or "0"
+
+    @property
+    def dimension(self) -> int:
+        """Dimension of the whole space."""
+        return sum(multiplicity * irrep.dimension for irrep, multiplicity in self.items())
+
+    def degeneracies(self) -> dict[int, int]:
+        """Multiplets of a generic invariant symmetric operator: degeneracy -> number of distinct eigenvalues that have it.
+
+        >>> from specht.groups.decompositions import functions_on_sequences
+        >>> functions_on_sequences(vocab=2, length=4).degeneracies()  # 16 = 5 * 1 + 1 * 2 + 3 * 3
+        {1: 5, 2: 1, 3: 3}
+        """
+        sizes: Counter[int] = Counter()
+        for irrep, multiplicity in self.items():
+            sizes[irrep.dimension] += multiplicity
+        return dict(sorted(sizes.items()))
 
 
 def permutation_module(content: Sequence[int]) -> Decomposition[Partition]:

@@ -15,8 +15,7 @@ import numpy as np
 from specht.checks import whole_number
 from specht.errors import InputError
 from specht.groups.characters import LARGEST_TABLE, decompose
-from specht.groups.decompositions import permutation_module
-from specht.groups.labels import Decomposition
+from specht.groups.decompositions import Decomposition, permutation_module
 from specht.groups.partition import Partition, about, count_partitions, partitions
 
 EDGE_RELATIONS = ("equal", "one node in common", "disjoint")

@@ -12,8 +12,7 @@ from collections.abc import Sequence
 
 from specht.checks import whole_number
 from specht.errors import InputError
-from specht.groups.decompositions import functions_on_sequences, refuse_many
-from specht.groups.labels import Decomposition
+from specht.groups.decompositions import Decomposition, functions_on_sequences, refuse_many
 from specht.groups.partition import Partition, count_partitions, whole_numbers
 
 

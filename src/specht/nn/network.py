@@ -118,25 +118,15 @@ class Block(eqx.Module):
         first_query: int = 0,
     ) -> Float[Array, "n queries width"]:
         """The stream after this block at positions `first_query` and later."""
-        before = self._before
         after = layer_norm if self.arch.norm == "post" else _unchanged
-        attended = self.attend(before(stream), positions, visible, first_query)
+        attended = self.attend(stream, positions, visible, first_query)
         attended = after(stream[:, first_query:] + attended if self.arch.residual else attended)
-        hidden = activation(self.arch.activation).phi(self.dense.contract("nai,io->nao", before(attended)))
+        hidden = activation(self.arch.activation).phi(self.dense.contract("nai,io->nao", self._before(attended)))
         return after(hidden if self.branch is None else attended + self.branch.contract("nai,io->nao", hidden))
 
     @property
     def _before(self) -> Callable[[Any], Any]:
         return layer_norm if self.arch.norm == "pre" else _unchanged
-
-    def attended(
-        self,
-        stream: Float[Array, "n columns entering"],
-        positions: Float[Array, "... columns entering"] | None,
-        visible: Bool[Array, "n columns columns"],
-    ) -> Float[Array, "n columns width"]:
-        """What attention makes of the stream that enters this block, before anything is added to it."""
-        return self.attend(self._before(stream), positions, visible)
 
     def attend(
         self,
@@ -145,7 +135,11 @@ class Block(eqx.Module):
         visible: Bool[Array, "n columns columns"],
         first_query: int = 0,
     ) -> Float[Array, "n queries width"]:
-        r"""Multi-head attention $o_a = (H d_k)^{-1/2} \sum_h W_O^h \sum_b \Phi(S^h)_{ab} v^h_b$; `positions` reach q and k only."""
+        r"""Multi-head attention $o_a = (H d_k)^{-1/2} \sum_h W_O^h \sum_b \Phi(S^h)_{ab} v^h_b$; `positions` reach q and k only.
+
+        That is what attention makes of the stream that enters this block, before anything is added to it.
+        """
+        stream = self._before(stream)
         read = stream if positions is None else stream + positions
         q, key = self.query.contract("nai,hik->nhak", read[:, first_query:]), self.key or self.query
         divisor = math.sqrt(q.shape[-1]) if self.arch.scaling == "sqrt" else q.shape[-1]
@@ -266,7 +260,7 @@ class Network(eqx.Module):
         tokens, real = self._checked(tokens, mask)
         visible, (_, positions) = self._visible(real), self._embed(tokens, key)
         streams = self._streams(tokens, real, key, last_queries=self.arch.columns)
-        return [block.attended(stream, positions, visible) for block, stream in zip(self.blocks, streams[:-1], strict=True)]
+        return [block.attend(stream, positions, visible) for block, stream in zip(self.blocks, streams[:-1], strict=True)]
 
     def _checked(self, tokens: Any, mask: Any) -> tuple[Tokens, Mask]:
         """Tokens and which of them are real. Inside a compiled function only their shapes are known: its caller has checked them."""

@@ -176,10 +176,12 @@ class _Training:
         for number in range(group_at, len(groups)):
             runs, rest = self._begin(groups[number], runs, groups[max(0, number - 1)])
             if leaves is not None:
-                runs, leaves = dataclasses.replace(runs, state=_unflattened(runs.state, leaves)), None
+                state = jax.tree.unflatten(jax.tree.structure(runs.state), [jnp.asarray(leaf) for leaf in leaves])
+                runs, leaves = dataclasses.replace(runs, state=state), None
             for place in range(slice_at, len(slices)):
                 if isinstance(self.data, Fresh):
-                    runs = self._with_fresh_samples(runs, groups[number], place)
+                    x, y = _stacked([self._inputs(dataset, seed, place) for dataset, _, seed in groups[number]])
+                    runs = dataclasses.replace(runs, x=x, y=y)
                 state, set_losses = advance(self.plan, rest, runs, slices[place])
                 runs = dataclasses.replace(runs, state=state)
                 ledger.record(number * self.chunk, set_losses, slices[place])
@@ -256,10 +258,6 @@ class _Training:
         sets = self.sets | ({"train": self.data} if isinstance(self.data, Fixed) else {})
         return {name: in_blocks(fixed.x[dataset % fixed.datasets], fixed.y[dataset % fixed.datasets]) for name, fixed in sets.items()}
 
-    def _with_fresh_samples(self, runs: TrainingRun, group: list[_Member], place: int) -> TrainingRun:
-        x, y = _stacked([self._inputs(dataset, seed, place) for dataset, _, seed in group])
-        return dataclasses.replace(runs, x=x, y=y)
-
     def _inputs(self, dataset: int, seed: int, place: int) -> tuple[np.ndarray, np.ndarray]:
         if isinstance(self.data, Fixed):
             return self.data.x[dataset], self.data.y[dataset]
@@ -322,10 +320,6 @@ def _grouped(items: Iterator[Any], size: int) -> Iterator[list[Any]]:
 def _stacked(trees: Sequence[Any]) -> Any:
     """Leaves side by side on a new first axis; put together by NumPy, which is quicker than a program for every shape."""
     return jax.tree.map(lambda *leaves: np.stack([np.asarray(leaf) for leaf in leaves]), *trees)
-
-
-def _unflattened(like: Any, leaves: Sequence[np.ndarray]) -> Any:
-    return jax.tree.unflatten(jax.tree.structure(like), [jnp.asarray(leaf) for leaf in leaves])
 
 
 def _listed(name: str, values: Any, default: Any) -> list[Any]:

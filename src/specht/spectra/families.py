@@ -148,25 +148,16 @@ def top_points(spectrum: Spectrum) -> list[Point]:
     tops: dict[Partition, Row] = {}
     for row in spectrum.rows:
         tops.setdefault(row.irrep, row)
-    return [_point(spectrum, row) for row in tops.values()]
+    of_spectrum = spectrum.trace, spectrum.trace_stderr
+    return [
+        Point(spectrum.arch.length, row.irrep, row.eigenvalue, row.stderr, *of_spectrum, row.lower_bound, is_resolved(row))
+        for row in tops.values()
+    ]
 
 
 def is_resolved(row: Row) -> bool:
     """Whether an eigenvalue is above rounding and, where it was sampled, significantly above zero."""
     return not row.below_rounding and row.eigenvalue > SIGNIFICANT * (row.stderr or 0.0)
-
-
-def _point(spectrum: Spectrum, row: Row) -> Point:
-    return Point(
-        spectrum.arch.length,
-        row.irrep,
-        row.eigenvalue,
-        row.stderr,
-        spectrum.trace,
-        spectrum.trace_stderr,
-        lower_bound=row.lower_bound,
-        resolved=is_resolved(row),
-    )
 
 
 def _family(tail: Partition, points: list[Point]) -> IrrepFamily:
@@ -202,18 +193,13 @@ def spectrum_entry(spectrum: Spectrum, families: Sequence[IrrepFamily] | None = 
         "length": spectrum.arch.length,
         "method": spectrum.method,
         "trace": spectrum.trace,
-        "trace_stderr": trace_stderr(spectrum),
+        "trace_stderr": spectrum.trace_stderr or None,  # where it is exact or not known
         "top": [_top(family, point) for family in families for point in family.points if point.length == spectrum.arch.length],
-        "rows": rows(spectrum),
+        "rows": _rows(spectrum),
     }
 
 
-def trace_stderr(spectrum: Spectrum) -> float | None:
-    """Standard error of E[k]; None where it is exact or not known."""
-    return spectrum.trace_stderr or None
-
-
-def rows(spectrum: Spectrum) -> list[dict[str, Any]]:
+def _rows(spectrum: Spectrum) -> list[dict[str, Any]]:
     """The rows of a spectrum as plain values, largest eigenvalue first."""
     return [
         {

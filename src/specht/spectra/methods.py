@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import math
+from collections.abc import Callable
 from typing import Literal
 
 import numpy as np
@@ -22,7 +23,7 @@ from specht.spectra.linear import is_linear_model, linear_blocks
 from specht.spectra.rayleigh import BATCHES, FEWEST, SpectrumSampling, count_orders, mean_diagonal, rayleigh_block
 from specht.spectra.result import Spectrum
 from specht.spectra.ritz import ritz_block
-from specht.spectra.two_tokens import OverlapKernel, two_token_blocks
+from specht.spectra.two_tokens import two_token_blocks
 from specht.spectra.young import count_entries, count_terms, young_block
 from specht.stats import jackknife_error
 
@@ -118,20 +119,17 @@ def two_tokens(law: CountLaw, kind: Kind, max_level: int, sampling: SpectrumSamp
     _refuse_heads(arch, kind, values.ARRANGEMENTS * law.readouts**2 * (arch.length + 1) ** 2 * (arch.length + 2) // 2, sampling)
     levels = range(min(max_level, arch.length // 2) + 1)
     limits = _kernels(arch, kind, sampling)
-    rests = _rests(len(limits))
-    drawing, adding = _two_stages(progress, len(limits), 1 + len(rests), 0.0 if values.is_closed(limits[0], kind) else DRAWING)
+    drawing, adding = _two_stages(progress, len(limits), 0.0 if values.is_closed(limits[0], kind) else DRAWING)
     kernels = [values.overlap_kernel(limit, kind, law.readouts, sampling.seed, part) for limit, part in zip(limits, drawing, strict=True)]
 
-    def mean_of(chosen: list[int]) -> OverlapKernel:
-        return lambda ones: kernels[chosen[0]](ones) if len(chosen) == 1 else np.mean([kernels[i](ones) for i in chosen], axis=0)
+    def solve(chosen: list[int], progress: Progress | None) -> tuple[list[IrrepBlock], np.ndarray]:
+        def mean_kernel(ones: int) -> np.ndarray:
+            return kernels[chosen[0]](ones) if len(chosen) == 1 else np.mean([kernels[i](ones) for i in chosen], axis=0)
+
+        return two_token_blocks(law, mean_kernel, levels, progress)
 
     ones = np.arange(arch.length + 1)
-    counts = np.stack([arch.length - ones, ones], axis=1)
-    blocks, diagonal = two_token_blocks(law, mean_of(list(range(len(kernels)))), levels, adding[0])
-    left_out = [two_token_blocks(law, mean_of(rest), levels, part) for rest, part in zip(rests, adding[1:], strict=True)]
-    traces = [_mean(law, counts, without) for _, without in left_out]
-    spectrum_blocks = _with_errors(blocks, [rest for rest, _ in left_out])
-    return Spectrum(arch, kind, "two tokens", spectrum_blocks, _mean(law, counts, diagonal), _error_over_heads(traces))
+    return _over_heads(law, kind, "two tokens", np.stack([arch.length - ones, ones], axis=1), solve, adding)
 
 
 def young_refusal(arch: Architecture, kind: Kind, max_level: int, limit: int) -> str | None:
@@ -172,23 +170,21 @@ def young(law: CountLaw, kind: Kind, max_level: int, sampling: SpectrumSampling,
     _refuse_heads(arch, kind, (law.readouts * arch.vocab**arch.length) ** 2, sampling)
     index = CountIndex(arch.length, arch.vocab**2)
     kernels = _kernels(arch, kind, sampling)
-    rests = _rests(len(kernels))
-    drawing, adding = _two_stages(progress, len(kernels), 1 + len(rests), 0.1 if values.is_closed(kernels[0], kind) else DRAWING)
+    drawing, adding = _two_stages(progress, len(kernels), 0.1 if values.is_closed(kernels[0], kind) else DRAWING)
     tables = [values.kernel_of_tables(kernel, kind, law.readouts, index, part) for kernel, part in zip(kernels, drawing, strict=True)]
     shapes = list(partitions(arch.length, max_rows=arch.vocab, max_level=max_level))
     terms = [count_terms(shape, arch.vocab) for shape in shapes]
-
-    def blocks(chosen: list[int], progress: Progress | None) -> list[IrrepBlock]:
-        table = np.mean([tables[i] for i in chosen], axis=0)
-        return [young_block(law, shape, index, table, part) for shape, part in zip(shapes, stages(progress, terms), strict=True)]
-
     counts = count_vectors(arch.vocab, arch.length)
     own = index.rank(index.encode((counts[:, :, None] * np.eye(arch.vocab, dtype=int)).reshape(len(counts), -1)))
     diagonals = np.array([np.einsum("wwn->wn", table[:, :, own]) for table in tables])
-    traces = [_mean(law, counts, diagonals[rest].mean(axis=0)) for rest in rests]
-    everything = blocks(list(range(len(tables))), adding[0])
-    spectrum_blocks = _with_errors(everything, [blocks(rest, part) for rest, part in zip(rests, adding[1:], strict=True)])
-    return Spectrum(arch, kind, "young", spectrum_blocks, _mean(law, counts, diagonals.mean(axis=0)), _error_over_heads(traces))
+
+    def solve(chosen: list[int], progress: Progress | None) -> tuple[list[IrrepBlock], np.ndarray]:
+        table = np.mean([tables[i] for i in chosen], axis=0)
+        parts = stages(progress, terms)
+        blocks = [young_block(law, shape, index, table, part) for shape, part in zip(shapes, parts, strict=True)]
+        return blocks, diagonals[chosen].mean(axis=0)
+
+    return _over_heads(law, kind, "young", counts, solve, adding)
 
 
 def sampled_bounds(
@@ -265,28 +261,38 @@ def _kernels(arch: Architecture, kind: Kind, sampling: SpectrumSampling) -> list
     return [Kernel(arch, heads=sampling.heads, seed=sampling.seed * REPEATS + i) for i in range(REPEATS if sampled else 1)]
 
 
-def _two_stages(progress: Progress | None, kernels: int, passes: int, drawing: float) -> tuple[list, list]:
-    """Callbacks of the kernels, which take a fraction `drawing` of the time, and of passes over all blocks, which take the rest."""
+def _two_stages(progress: Progress | None, kernels: int, drawing: float) -> tuple[list, list]:
+    """Callbacks of the kernels, which take a fraction `drawing` of the time, and of passes over all blocks, which take the rest.
+
+    There is one pass for an exact kernel, and with several sets of heads one for all and one without each of them.
+    """
+    passes = 1 if kernels == 1 else 1 + kernels
     parts = stages(progress, [drawing / kernels] * kernels + [(1.0 - drawing) / passes] * passes)
     return parts[:kernels], parts[kernels:]
 
 
-def _with_errors(blocks: list[IrrepBlock], left_out: list[list[IrrepBlock]]) -> tuple[IrrepBlock, ...]:
-    """Blocks with the standard errors of their eigenvalues: `left_out` are the blocks without one set of heads each."""
+def _over_heads(
+    law: CountLaw,
+    kind: Kind,
+    method: str,
+    counts: np.ndarray,
+    solve: Callable[[list[int], Progress | None], tuple[list[IrrepBlock], np.ndarray]],
+    passes: list,
+) -> Spectrum:
+    """The spectrum with all sets of heads, and standard errors from what it is without one of them each.
+
+    `solve` returns the blocks of the mean kernel of some sets, and k(x, x) by readout token and context counts (N, V).
+    """
+    sets = range(len(passes) - 1 or 1)
+    blocks, diagonal = solve([*sets], passes[0])
+    left_out = [solve([i for i in sets if i != out], part) for out, part in enumerate(passes[1:])]
+    trace = _mean(law, counts, diagonal)
     if not left_out:
-        return tuple(blocks)
-    errors = [jackknife_error([rest[i].eigenvalues for rest in left_out]) for i in range(len(blocks))]
-    return tuple(dataclasses.replace(block, stderr=error) for block, error in zip(blocks, errors, strict=True))
-
-
-def _error_over_heads(left_out: list[float]) -> float:
-    """Standard error of a number from what it is without one set of heads each; zero for an exact kernel, which has none."""
-    return float(jackknife_error(left_out)) if left_out else 0.0
-
-
-def _rests(number: int) -> list[list[int]]:
-    """All but one of `number` things, in every way; nothing if there is only one."""
-    return [[i for i in range(number) if i != out] for out in range(number)] if number > 1 else []
+        return Spectrum(law.arch, kind, method, tuple(blocks), trace)
+    errors = [jackknife_error([rest[i].eigenvalues for rest, _ in left_out]) for i in range(len(blocks))]
+    blocks = [dataclasses.replace(block, stderr=error) for block, error in zip(blocks, errors, strict=True)]
+    trace_error = jackknife_error([_mean(law, counts, without) for _, without in left_out])
+    return Spectrum(law.arch, kind, method, tuple(blocks), trace, float(trace_error))
 
 
 def _mean(law: CountLaw, counts: np.ndarray, diagonal: np.ndarray) -> float:
