@@ -156,11 +156,8 @@ def _finish(model: KernelModel, stream: StreamMoments, attended: Array, ntk: Arr
     """The block after its attention, and the readout after the last block."""
     model = jax.tree.map(jnp.asarray, model)
     own = (jnp.einsum("nanb->nab", attended),)
-
-    def attended_family(family: MomentFamily, nngp: tuple[Array]) -> MomentFamily:
-        return MomentFamily(family.pairs, nngp, family.pairs.same(block))
-
-    cross, left, right = (attended_family(f, k) for f, k in ((stream.cross, (attended,)), (stream.left, own), (stream.right, own)))
+    families = (stream.cross, (attended,)), (stream.left, own), (stream.right, own)
+    cross, left, right = (MomentFamily(family.pairs, nngp, family.pairs.same(block)) for family, nngp in families)
     out = StreamMoments(cross, left, right, None if ntk is None else (ntk,), stream.zero_means())
     last = block == model.arch.depth - 1
     if last and model.arch.readout != "mean":

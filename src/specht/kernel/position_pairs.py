@@ -43,7 +43,8 @@ def position_mean(arch: Architecture) -> np.ndarray:
     if arch.positions != "sinusoidal":
         return np.zeros(arch.columns)
     column = np.arange(arch.columns)
-    return (_mean_cosine(column) + _mean_sine(column)) / math.sqrt(2)
+    mean_sine = (sici(column)[0] - sici(column / SLOWEST_WAVELENGTH)[0]) / math.log(SLOWEST_WAVELENGTH)
+    return (_mean_cosine(column) + mean_sine) / math.sqrt(2)
 
 
 def positions_are_trained(arch: Architecture) -> bool:
@@ -55,10 +56,6 @@ def _mean_cosine(angle: np.ndarray) -> np.ndarray:
     nonzero = np.where(angle > 0, angle, 1.0)
     mean = (sici(nonzero)[1] - sici(nonzero / SLOWEST_WAVELENGTH)[1]) / math.log(SLOWEST_WAVELENGTH)
     return np.where(angle > 0, mean, 1.0)
-
-
-def _mean_sine(angle: np.ndarray) -> np.ndarray:
-    return (sici(angle)[0] - sici(angle / SLOWEST_WAVELENGTH)[0]) / math.log(SLOWEST_WAVELENGTH)
 
 
 @jax.tree_util.register_dataclass

@@ -31,7 +31,8 @@ class Fixed:
 
     def checked(self, loss: str, name: str = "data") -> Fixed:
         """Add a first axis of datasets, and turn arrays into the types that training reads."""
-        x, y = input_array(self.x, f"{name}.x", _unequal(f"{name}.x")), check_labels(loss, self.y, f"{name}.y")
+        unequal = f"{name}.x has rows of unequal length: give inputs of one length."
+        x, y = input_array(self.x, f"{name}.x", unequal), check_labels(loss, self.y, f"{name}.y")
         y = y[:, None] if y.ndim == 1 else y
         if x.ndim not in (2, 3):
             raise InputError(f"{name}.x must be (n, columns) or (datasets, n, columns), got an array of shape {x.shape}.")
@@ -58,10 +59,6 @@ class Fixed:
 
 # Here, and not above the class: the checks of types that tests switch on go on top of its decorators.
 explains_calls(Fixed)
-
-
-def _unequal(name: str) -> str:
-    return f"{name} has rows of unequal length: give inputs of one length."
 
 
 def check_model_inputs(model: Any, x: np.ndarray, name: str) -> None:

@@ -189,12 +189,13 @@ def check_labels(loss: str, y: Any, name: str = "y") -> np.ndarray:
         where = np.argwhere(~np.isfinite(array))[0].tolist()
         raise InputError(f"{name} holds {array[tuple(where)]} at {where}: leave out samples whose label is not a finite number.")
     if loss == "cross-entropy":
-        if (array != np.floor(array)).any() or array.min() < 0:
-            raise InputError(f"Labels of cross-entropy are classes 0, 1, ..., and {name} holds {_odd_one(array)}: number the classes.")
+        no_class = array[(array != np.floor(array)) | (array < 0)]
+        if no_class.size:
+            raise InputError(f"Labels of cross-entropy are classes 0, 1, ..., and {name} holds {no_class.flat[0]}: number the classes.")
         return array.astype(np.int32)
-    if loss in ("hinge", "logistic") and not np.isin(array, (-1, 1)).all():
-        other = array[~np.isin(array, (-1, 1))].flat[0]
-        raise InputError(f"Labels of the {loss} loss are -1 and 1, and {name} holds {other}: recode them.")
+    other = array[~np.isin(array, (-1, 1))]
+    if loss in ("hinge", "logistic") and other.size:
+        raise InputError(f"Labels of the {loss} loss are -1 and 1, and {name} holds {other.flat[0]}: recode them.")
     return array.astype(np.float32)
 
 
@@ -215,7 +216,3 @@ def check_outputs(loss: str, outputs: tuple[int, ...], y: np.ndarray) -> None:
     if y.max() >= outputs[1] // columns:
         share = f"{outputs[1]} outputs" if columns == 1 else f"{outputs[1] // columns} outputs a column"
         raise InputError(f"Labels name class {int(y.max())} and the model has {share}, one for each class: give it more.")
-
-
-def _odd_one(array: np.ndarray) -> Any:
-    return array[(array != np.floor(array)) | (array < 0)].flat[0]

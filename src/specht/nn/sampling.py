@@ -183,13 +183,6 @@ class _Chain(NamedTuple):
     velocity: Float[Array, " numbers"]
 
 
-class _KeptSample(NamedTuple):
-    """What is kept of a sample."""
-
-    values: np.ndarray
-    conditional: np.ndarray | None
-
-
 class _Steps(NamedTuple):
     """How the chains of one posterior move."""
 
@@ -223,15 +216,17 @@ class _Walk:
         samples, conditional = [], []
         for number, key in enumerate(keys):
             chain = self._go(chains[number], key, half, begin, steps, told)
-            kept: list[_KeptSample] = []
+            values, means = [], []
             for sample in range(self.sampling.samples):
                 here = begin + sample * steps.thin
                 chain = self._go(chain, key, here, here + steps.thin, steps, told)
-                kept.append(self._keep(chain))
-            if not np.isfinite(kept[-1].values).all():
+                function, mean = self._function(chain)
+                values.append(function)
+                means.append(mean)
+            if not np.isfinite(values[-1]).all():
                 raise self._diverged(number, steps)
-            samples.append(np.stack([sample.values for sample in kept]))
-            conditional.append([sample.conditional for sample in kept])
+            samples.append(values)
+            conditional.append(means)
             chains[number] = chain
         largest = max(curvature, self._curvature(chains))
         if steps.step * largest > LARGEST_STEP * 1.0001:
@@ -242,19 +237,19 @@ class _Walk:
                 stacklevel=3,
             )
         known = None if conditional[0][0] is None else np.array(conditional)
-        return SampledPosterior(np.stack(samples), known, steps.step, steps.momentum, largest, begin, steps.thin)
+        return SampledPosterior(np.array(samples), known, steps.step, steps.momentum, largest, begin, steps.thin)
 
-    def _keep(self, chain: _Chain) -> _KeptSample:
-        """The function of a chain where it is, and its mean over the readout weights."""
+    def _function(self, chain: _Chain) -> tuple[np.ndarray, np.ndarray | None]:
+        """The function of a chain where it is, and its mean over the readout weights where that is known."""
         values = np.concatenate(np.asarray(_at(self.energy, chain.params, self.blocks)))[: self.kept]
         model: Any = eqx.combine(chain.params, self.energy.rest)
         if not self.energy.known_readout or not np.isfinite(values).all():
-            return _KeptSample(values, None)
+            return values, None
         inside, outside = (np.asarray(features, dtype=np.float64) for features in _features(model, self.energy.x, self.blocks))
         outside = np.concatenate(outside)[: self.kept]
         # Regression in the space of samples: they are usually fewer than features.
         weights = np.linalg.solve(inside @ inside.T + float(self.energy.temperature) * np.eye(len(inside)), self.energy.y)
-        return _KeptSample(values, outside @ (inside.T @ weights))
+        return values, outside @ (inside.T @ weights)
 
     def _curvature(self, chains: list[_Chain]) -> float:
         """The largest over all chains; infinite where a chain has left all bounds."""

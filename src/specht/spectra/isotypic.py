@@ -47,7 +47,7 @@ class IsotypicShares:
     @property
     def levels(self) -> np.ndarray:
         """Shares by level, the number of positions that are singled out."""
-        return _by_level(self.shares)
+        return np.bincount([irrep.level for irrep in self.shares], weights=[*self.shares.values()])
 
 
 @dataclasses.dataclass(frozen=True)
@@ -149,10 +149,3 @@ def _random_of_type(cycle: Partition, rng: np.random.Generator) -> Permutation:
         for point, image in zip(mine, mine[1:] + mine[:1], strict=True):
             images[point] = image
     return tuple(images)
-
-
-def _by_level(shares: dict[Partition, float]) -> np.ndarray:
-    levels = np.zeros(max(irrep.level for irrep in shares) + 1)
-    for irrep, share in shares.items():
-        levels[irrep.level] += share
-    return levels
