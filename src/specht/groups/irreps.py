@@ -30,32 +30,8 @@ _LARGEST_FORM = 2 * 10**9
 """Most steps, dimension x n^2, in which tableaux are listed and exchanged: a few seconds."""
 _LARGEST_PRODUCT = 3 * 10**9
 """Most entries, exchanges x dimension^2, that the product of adjacent transpositions goes through: half a minute."""
-_LARGEST_STACK = 2**27
-"""Most entries of all matrices of adjacent transpositions together: a gigabyte."""
 _LARGEST_SUM = 8  # 40320 permutations
 _LARGEST_CENTRE = 14  # up to here two sums over contents distinguish all shapes
-
-
-def adjacent_transpositions(shape: Partition) -> np.ndarray:
-    """The matrices of the n - 1 exchanges of i and i + 1, an array (n - 1, dimension, dimension).
-
-    >>> adjacent_transpositions(Partition((2, 1))).round(3)
-    array([[[ 1.   ,  0.   ],
-            [ 0.   , -1.   ]],
-    <BLANKLINE>
-           [[-0.5  ,  0.866],
-            [ 0.866,  0.5  ]]])
-    """
-    _refuse_large(shape)
-    entries = (shape.n - 1) * shape.dimension**2
-    if entries > _LARGEST_STACK:
-        raise InputError(
-            f"The {shape.n - 1} adjacent transpositions of {shape} have {entries:.1e} entries, {entries / 2**27:.0f} GiB, more than "
-            f"{_LARGEST_STACK / 2**27:.0f}: take them one at a time with orthogonal_matrix, or choose a smaller shape."
-        )
-    diagonals, partners = _orthogonal_form(shape)
-    identity = np.eye(diagonals.shape[1])
-    return np.array([_exchange(*form, identity) for form in zip(diagonals, partners, strict=True)]).reshape(-1, *identity.shape)
 
 
 def orthogonal_matrix(shape: Partition, permutation: Permutation) -> np.ndarray:

@@ -7,29 +7,16 @@ eigenvalues equal.
 
 from __future__ import annotations
 
-import itertools
 import math
-from collections.abc import Sequence
 
 import numpy as np
 
 from specht.checks import whole_number
 from specht.errors import InputError
-from specht.groups.decompositions import Decomposition
-from specht.groups.partition import Partition, about, whole_numbers
+from specht.groups.partition import about
 
 _LARGEST_LIST = 2**28
 """Most counts in a list of count vectors: two gigabytes."""
-
-
-def functions_of_counts(vocab: int, length: int) -> Decomposition[Partition]:
-    r"""Irreps with an eigenvalue other than zero: the trivial one, $\binom{L+V-1}{V-1}$ times.
-
-    >>> print(functions_of_counts(vocab=2, length=4))
-    5 [4]
-    """
-    vocab, length = whole_number("vocab", vocab, 1), whole_number("length", length, 1)
-    return Decomposition({Partition((length,)): math.comb(length + vocab - 1, vocab - 1)})
 
 
 def count_vectors(vocab: int, length: int) -> np.ndarray:
@@ -64,13 +51,3 @@ def count_vectors(vocab: int, length: int) -> np.ndarray:
         vectors[:, symbol] = chosen[branch]
         branch = parent[branch]
     return vectors
-
-
-def sequences_with(counts: Sequence[int]) -> int:
-    r"""Number of sequences that have the given counts, $L! / \prod_v n_v!$: the weight of a point under uniform tokens.
-
-    >>> [sequences_with(counts) for counts in count_vectors(vocab=2, length=4)]
-    [1, 4, 6, 4, 1]
-    """
-    numbers = whole_numbers("counts", counts)
-    return math.prod(math.comb(total, count) for total, count in zip(itertools.accumulate(numbers), numbers, strict=True))

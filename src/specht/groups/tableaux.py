@@ -92,51 +92,6 @@ def outer_parts(parts: tuple[int, ...], size: int) -> Iterator[tuple[int, ...]]:
             yield tuple(part for part in (first, *tail) if part)
 
 
-def semistandard_tableaux(shape: Partition, vocab: int, content: Sequence[int] | None = None) -> Iterator[Tableau]:
-    """The semistandard tableaux with entries 0 to vocab - 1; with `content`, those that hold symbol v exactly `content[v]` times.
-
-    >>> list(semistandard_tableaux(Partition((2, 1)), vocab=2))
-    [((0, 0), (1,)), ((0, 1), (1,))]
-    >>> len(list(semistandard_tableaux(Partition((2, 1)), vocab=3, content=(1, 1, 1))))
-    2
-    """
-    vocab = whole_number("vocab", vocab)
-    if content is None:
-        return _fillings(check_shape(shape).parts, vocab)
-    counts = _check_content(shape, content)
-    if len(counts) != vocab:
-        raise InputError(f"content must say how often each of the {vocab} symbols occurs, got {len(counts)} numbers.")
-    return _fillings_with_content(shape.parts, counts)
-
-
-def _fillings(parts: tuple[int, ...], vocab: int) -> Iterator[Tableau]:
-    if not parts:
-        yield ()
-        return
-    for symbol in range(len(parts) - 1, vocab):
-        for size in reversed(range(sum(parts))):
-            for inner in _inner(parts, size):
-                for tableau in _fillings(inner, symbol):
-                    yield _complete(tableau, parts, symbol)
-
-
-def _fillings_with_content(parts: tuple[int, ...], content: tuple[int, ...]) -> Iterator[Tableau]:
-    if not parts:
-        yield ()
-        return
-    symbol = max(symbol for symbol, count in enumerate(content) if count)
-    for inner in _inner(parts, sum(parts) - content[symbol]):
-        if kostka_number(Partition(inner), content[:symbol]):
-            for tableau in _fillings_with_content(inner, content[:symbol]):
-                yield _complete(tableau, parts, symbol)
-
-
-def _complete(tableau: Tableau, parts: tuple[int, ...], symbol: int) -> Tableau:
-    """The tableau with `symbol` written into the boxes that it lacks."""
-    rows = (*tableau, ())  # a strip adds one row at most
-    return tuple(row + (symbol,) * (part - len(row)) for row, part in zip(rows, parts, strict=False))
-
-
 def count_semistandard(shape: Partition, vocab: int) -> int:
     r"""Number of semistandard tableaux with entries 0 to vocab - 1, by Weyl's formula where symbols are few, at a cost of O(V^2), and
     elsewhere by the hook content formula, at a cost of O(`level` + min(V, row)):
