@@ -15,7 +15,7 @@ from jax.flatten_util import ravel_pytree
 import specht
 from specht.errors import InputError
 from specht.nn import Fixed, Network, Sampling, Size, Trajectories, hamiltonian, langevin
-from specht.nn.whole_networks import _posterior
+from specht.nn.trajectories import _posterior
 
 ARCH = specht.Architecture(vocab=2, length=3, activation="erf")
 SIZE, NOISE = Size(6, 2, 3), 0.5

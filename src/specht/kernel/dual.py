@@ -119,13 +119,9 @@ def _relu(k, q_x, q_y, same) -> Dual:
 
 def _gap(k, q_x, q_y, same) -> Array:
     """1 - correlation; zero where the two are one variable."""
-    return jnp.where(same, 0.0, jnp.clip(1.0 - _correlation(k, q_x, q_y), 0.0, 2.0))
-
-
-def _correlation(k, q_x, q_y) -> Array:
-    """Zero where one of the two does not vary."""
     scale = root(q_x * q_y)
-    return jnp.where(scale > 0.0, k / jnp.where(scale > 0.0, scale, 1.0), 0.0)
+    rho = jnp.where(scale > 0.0, k / jnp.where(scale > 0.0, scale, 1.0), 0.0)
+    return jnp.where(same, 0.0, jnp.clip(1.0 - rho, 0.0, 2.0))
 
 
 def _relu_slope(k, q_x, q_y, same) -> Array:
@@ -232,7 +228,10 @@ def _angle_slope(primals, tangents):
 
 def quadrature_dual(phi: Callable[[Array], Array], k: Array, q_x: Array, q_y: Array) -> tuple[Array, Array]:
     """E[phi(u) phi(v)] and E[phi'(u) phi'(v)] of a pair with covariance `k` and variances `q_x`, `q_y`, which broadcast."""
-    correlation = jnp.clip(_correlation(k, q_x, q_y), -1.0, 1.0)
+    product = q_x * q_y
+    positive = product > 0.0
+    correlation = jnp.where(positive, k / jnp.sqrt(jnp.where(positive, product, 1.0)), 0.0)
+    correlation = jnp.clip(correlation, -1.0, 1.0)
     return _mehler(phi, correlation, q_x, q_y), _mehler(derivative(phi), correlation, q_x, q_y)
 
 

@@ -31,7 +31,6 @@ from specht.architecture import Architecture
 from specht.errors import InputError
 from specht.kernel.dual import root
 from specht.kernel.layers import (
-    MomentFamily,
     PointPairs,
     StreamMoments,
     attention_weights,
@@ -121,36 +120,27 @@ def by_position(arch: Architecture) -> bool:
 
 
 def embedded_kernel(
-    model: KernelModel,
-    embedding: Embedding,
-    x: Sequences,
-    y: Sequences | None = None,
-    *,
-    heads: Heads | None = None,
-    gain: Array | float = 1.0,
+    model: KernelModel, embedding: Embedding, x: Sequences, y: Sequences | None = None, *, heads: Heads | None = None
 ) -> Float[Array, "n m"]:
     """The kernel of all pairs of sequences behind an embedding; y is x when left out.
 
     Arguments:
         heads: attention heads that are given; without them linear and tied attention have infinitely many.
-        gain: what the attention output of a single block is multiplied by, in covariance.
     """
     model, other = jax.tree.map(jnp.asarray, model), x if y is None else y  # outside compiled code its numbers are NumPy's
     if by_position(model.arch):
         return _by_position(model, embedding, x, other)
-    left = _side(model, embedding, x, heads, gain)
-    right = left if y is None else _side(model, embedding, other, heads, gain)
+    left = _side(model, embedding, x, heads)
+    right = left if y is None else _side(model, embedding, other, heads)
     return _finish(model, left, right, PointPairs(coincide(model, x, other), outer=True))
 
 
-def embedded_diagonal(
-    model: KernelModel, embedding: Embedding, x: Sequences, *, heads: Heads | None = None, gain: Array | float = 1.0
-) -> Float[Array, " n"]:
+def embedded_diagonal(model: KernelModel, embedding: Embedding, x: Sequences, *, heads: Heads | None = None) -> Float[Array, " n"]:
     """The kernel of each sequence with itself; arguments as for `embedded_kernel`."""
     model = jax.tree.map(jnp.asarray, model)
     if by_position(model.arch):
         return jax.lax.map(lambda one: _by_position(model, embedding, one, one)[0, 0], jax.tree.map(lambda part: part[:, None], x))
-    side = _side(model, embedding, x, heads, gain)
+    side = _side(model, embedding, x, heads)
     return _finish(model, side, side, PointPairs(True, outer=False))
 
 
@@ -161,34 +151,26 @@ class _Side(NamedTuple):
     """Features of the attention output."""
     stream: Float[Array, "n width"]
     """The stream beside it."""
-    gain: Array | float
 
 
-def _side(model: KernelModel, embedding: Embedding, x: Sequences, heads: Heads | None, gain: Array | float) -> _Side:
+def _side(model: KernelModel, embedding: Embedding, x: Sequences, heads: Heads | None) -> _Side:
     stream = streams(model, embedding, x)
-    return _Side(attended(model, stream, x, heads), jnp.einsum("na,nai->ni", _shares(model.arch, x), stream.whole), gain)
+    return _Side(attended(model, stream, x, heads), jnp.einsum("na,nai->ni", _shares(model.arch, x), stream.whole))
 
 
 def _finish(model: KernelModel, left: _Side, right: _Side, pairs: PointPairs) -> Array:
     """The rest of the network at the readout."""
     own, width, product = PointPairs(True, outer=False), left.stream.shape[1], outer if pairs.outer else rows
 
-    def moments(cross: Array, of_left: Array, of_right: Array, means: tuple[Array, Array]) -> StreamMoments:
-        families = (
-            MomentFamily(pairs, (cross,), pairs.same(0)),
-            MomentFamily(own, (of_left,), own.same(0)),
-            MomentFamily(own, (of_right,), own.same(0)),
-        )
-        return StreamMoments(*families, None, means)
-
     def attention(gram: Callable[[Array, Array], Array], one: _Side, two: _Side) -> Array:
-        return math.prod((gram(*factors) for factors in zip(one.features, two.features, strict=True)), start=jnp.asarray(left.gain))
+        return math.prod(gram(*factors) for factors in zip(one.features, two.features, strict=True))
 
     def beside(gram: Callable[[Array, Array], Array], one: _Side, two: _Side) -> Array:
         return gram(one.stream, two.stream) / width
 
     def of_all(covariance: Callable[..., Array], means: tuple[Array, Array]) -> StreamMoments:
-        return moments(covariance(product, left, right), covariance(rows, left, left), covariance(rows, right, right), means)
+        nngp = (covariance(product, left, right),), (covariance(rows, left, left),), (covariance(rows, right, right),)
+        return StreamMoments.of((pairs, own, own), nngp, None, means)
 
     stream = of_all(beside, (left.stream.mean(axis=1), right.stream.mean(axis=1)))
     after = finish_block(model, stream, of_all(attention, (jnp.zeros(len(left.stream)), jnp.zeros(len(right.stream)))))
@@ -259,9 +241,6 @@ def _by_position(model: KernelModel, embedding: Embedding, x: Sequences, y: Sequ
     left, right = streams(model, embedding, x).whole, streams(model, embedding, y).whole
     cross = position_pairs(model, x, y, jnp.zeros((left.shape[1],) * 2), outer=True)
     own_x, own_y = (position_pairs(model, batch, batch, jnp.zeros((left.shape[1],) * 2), outer=False) for batch in (x, y))
-    families = (
-        MomentFamily(cross, (jnp.einsum("nai,mbi->namb", left, right) / width,), cross.same(0)),
-        MomentFamily(own_x, (jnp.einsum("nai,nbi->nab", left, left) / width,), own_x.same(0)),
-        MomentFamily(own_y, (jnp.einsum("nai,nbi->nab", right, right) / width,), own_y.same(0)),
-    )
-    return propagate(model, StreamMoments(*families, None, (left.mean(axis=2), right.mean(axis=2))))
+    own_left, own_right = (jnp.einsum("nai,nbi->nab", batch, batch) / width for batch in (left, right))
+    nngp = (jnp.einsum("nai,mbi->namb", left, right) / width,), (own_left,), (own_right,)
+    return propagate(model, StreamMoments.of((cross, own_x, own_y), nngp, None, (left.mean(axis=2), right.mean(axis=2))))

@@ -33,7 +33,6 @@ from jaxtyping import Array, Bool, Float, Int
 from specht.architecture import Kind
 from specht.kernel.heads import GROUPS
 from specht.kernel.layers import (
-    MomentFamily,
     StreamMoments,
     apply_weights,
     at_readout,
@@ -156,9 +155,7 @@ def _finish(model: KernelModel, stream: StreamMoments, attended: Array, ntk: Arr
     """The block after its attention, and the readout after the last block."""
     model = jax.tree.map(jnp.asarray, model)
     own = (jnp.einsum("nanb->nab", attended),)
-    families = (stream.cross, (attended,)), (stream.left, own), (stream.right, own)
-    cross, left, right = (MomentFamily(family.pairs, nngp, family.pairs.same(block)) for family, nngp in families)
-    out = StreamMoments(cross, left, right, None if ntk is None else (ntk,), stream.zero_means())
+    out = StreamMoments.of(stream.pairs, ((attended,), own, own), None if ntk is None else (ntk,), stream.zero_means(), block)
     last = block == model.arch.depth - 1
     if last and model.arch.readout != "mean":
         stream, out = at_readout(stream), at_readout(out)

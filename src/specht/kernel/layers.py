@@ -140,12 +140,25 @@ class StreamMoments:
     means: tuple[Array, Array]
     """Mean over the width at each position of either batch, which layer norm subtracts; zero but for ReLU, GELU and sinusoids."""
 
+    @classmethod
+    def of(
+        cls, pairs: tuple[Any, Any, Any], nngp: tuple[Entries, ...], ntk: Entries | None, means: tuple[Array, Array], block: int = 0
+    ) -> StreamMoments:
+        """Moments behind attention block `block`, over the bookkeepings of cross, left and right."""
+        cross, left, right = (MomentFamily(kept, entries, kept.same(block)) for kept, entries in zip(pairs, nngp, strict=True))
+        return cls(cross, left, right, ntk, means)
+
     def map(
         self, change: Callable[[MomentFamily, Sides], MomentFamily], ntk: Entries | None, means: tuple[Array, Array] | None = None
     ) -> StreamMoments:
         """Every family changed, given its sides; means are zero unless they are given."""
         cross, left, right = (change(family, sides) for family, sides in self.with_sides())
         return StreamMoments(cross, left, right, ntk, self.zero_means() if means is None else means)
+
+    @property
+    def pairs(self) -> tuple[Any, Any, Any]:
+        """The bookkeepings of cross, left and right."""
+        return self.cross.pairs, self.left.pairs, self.right.pairs
 
     def zero_means(self) -> tuple[Array, Array]:
         """What is the mean of a stream that ends in a matrix of its own."""
@@ -217,12 +230,12 @@ def tied_attention(model: KernelModel, m: StreamMoments, block: int) -> StreamMo
         for f in (m.left, m.right)
     )
 
-    def attend(family: MomentFamily, first: Array, second: Array) -> MomentFamily:
-        return MomentFamily(family.pairs, (apply_weights(first, family.nngp[0], second),), family.pairs.same(block))
+    def attend(family: MomentFamily, first: Array, second: Array) -> Entries:
+        return (apply_weights(first, family.nngp[0], second),)
 
-    cross = attend(m.cross, left, right)
-    ntk = None if m.ntk is None else (2.0 * cross.nngp[0] + apply_weights(left, m.ntk[0], right),)
-    return StreamMoments(cross, attend(m.left, left, left), attend(m.right, right, right), ntk, m.zero_means())
+    cross, own_left, own_right = attend(m.cross, left, right), attend(m.left, left, left), attend(m.right, right, right)
+    ntk = None if m.ntk is None else (2.0 * cross[0] + apply_weights(left, m.ntk[0], right),)
+    return StreamMoments.of(m.pairs, (cross, own_left, own_right), ntk, m.zero_means(), block)
 
 
 def visible_keys(arch: Architecture, x: Sequences) -> Array:

@@ -26,7 +26,7 @@ from jaxtyping import Array, Float, Int
 from specht.architecture import Kind
 from specht.kernel.dual import root
 from specht.kernel.heads import CHUNK, GROUPS, ColumnStrengths, head_features, reading, tied_features
-from specht.kernel.layers import MomentFamily, PointPairs, StreamMoments, finish_block, kernel_of, readout
+from specht.kernel.layers import PointPairs, StreamMoments, finish_block, kernel_of, readout
 from specht.kernel.model import KernelModel
 from specht.kernel.pairs import Sequences, count_product, matching_columns, outer, rows
 from specht.kernel.position_pairs import position_gram, position_mean
@@ -156,13 +156,8 @@ def _after_attention(model: KernelModel, x: Sequences, y: Sequences | None, atte
     other = x if y is None else y
 
     def moments(cross: Array, left: Array, right: Array, ntk: Array, mean: Array) -> StreamMoments:
-        families = (
-            MomentFamily(pairs, (cross,), pairs.same(0)),
-            MomentFamily(own, (left,), own.same(0)),
-            MomentFamily(own, (right,), own.same(0)),
-        )
         means = jnp.broadcast_to(mean, left.shape), jnp.broadcast_to(mean, right.shape)
-        return StreamMoments(*families, (ntk,) if kind == "ntk" else None, means)
+        return StreamMoments.of((pairs, own, own), ((cross,), (left,), (right,)), (ntk,) if kind == "ntk" else None, means)
 
     zero, mean = jnp.zeros((), dtype=jnp.float64), float(position_mean(arch)[-1]) if arch.values_see_positions else 0.0
     stream_k = _at_readout(model, x, y, positions=arch.values_see_positions)

@@ -28,7 +28,13 @@ if TYPE_CHECKING:
     from specht.nn.sampling import Sampling as Sampling, StepSizeWarning as StepSizeWarning, langevin as langevin
     from specht.nn.trained import Keeper as Keeper, Trained as Trained
     from specht.nn.training import train as train
-    from specht.nn.trajectories import ChainState as ChainState, Schedule as Schedule, begin as begin, run as run
-    from specht.nn.whole_networks import Trajectories as Trajectories, hamiltonian as hamiltonian
+    from specht.nn.trajectories import (
+        ChainState as ChainState,
+        Schedule as Schedule,
+        Trajectories as Trajectories,
+        begin as begin,
+        hamiltonian as hamiltonian,
+        run as run,
+    )
 
 __all__, __getattr__, __dir__ = lazy_names(__name__)

@@ -3,6 +3,15 @@ r"""Hamiltonian Monte Carlo over numbers whose prior is standard normal, with se
 A trajectory of length $\pi / 2$ forgets every number that the data say nothing of. Directions that the data fix are stiffer and set the
 step, which dual averaging adapts during burn-in to an acceptance of 0.8, the same for all chains. The length of a trajectory is drawn
 anew each time, between a half and all of $\pi / 2$, lest it meet a period of some direction.
+
+Whole networks are sampled from their posterior like this, with the readout integrated out. Given all weights but the readout's, a
+network is linear in what it has left, so labels are normal: with features $\phi$ scaled so that $k_\theta = \phi \phi^T$ is the
+covariance of the output over the prior of the readout,
+
+$$ p(\theta \mid y) \propto p(\theta)\, N(y;\, 0,\, k_\theta(X, X) + \sigma^2) . $$
+
+Trajectories are accepted or refused, so that there is no error of the step, and they forget their start sooner than Langevin dynamics
+(`specht.nn.sampling`), which samples the same law for any model. The network runs in float32, the likelihood in float64.
 """
 
 from __future__ import annotations
@@ -16,9 +25,14 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.flatten_util import ravel_pytree
+from jaxtyping import Array, Float
 
 from specht.checks import whole_number
-from specht.errors import InputError
+from specht.errors import InputError, explains_calls
+from specht.nn.data import check_posterior, check_posterior_model
+from specht.nn.network import Network
+from specht.nn.posterior import SampledPosterior
 from specht.progress import Progress, report
 
 _LENGTH = math.pi / 2
@@ -165,3 +179,126 @@ def _trajectories(density: Callable[[Any], Any], position: Any, averaging: Any, 
     numbers: list[Any] = [jnp.asarray(number) for number in averaging]
     (states, end), (path, trace, rates) = jax.lax.scan(one, (states, DualAveragingState(*numbers)), jax.random.split(key, count))
     return states.position, tuple(end), path, trace, rates
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Trajectories(Schedule):
+    """How long to sample."""
+
+    chains: int = 8
+    """Independent chains, each from its own random network; at least 3, for standard errors come from leaving one out."""
+    burn_in: int = 150
+    """Trajectories before the first that counts."""
+    samples: int = 200
+    """Trajectories that count, of each chain."""
+    kept: int = 50
+    """Networks kept of each chain, evenly spaced."""
+    fewest_chains: ClassVar[int] = 3
+
+
+# Here, and not above the class: the checks of types that tests switch on go on top of its decorators.
+explains_calls(Trajectories)
+
+
+class _Posterior(eqx.Module):
+    """The log posterior of the weights of a network, its readout integrated out: a function of standard normal numbers."""
+
+    rest: Any
+    """The network without its weights."""
+    variances: Any
+    """Prior variance of every weight, in a tree like the weights."""
+    x: Any
+    y: Any
+    noise: Any
+    unravel: Callable[[Any], Any] = eqx.field(static=True)
+
+    def features(self, flat: Any, x: Any) -> Float[Array, "n width"]:
+        """What the readout sees, scaled so that inner products are covariances of the output."""
+        weights = jax.tree.map(lambda number, variance: jnp.sqrt(variance) * number, self.unravel(flat.astype(jnp.float32)), self.variances)
+        network: Network = eqx.combine(weights, self.rest)
+        return network.readout.scale * math.sqrt(network.readout.variance) * network.hidden(x).astype(jnp.float64)
+
+    def __call__(self, flat: Any) -> Array:
+        features = self.features(flat, self.x)
+        factor = jnp.linalg.cholesky(features @ features.T + self.noise * jnp.eye(len(features)))
+        white = jax.scipy.linalg.solve_triangular(factor, self.y, lower=True)
+        likelihood = -0.5 * jnp.sum(white**2) - self.y.shape[1] * jnp.sum(jnp.log(jnp.diagonal(factor)))
+        return likelihood - 0.5 * jnp.sum(flat**2)
+
+
+@explains_calls
+def hamiltonian(
+    start: Callable[[Any], Network],
+    x: Any,
+    y: Any,
+    at: Any,
+    *,
+    noise: Any,
+    trajectories: Trajectories | Any = Trajectories(),  # noqa: B008 -- frozen
+    progress: Progress | None = None,
+) -> SampledPosterior:
+    """Functions of networks sampled from their posterior; arguments that are not named here are those of `langevin`.
+
+    >>> from specht.architecture import Architecture
+    >>> from specht.nn.network import Size
+    >>> arch = Architecture(vocab=2, length=3)
+    >>> x = np.random.default_rng(0).integers(2, size=(16, 4))
+    >>> short = Trajectories(chains=3, burn_in=4, samples=4, kept=4)
+    >>> hamiltonian(lambda key: Network.init(arch, Size(8, 2, 4), key=key), x, x[:, 0], x[:5], noise=1.0, trajectories=short).mean.shape
+    (5, 1)
+
+    Args:
+        start: makes a random network from a key.
+        trajectories: how long to sample, and the seed.
+        progress: called as `progress(done, total)`, in trajectories of all chains together.
+    """
+    if not isinstance(trajectories, Trajectories):
+        raise InputError(f"trajectories must be a Trajectories, got {type(trajectories).__name__}.")
+    data, inputs, noise = check_posterior(x, y, at, noise)
+    keys = jax.random.split(jax.random.key(trajectories.seed), trajectories.chains)
+    models = [start(key) for key in keys]
+    if not isinstance(models[0], Network):
+        raise InputError(f"start must make a Network, got {type(models[0]).__name__}: sample other models with langevin.")
+    check_posterior_model(models[0], data, inputs)
+    with jax.enable_x64(True), jax.numpy_dtype_promotion("standard"), jax.numpy_rank_promotion("allow"):
+        posterior, first = _posterior(models, data, noise)
+        state = run(posterior, begin(first), trajectories, progress=progress)
+        inside, outside = (np.asarray(part) for part in _kept_features(posterior, state.kept, jnp.asarray(inputs)))
+    samples, conditional = _functions(inside, outside, np.asarray(data.y[0], dtype=np.float64), noise, trajectories.seed)
+    thin = trajectories.samples // trajectories.kept
+    return SampledPosterior(samples, conditional, state.step, math.nan, math.nan, trajectories.burn_in, thin)
+
+
+def _posterior(models: list[Network], data: Any, noise: float) -> tuple[_Posterior, np.ndarray]:
+    """The posterior, and where chains begin: the given networks as standard normal numbers (chains, parameters)."""
+    # Nothing depends on the weights of the readout: without them, chains do not carry them along.
+    hidden = [eqx.tree_at(lambda model: model.readout.raw, model, jnp.zeros((0, 0), jnp.float32)) for model in models]
+    rest = eqx.partition(hidden[0], eqx.is_inexact_array)[1]
+    variances = eqx.partition(hidden[0].prior_variances(), eqx.is_inexact_array)[0]
+    flats = []
+    for model in hidden:
+        numbers = jax.tree.map(lambda weight, variance: weight / jnp.sqrt(variance), eqx.filter(model, eqx.is_inexact_array), variances)
+        flat, unravel = ravel_pytree(numbers)
+        flats.append(np.asarray(flat, dtype=np.float64))
+    y = jnp.asarray(data.y[0], dtype=jnp.float64)
+    return _Posterior(rest, variances, jnp.asarray(data.x[0]), y, jnp.asarray(noise), unravel), np.stack(flats)
+
+
+@eqx.filter_jit
+def _kept_features(posterior: _Posterior, kept: Any, at: Any) -> tuple[Array, Array]:
+    """Features of every kept network at the samples and at new inputs: (chains, kept, n, width)."""
+    both = jax.lax.map(lambda flat: (posterior.features(flat, posterior.x), posterior.features(flat, at)), kept.reshape(-1, kept.shape[-1]))
+    return jax.tree.map(lambda part: part.reshape(*kept.shape[:2], *part.shape[1:]), both)
+
+
+def _functions(inside: np.ndarray, outside: np.ndarray, y: np.ndarray, noise: float, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """A function drawn from each kept network with a readout of its posterior, and the mean over such readouts: (chains, kept, M, K)."""
+    gram = np.einsum("csni,csmi->csnm", inside, inside) + noise * np.eye(len(y))
+    cross = np.einsum("csmi,csni->csmn", outside, inside)
+    rng = np.random.default_rng([seed, 1])
+    # A draw of the prior, corrected by how much it and its noise miss the labels, is a draw of the posterior.
+    readout = rng.standard_normal((*inside.shape[:2], inside.shape[-1], y.shape[1]))
+    missed = y - inside @ readout - math.sqrt(noise) * rng.standard_normal((*inside.shape[:2], *y.shape))
+    samples = outside @ readout + cross @ np.linalg.solve(gram, missed)
+    conditional = cross @ np.linalg.solve(gram, np.broadcast_to(y, missed.shape))
+    return samples.astype(np.float32), conditional
