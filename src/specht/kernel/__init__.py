@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from specht.kernel.functions import kernel_of_batches as kernel_of_batches
     from specht.kernel.gram import Combination as Combination, Gram as Gram
     from specht.kernel.kernel import Kernel as Kernel
-    from specht.kernel.memory import check_memory as check_memory
     from specht.kernel.model import KernelModel as KernelModel, model_of as model_of
     from specht.kernel.pairs import Sequences as Sequences, outer as outer, sequences as sequences
     from specht.kernel.perceptron import perceptron_gram as perceptron_gram
