@@ -60,8 +60,8 @@ def measure_level(activation: str, level: int, width: int, datasets: int, chains
     theory = specht.learning_curve(spec, task, [N_LEARNT], ridge=LEVEL_RIDGE)
     sampling = specht.nn.Sampling(chains=chains, samples=30, burn_in=8.0, duration=duration)
     chosen = learning.Networks(size=specht.nn.Size(width, width // 2, 4), sampling=sampling, output_scale=3.0)
-    given: Any = {"ridge": LEVEL_RIDGE, "datasets": datasets, "n_test": 200, "scale": spec.trace, "seed": seed}
-    sampled = learning.networks.learning_curve(arch, task, n_train=[N_LEARNT], networks=chosen, diagnose=False, **given)
+    setting: Any = {"ridge": LEVEL_RIDGE, "datasets": datasets, "n_test": 200, "scale": spec.trace, "seed": seed}
+    sampled = learning.networks.learning_curve(arch, task, n_train=[N_LEARNT], networks=chosen, diagnose=False, **setting)
     tops = [row.eigenvalue for row in spec.rows if row.irrep.level == level and not row.below_rounding]
     return xarray.Dataset(
         {

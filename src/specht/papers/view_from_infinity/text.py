@@ -215,13 +215,8 @@ def order_of_corpora(data: xarray.Dataset, scores: xarray.Dataset) -> Finding:
 
 
 @measure_figure.figure()
-def figures(data: xarray.Dataset) -> list[Plot]:
-    text = blocks_of(data)
-    return [_heat_map(text), _spectra(text), _comparison(data)]
-
-
-def _heat_map(block: xarray.Dataset) -> Plot:
-    cosines = block["cosine"].sel(kind="centred").values
+def similarity_by_frequency(data: xarray.Dataset) -> Plot:
+    cosines = blocks_of(data)["cosine"].sel(kind="centred").values
     least, bar = float(np.quantile(cosines, 0.02)), {"xpad": 8, "ypad": 0}
     figure = image(cosines.round(4), hover="k = %{y} and %{x}<br>cosine %{z:.3f}", zmin=least, zmax=1.0, colorbar=bar)
     caption = (
@@ -235,8 +230,9 @@ def _heat_map(block: xarray.Dataset) -> Plot:
     return plot
 
 
-def _spectra(block: xarray.Dataset) -> Plot:
-    figure, values = go.Figure(), np.sort(block["eigenvalue"].values, axis=1)[:, 1:]  # the smallest is zero
+@measure_figure.figure()
+def eigenvalues_by_frequency(data: xarray.Dataset) -> Plot:
+    figure, values = go.Figure(), np.sort(blocks_of(data)["eigenvalue"].values, axis=1)[:, 1:]  # the smallest is zero
     shares = np.arange(2, values.shape[1] + 2) / (values.shape[1] + 1)
     for k in (1, 2, 4, 8, 16, 32):
         add_line(figure, values[k], shares, "k = 1, 2, 4, 8, 16, 32", 0, legend=k == 1)
@@ -251,7 +247,8 @@ def _spectra(block: xarray.Dataset) -> Plot:
     return plot
 
 
-def _comparison(data: xarray.Dataset) -> Plot:
+@measure_figure.figure()
+def text_and_shuffled_text(data: xarray.Dataset) -> Plot:
     figure, hover = go.Figure(), "%{x}<br>%{y:.3f}"
     texts = {name: blocks_of(data, null=null) for null, name in _SHUFFLED.items()}
     for number, kind in enumerate(KINDS):

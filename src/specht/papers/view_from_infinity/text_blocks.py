@@ -71,7 +71,7 @@ def _all_types(counts: TypeCounts, size: int | None) -> Vocabulary:
     """The most frequent types, `<unk>` being one of them."""
     kept = sorted(counts.counts.items(), key=lambda item: (-item[1], item[0]))[:size]
     numbers = np.array([number for _, number in kept], dtype=np.int64)
-    return Vocabulary(tuple(each for each, _ in kept), numbers, counts.tokens - int(numbers.sum()))
+    return Vocabulary(tuple(kind for kind, _ in kept), numbers, counts.tokens - int(numbers.sum()))
 
 
 def _counted(survey: Survey, null: Null | None) -> tuple[np.ndarray, np.ndarray]:
@@ -106,10 +106,10 @@ def _ratio(survey: Survey, null: Null | None) -> float:
     symbols = int(narrowed[-1]) + 1
     halves, tokens = np.zeros((2, length - 1, symbols, symbols)), np.zeros(symbols)
     for segment in survey.segments(range(len(survey.sizes)), null):
-        mine = dataclasses.replace(segment, ids=narrowed[segment.ids])
-        tokens += np.bincount(mine.ids[: mine.owned], minlength=symbols)
+        frequent = dataclasses.replace(segment, ids=narrowed[segment.ids])
+        tokens += np.bincount(frequent.ids[: frequent.owned], minlength=symbols)
         for lag in range(1, length):
-            halves[mine.block % 2, lag - 1] += count_pairs(mine, mine.ids * symbols, lag, symbols)
+            halves[frequent.block % 2, lag - 1] += count_pairs(frequent, frequent.ids * symbols, lag, symbols)
     p = tokens / tokens.sum()
     halves /= halves.sum(axis=(2, 3), keepdims=True)
     first, second = halves.sum(axis=3), halves.sum(axis=2)

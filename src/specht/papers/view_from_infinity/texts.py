@@ -101,7 +101,7 @@ def missing_table(*datasets: xarray.Dataset) -> list[Table]:
 
 def known_types(counts: TypeCounts, vocab: int) -> int:
     """The size of a vocabulary, where there are so many types."""
-    return min(vocab, sum(each != UNKNOWN for each in counts.counts))
+    return min(vocab, sum(kind != UNKNOWN for kind in counts.counts))
 
 
 def measure_score(corpus: str, content: str | None, length: int, vocab: int, size: int | None, seed: int) -> xarray.Dataset:

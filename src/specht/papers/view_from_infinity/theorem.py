@@ -28,7 +28,7 @@ def measure_polynomials(length: int) -> xarray.Dataset:
     """
     wrong, occurring = [], []
     for degree in range(length + 1):
-        found = {
+        measured = {
             shape: int(np.linalg.matrix_rank(projector, tol=1e-6))
             for shape, projector in groups.isotypic_projectors(length, _on_monomials(length, degree)).items()
         }
@@ -36,8 +36,8 @@ def measure_polynomials(length: int) -> xarray.Dataset:
             groups.Partition((length - m, m) if m else (length,)): math.comb(length, m) - (math.comb(length, m - 1) if m else 0)
             for m in range(min(degree, length - degree) + 1)
         }
-        wrong.append(sum(found.get(shape, 0) != expected.get(shape, 0) for shape in {*found, *expected}))
-        occurring.append(len(found))
+        wrong.append(sum(measured.get(shape, 0) != expected.get(shape, 0) for shape in {*measured, *expected}))
+        occurring.append(len(measured))
     return xarray.Dataset(
         {"wrong": ("degree", np.array(wrong, dtype=float)), "irreps": ("degree", np.array(occurring, dtype=float))},
         {"degree": np.arange(length + 1)},
