@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import functools
 import inspect
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from typing import Any, TypeVar
 
 _Called = TypeVar("_Called")
@@ -46,6 +46,15 @@ def unknown_choice(what: str, given: object, choices: Iterable[str]) -> InputErr
     near = difflib.get_close_matches(str(given), choices, n=1)
     hint = f": did you mean {near[0]!r}?" if near else "."
     return InputError(f"Unknown {what} {given!r}{hint} Choose from: {', '.join(choices)}.")
+
+
+def check_choice(what: str, given: object, choices: Collection[Any]) -> None:
+    """Refuse what is not among the choices.
+
+    >>> check_choice("preset", "softmax", ["simplified", "softmax"])
+    """
+    if given not in choices:
+        raise unknown_choice(what, given, choices)
 
 
 def explains_calls(called: _Called, also: Iterable[str] = ()) -> _Called:

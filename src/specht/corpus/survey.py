@@ -26,7 +26,7 @@ from specht.corpus.stats.shuffles import Null, drawn, shuffled, split_counts
 from specht.corpus.stats.sketch import CELLS
 from specht.corpus.stats.squares import Metric
 from specht.corpus.stats.third import ThirdMoments
-from specht.errors import InputError, explains_calls, unknown_choice
+from specht.errors import InputError, check_choice, explains_calls
 from specht.memory import available_memory
 
 DEFAULT_VOCAB = 500
@@ -68,11 +68,9 @@ class SurveySettings:
         whole_number("seed", self.seed)
         if self.vocab is not None:
             whole_number("vocab", self.vocab, 1)
-        if self.how not in get_args(How):
-            raise unknown_choice("way of counting", self.how, get_args(How))
+        check_choice("way of counting", self.how, get_args(How))
         for name in self.extras:
-            if name not in EXTRAS:
-                raise unknown_choice("statistic", name, EXTRAS)
+            check_choice("statistic", name, EXTRAS)
 
     @property
     def longest(self) -> int:

@@ -27,7 +27,7 @@ import numpy as np
 
 from specht.architecture import Readout
 from specht.checks import whole_number
-from specht.errors import InputError, explains_calls, unknown_choice
+from specht.errors import InputError, check_choice, explains_calls
 from specht.profiles.cubes import MOST_BLOCKS, Batch, Cube, CubeSample, designs, sample_cubes, shuffle_factor
 from specht.profiles.fit import Bootstrap, Column, WeightFit, columns, top_level
 from specht.profiles.result import Correlation, IntervalEstimate, Profile, ShapeWeight
@@ -91,8 +91,7 @@ def profile(
     if not 0.0 < confidence < 1.0:
         raise InputError(f"confidence must lie between 0 and 1, got {confidence!r}: 0.95 is usual.")
     for name, choice, choices in (("readout", readout, get_args(Readout)), ("interval", interval, get_args(Interval))):
-        if choice not in choices:
-            raise unknown_choice(name, choice, choices)
+        check_choice(name, choice, choices)
     if not callable(f):
         raise InputError(f"f must be a function of sequences, got {f!r}.")
     max_rows = min(length, source.vocab) if isinstance(source, Source) else length

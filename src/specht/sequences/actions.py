@@ -23,7 +23,7 @@ import numpy as np
 from specht.architecture import Kind
 from specht.arrays import as_numpy
 from specht.checks import whole_number
-from specht.errors import InputError, unknown_choice
+from specht.errors import InputError, check_choice
 from specht.groups import Action, Permutation, check_permutation, transposition
 from specht.sequences.tokens import input_array
 
@@ -194,8 +194,7 @@ def gram_residual(
 
 def gram_matrix(kernel: Any, x: np.ndarray, y: np.ndarray | None = None, *, kind: Kind | str = "nngp") -> np.ndarray:
     """The Gram (n, m) in float64, from an object with methods `nngp` and `ntk`, or from a function of two batches of sequences."""
-    if kind not in get_args(Kind):
-        raise unknown_choice("kernel", kind, get_args(Kind))
+    check_choice("kernel", kind, get_args(Kind))
     right = x if y is None else y
     method = getattr(kernel, kind, None)
     if method is not None:

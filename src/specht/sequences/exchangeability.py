@@ -25,7 +25,7 @@ import numpy as np
 
 from specht.architecture import Readout
 from specht.checks import whole_number
-from specht.errors import InputError, unknown_choice
+from specht.errors import InputError, check_choice
 from specht.progress import Progress, report
 from specht.sequences.law import ENUMERATION_LIMIT, Exchangeable, Source
 from specht.stats import standard_error
@@ -86,10 +86,8 @@ def exchangeability_gap(
     0.36
     """
     length = whole_number("length", length, 1)
-    if readout not in get_args(Readout):
-        raise unknown_choice("readout", readout, get_args(Readout))
-    if method not in get_args(Method):
-        raise unknown_choice("method", method, get_args(Method))
+    check_choice("readout", readout, get_args(Readout))
+    check_choice("method", method, get_args(Method))
     columns = length + (readout == "last")  # a class symbol is not drawn
     if method == "exact" or (method == "auto" and source.vocab**columns <= ENUMERATION_LIMIT):
         value = _exact_gap(source, length, columns)

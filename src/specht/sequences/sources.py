@@ -35,7 +35,7 @@ from typing import Any, Literal, TypeVar
 import numpy as np
 
 from specht.checks import fraction, positive, whole_number
-from specht.errors import InputError, unknown_choice
+from specht.errors import InputError, check_choice
 from specht.sequences.exchangeability import Gap, exchangeability_gap, require_exchangeable
 from specht.sequences.hmm import HiddenMarkov, MixtureOfHMMs
 from specht.sequences.law import Exchangeable, Moments, Source, check_probabilities
@@ -143,8 +143,7 @@ def default_mixture(vocab: int = 4, hidden: int = 2, components: int = 4, seed: 
     >>> source.is_exchangeable, source.mixture.probabilities.shape
     (True, (4, 3))
     """
-    if chain not in ("memoryless", "static"):
-        raise unknown_choice("chain", chain, ("memoryless", "static"))
+    check_choice("chain", chain, ("memoryless", "static"))
     initials, emissions = _initials_and_emissions(vocab, hidden, components, _generator(seed))
     transitions = [np.eye(hidden) if chain == "static" else np.tile(initial, (hidden, 1)) for initial in initials]
     return _uniform_mixture(initials, transitions, emissions)

@@ -24,7 +24,7 @@ import numpy as np
 
 from specht.arrays import as_numpy
 from specht.checks import whole_number
-from specht.errors import InputError, explains_calls, unknown_choice
+from specht.errors import InputError, check_choice, explains_calls
 from specht.sequences.law import Source
 from specht.sequences.tokens import check_sequences, input_array
 
@@ -248,8 +248,7 @@ TARGETS: dict[str, Callable[[Setting], Target]] = {
 
 def target(name: str, setting: Setting) -> Target:
     """A target by its name."""
-    if name not in TARGETS:
-        raise unknown_choice("target", name, TARGETS)
+    check_choice("target", name, TARGETS)
     if not 0 <= setting.token < setting.source.vocab:
         raise InputError(f"token must be from 0 to {setting.source.vocab - 1} for {setting.source.vocab} tokens, got {setting.token}.")
     return TARGETS[name](setting)

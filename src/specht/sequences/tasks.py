@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from specht.errors import InputError, explains_calls, unknown_choice
+from specht.errors import InputError, check_choice, explains_calls
 from specht.sequences.hmm import HiddenMarkov, MixtureOfHMMs
 from specht.sequences.law import Exchangeable, Source
 from specht.sequences.sources import default_mixture, generic_mixture, graded_mixture, order_broken, redrawn, reweighted, uniform
@@ -92,8 +92,7 @@ def shifted(source: Source, shift: str, seed: int = 0, epsilon: float = 0.2) -> 
     >>> shifted(default_mixture(), "reweighted").weights.round(3)
     array([0.067, 0.133, 0.267, 0.533])
     """
-    if shift not in SHIFTS:
-        raise unknown_choice("shift", shift, SHIFTS)
+    check_choice("shift", shift, SHIFTS)
     return SHIFTS[shift](source, seed, epsilon)
 
 
@@ -149,8 +148,7 @@ def task(name: str, vocab: int = 4, length: int = 16, seed: int = 0) -> Task:
     >>> task("sparse-parity", vocab=2).target.name
     'parity of 2'
     """
-    if name not in TASKS:
-        raise unknown_choice("task", name, TASKS)
+    check_choice("task", name, TASKS)
     preset = TASKS[name]
     source = preset.source(vocab, seed)
     wanted = target(preset.target, Setting(source, length, preset.support))

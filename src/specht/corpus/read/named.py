@@ -13,7 +13,7 @@ from typing import Any
 
 from specht.corpus.read.parts import FilePart, default_parts, find_parts, fingerprint
 from specht.corpus.read.text import ReadingOptions
-from specht.errors import InputError, StorageError, unknown_choice
+from specht.errors import InputError, StorageError, check_choice
 
 DATA = "SPECHT_DATA"
 """The environment variable with the folder of corpora."""
@@ -111,8 +111,7 @@ NAMED = {
 
 def named(name: str) -> Named:
     """The corpus of a name."""
-    if name not in NAMED:
-        raise unknown_choice("corpus", name, NAMED)
+    check_choice("corpus", name, NAMED)
     return NAMED[name]
 
 

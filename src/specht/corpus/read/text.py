@@ -19,7 +19,7 @@ from specht.corpus.read.numbers import id_chunks, letter_chunks
 from specht.corpus.read.parts import FilePart, blocks
 from specht.corpus.read.stream import Chunk
 from specht.corpus.read.tokenise import LINE_END, Tokenisation, Tokens, is_heading, is_title, tokenisation
-from specht.errors import InputError, unknown_choice
+from specht.errors import InputError, check_choice
 
 RECORDS = ("auto", "none", "line", "paragraph", "sentence", "file")
 LONGEST_LINE = 2**16
@@ -40,8 +40,7 @@ class ReadingOptions:
     """The path of a tokenizer.json, for the tokens bpe."""
 
     def __post_init__(self) -> None:
-        if self.records not in RECORDS:
-            raise unknown_choice("records", self.records, RECORDS)
+        check_choice("records", self.records, RECORDS)
 
 
 def read(part: FilePart, reading: ReadingOptions, chunk_bytes: int = 1 << 20) -> Iterator[Chunk]:

@@ -24,7 +24,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from specht.checks import whole_number
-from specht.errors import InputError, unknown_choice
+from specht.errors import InputError, check_choice
 
 Kind = Literal["raw", "centred", "off-site"]
 
@@ -153,8 +153,7 @@ def measure_harmonics(
     >>> print(f"{raw.cosines.within.mean:.2f} {raw.cosines.across.mean:.2f}")  # k = 0 stands apart: tokens are independent, not centred
     1.00 0.17
     """
-    if kind not in get_args(Kind):
-        raise unknown_choice("kind", kind, get_args(Kind))
+    check_choice("kind", kind, get_args(Kind))
     lags = LagTables.of(tables, pairs, probabilities)
     if lags.length < 4:
         raise InputError(f"Windows of {lags.length} tokens have one block k != 0, and none to compare it with: give lags up to 3 or more.")

@@ -14,7 +14,7 @@ from typing import Literal, get_args
 import numpy as np
 
 from specht.corpus.read.stream import Encoded, join, starts_in
-from specht.errors import unknown_choice
+from specht.errors import check_choice
 
 Null = Literal["window", "article", "global"]
 NULLS: tuple[Null, ...] = get_args(Null)
@@ -28,8 +28,7 @@ _EXACT_DRAWS = 10**9
 
 def shuffled(pieces: Iterable[Encoded], null: Null, length: int, rng: np.random.Generator) -> Iterator[Encoded]:
     """A stream whose tokens are permuted inside windows of `length` tokens, or inside articles."""
-    if null not in ("window", "article"):
-        raise unknown_choice("null model", null, ("window", "article"))
+    check_choice("null model", null, ("window", "article"))
     return _in_windows(pieces, length, rng) if null == "window" else _in_articles(pieces, rng)
 
 

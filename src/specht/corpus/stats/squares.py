@@ -22,7 +22,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from specht.checks import whole_number
-from specht.errors import InputError, unknown_choice
+from specht.errors import InputError, check_choice
 
 Metric = Literal["chi2-floor", "chi2", "plain"]
 FLOOR = 1e-3
@@ -40,8 +40,7 @@ def weights(metric: Metric, probabilities: np.ndarray) -> np.ndarray:
     >>> weights("plain", np.array([0.5, 0.2, 0.3]))
     array([1., 1., 0.])
     """
-    if metric not in get_args(Metric):
-        raise unknown_choice("metric", metric, get_args(Metric))
+    check_choice("metric", metric, get_args(Metric))
     p = np.asarray(probabilities, dtype=np.float64)
     if metric == "plain":
         return np.append(np.ones(len(p) - 1), 0.0)
