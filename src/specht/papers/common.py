@@ -11,6 +11,7 @@ import xarray
 
 from specht.papers.claims import Scale, Verdict
 from specht.papers.criteria import Finding
+from specht.papers.measure import NothingToJudge
 from specht.report import Plot, finished
 
 
@@ -84,10 +85,12 @@ def mean_of(values: np.ndarray, regime: str = "", *, least: float = 0.0) -> Find
     return Finding(float(values.mean()), max(float(spread), least), regime)
 
 
-def exponent_of(x: Any, values: Any, errors: Any = None, regime: str = "") -> Finding | Verdict:
+def exponent_of(x: Any, values: Any, errors: Any = None, regime: str = "") -> Finding:
     """The exponent of a power law for a criterion to judge; not tested where fewer than two values stand out of their noise."""
     power = power_law(x, values, errors)
-    return unresolved(regime) if power is None else Finding(power.exponent, power.stderr, regime)
+    if power is None:
+        raise NothingToJudge(unresolved(regime))
+    return Finding(power.exponent, power.stderr, regime)
 
 
 def unresolved(regime: str) -> Verdict:

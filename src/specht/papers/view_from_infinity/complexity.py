@@ -77,8 +77,7 @@ def _grows(s_w: float) -> Bounds:
 def least_excess(data: xarray.Dataset, s_w: float) -> Finding:
     """The smallest difference of any exponent from what it must be at least."""
     data = data.sel(s_w=s_w)
-    powers = [common.power_law(data.length.values, data["samples"].sel(level=m).values) for m in sources.LEVELS]
-    slopes = [power.exponent for power in powers if power is not None]
+    slopes = [common.exponent_of(data.length.values, data["samples"].sel(level=m).values).value for m in sources.LEVELS]
     words = (
         f"{_regime(data)} Exponents at m = 0, 1, 2: {', '.join(f'{slope:.2f}' for slope in slopes)}; the smallest exponent − m is shown."
     )
@@ -105,14 +104,12 @@ def least_factor(data: xarray.Dataset) -> Finding:
 )
 def exponents(data: xarray.Dataset) -> tuple[Finding, float]:
     """The bare number of samples stays as it is while the true one grows."""
-    bare, true = (common.power_law(data.length.values, data[name].values) for name in ("bare", "samples"))
-    assert bare is not None
-    assert true is not None
+    bare, true = (common.exponent_of(data.length.values, data[name].values).value for name in ("bare", "samples"))
     words = (
         f"Linear attention without 1/L + linear activation, V = 2, s_w = 0.5, s_p = 1, L = {common.span(data.length.values)}, absolute "
-        f"ridge {data.ridge:g}: ridge/eigenvalue has exponent {bare.exponent:.2f}, N* with unlearnt functions {true.exponent:.2f}."
+        f"ridge {data.ridge:g}: ridge/eigenvalue has exponent {bare:.2f}, N* with unlearnt functions {true:.2f}."
     )
-    return Finding(bare.exponent, regime=words), true.exponent
+    return Finding(bare, regime=words), true
 
 
 @measure_needs.figure()

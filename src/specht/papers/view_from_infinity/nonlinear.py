@@ -8,7 +8,6 @@ import xarray
 
 import specht
 from specht.papers import common
-from specht.papers.claims import Verdict
 from specht.papers.criteria import Finding, above, at_most, both
 from specht.papers.measure import grid, measure, rows
 from specht.papers.view_from_infinity import sources
@@ -37,12 +36,6 @@ def _top(data: xarray.Dataset, activation: str, s_w: float) -> np.ndarray:
     return data["normalised"].sel(activation=activation, s_w=s_w).values
 
 
-def _powers(data: xarray.Dataset, activation: str, s_w: float) -> list[common.Power | None]:
-    """The exponents of levels 1 and 2."""
-    values = _top(data, activation, s_w)
-    return [common.power_law(data.length.values, values[:, m]) for m in (1, 2)]
-
-
 def _regime(data: xarray.Dataset, activation: str, s_w: float) -> str:
     lengths = common.span(data.length.values)
     return f"Linear attention + {activation}, V = 2, s_w = {s_w:g}, s_p = 1, uniform tokens, L = {lengths}, exact."
@@ -63,12 +56,10 @@ def second_level(data: xarray.Dataset) -> tuple[Finding, float]:
     return Finding(least, regime=words), float(_top(data, "linear", WIDE)[:, 2].max())
 
 
-def distance_from_level(data: xarray.Dataset, activation: str, s_w: float) -> Finding | Verdict:
+def distance_from_level(data: xarray.Dataset, activation: str, s_w: float) -> Finding:
     """The larger distance of the exponents of levels 1 and 2 from those of the bound."""
-    words, powers = _regime(data, activation, s_w), _powers(data, activation, s_w)
-    slopes = [power.exponent for power in powers if power is not None]
-    if len(slopes) < len(powers):
-        return common.unresolved(words)
+    words, values = _regime(data, activation, s_w), _top(data, activation, s_w)
+    slopes = [common.exponent_of(data.length.values, values[:, m], regime=words).value for m in (1, 2)]
     words += f" Slopes over E[k] at m = 1, 2: {slopes[0]:.2f}, {slopes[1]:.2f}; the larger distance from −m is shown."
     return Finding(max(abs(slope + m) for m, slope in zip((1, 2), slopes, strict=True)), regime=words)
 
@@ -101,8 +92,10 @@ def slopes_by_activation(data: xarray.Dataset) -> Table:
     linear = _top(data, "linear", WIDE)[-1, 1]
     cells = []
     for activation, s_w in CASES:
-        slopes = ["none" if power is None else f"{power.exponent:.2f}" for power in _powers(data, activation, s_w)]
-        cells.append([f"{activation}, s_w = {s_w:g}", *slopes, f"{_top(data, activation, s_w)[-1, 1] / linear:.3g}"])
+        values = _top(data, activation, s_w)
+        powers = [common.power_law(data.length.values, values[:, m]) for m in (1, 2)]
+        slopes = ["none" if power is None else f"{power.exponent:.2f}" for power in powers]
+        cells.append([f"{activation}, s_w = {s_w:g}", *slopes, f"{values[-1, 1] / linear:.3g}"])
     header = ("activation", "slope at m = 1", "slope at m = 2", "[L-1,1] over the linear one")
     note = f"Eigenvalues over E[k]; the last column is at the longest context and relative to the linear model at s_w = {WIDE:g}."
     return Table(header, cells, note, "Slopes by activation")

@@ -11,7 +11,6 @@ import xarray
 import specht
 from specht import spectra
 from specht.papers import common
-from specht.papers.claims import Verdict
 from specht.papers.criteria import Finding, at_most, every, exponent, near
 from specht.papers.measure import fixed, grid, measure, present
 from specht.papers.view_from_infinity.blocks import findings
@@ -105,18 +104,16 @@ def regime(data: xarray.Dataset) -> str:
     )
 
 
-def distance_from_level(data: xarray.Dataset, setting: dict[str, Any], normalised: bool, longest: int | None = None) -> Finding | Verdict:
+def distance_from_level(data: xarray.Dataset, setting: dict[str, Any], normalised: bool, longest: int | None = None) -> Finding:
     """The largest distance of the exponents of levels 0, 1 and 2 from those of the bound."""
     data = of_setting(data, setting).sel(length=slice(None, longest))
-    powers = [common.power_law(data.length.values, *top_eigenvalues(data, FAMILIES[(m,) if m else ()], normalised)) for m in LEVELS]
-    resolved = [power for power in powers if power is not None]
-    if len(resolved) < len(powers):
-        return common.unresolved(regime(data))
-    off = [abs(power.exponent + m) for m, power in enumerate(resolved)]
+    tops = [top_eigenvalues(data, FAMILIES[(m,) if m else ()], normalised) for m in LEVELS]
+    powers = [common.exponent_of(data.length.values, values, errors, regime(data)) for values, errors in tops]
+    off = [abs(power.value + m) for m, power in enumerate(powers)]
     worst = int(np.argmax(off))
-    slopes = ", ".join(f"{power.exponent:.2f} ± {power.stderr:.2f}" for power in resolved)
+    slopes = ", ".join(f"{power.value:.2f} ± {power.stderr:.2f}" for power in powers)
     words = f"{regime(data)} Slopes at m = 0, 1, 2: {slopes}; the largest distance from −m is shown."
-    return Finding(off[worst], resolved[worst].stderr, words)
+    return Finding(off[worst], powers[worst].stderr, words)
 
 
 for _claim, _setting, _normalised, _longest in (
@@ -139,7 +136,7 @@ for _claim, _setting, _normalised, _longest in (
     near(-2, TOLERANCE, "slope of the top eigenvalue of [L-2,2] over E[k]", where="at the three longest lengths up to 64"),
     null=-1.0,
 )
-def slope_at_long_contexts(data: xarray.Dataset) -> Finding | Verdict:
+def slope_at_long_contexts(data: xarray.Dataset) -> Finding:
     """Whether the second level still falls as its bound beyond the window."""
     late = of_setting(data, LECUN).isel(length=slice(-3, None))
     words = f"{regime(late)} The slope of [L-2,2] over E[k] is shown."
@@ -158,7 +155,7 @@ def ratios_to_the_bound(data: xarray.Dataset) -> list[Finding]:
     exponent(-0.5, within=0.15, of="the relative width of the leading [L-1,1] cluster against the number of heads"),
     null=0.0,
 )
-def exponent_of_clusters(data: xarray.Dataset) -> Finding | Verdict:
+def exponent_of_clusters(data: xarray.Dataset) -> Finding:
     """Whether the multiplet closes as the noise of heads does, the root of their number."""
     mean, stderr = common.mean_and_error(data["spread"])
     words = (

@@ -10,7 +10,6 @@ import xarray
 import specht
 from specht import spectra
 from specht.papers import common
-from specht.papers.claims import Verdict
 from specht.papers.criteria import Finding, above, below, both, exponent
 from specht.papers.measure import fixed, grid, measure
 from specht.papers.view_from_infinity.sources import EXACT
@@ -89,7 +88,7 @@ def largest_splitting(data: xarray.Dataset) -> Finding:
 
 
 @measure_splitting.claim("e2-graded", exponent(1, within=0.1, of="the splitting against ε"), null=2.0)
-def exponent_of_splitting(data: xarray.Dataset) -> Finding | Verdict:
+def exponent_of_splitting(data: xarray.Dataset) -> Finding:
     broken = data.sel(epsilon=data.epsilon > 0)
     words = f"{_regime(data)} Leading [L-1,1], order broken by ε = {common.span(broken.epsilon.values)}."
     return common.exponent_of(broken.epsilon.values, broken["leading"].values, regime=words)

@@ -88,8 +88,7 @@ def wrong_multiplicities(data: xarray.Dataset) -> Finding:
 )
 def distance_from_level(data: xarray.Dataset) -> Finding:
     lengths = data.length.values
-    slopes = [common.power_law(lengths, data["dimension"].sel(level=m).values) for m in range(4)]
-    off = max(abs(slope.exponent - m) for m, slope in enumerate(slopes) if slope is not None)
+    off = max(abs(common.exponent_of(lengths, data["dimension"].sel(level=m).values).value - m) for m in range(4))
     return Finding(off, regime=f"m = 0 to 3, L = {common.span(lengths)}; the largest deviation is shown.")
 
 

@@ -11,7 +11,6 @@ import xarray
 
 import specht
 from specht.papers import common
-from specht.papers.claims import Verdict
 from specht.papers.criteria import Finding, at_most, below, both, exponent
 from specht.papers.measure import Grid, grid, measure, points
 from specht.report import Plot, Table, add_guide, add_line, add_points, points_of, table
@@ -147,7 +146,7 @@ def distance_from_nine(data: xarray.Dataset) -> Finding:
 
 
 @measure_width.claim("e1-bias", exponent(-1, within=0.3, of="the bias against the width", where="in the linear model"), null=0.0)
-def exponent_of_bias(data: xarray.Dataset) -> Finding | Verdict:
+def exponent_of_bias(data: xarray.Dataset) -> Finding:
     networks = of_kernel(data, "linear", "nngp")
     return common.exponent_of(networks.width.values, networks["bias"].values, networks["bias_stderr"].values, _regime(networks))
 
@@ -155,7 +154,7 @@ def exponent_of_bias(data: xarray.Dataset) -> Finding | Verdict:
 @measure_width.claim(
     "e1-fluctuation", exponent(-0.5, within=0.1, of="the fluctuation against the width", where="for softmax + erf"), null=0.0
 )
-def exponent_of_fluctuation(data: xarray.Dataset) -> Finding | Verdict:
+def exponent_of_fluctuation(data: xarray.Dataset) -> Finding:
     networks = of_kernel(data, "softmax", "nngp")
     return _fluctuation(networks.width.values, networks["fluctuation"].values, networks.networks.values, _regime(networks))
 
@@ -165,7 +164,7 @@ def exponent_of_fluctuation(data: xarray.Dataset) -> Finding | Verdict:
     exponent(-0.5, within=0.15, of="the fluctuation against the number of heads", where="for softmax + erf, at a width far above it"),
     null=0.0,
 )
-def exponent_of_heads(data: xarray.Dataset) -> Finding | Verdict:
+def exponent_of_heads(data: xarray.Dataset) -> Finding:
     words = (
         f"NNGP of softmax attention + erf, {_SETTING}, {common.listed(data.heads.values)} heads of size {HEAD_SIZE}, width {data.width}, "
         f"{data.networks} networks each. More heads than those leave the fluctuation of the width."
@@ -173,7 +172,7 @@ def exponent_of_heads(data: xarray.Dataset) -> Finding | Verdict:
     return _fluctuation(data.heads.values, data["fluctuation"].values, data.networks, words)
 
 
-def _fluctuation(x: np.ndarray, values: np.ndarray, networks: Any, words: str) -> Finding | Verdict:
+def _fluctuation(x: np.ndarray, values: np.ndarray, networks: Any, words: str) -> Finding:
     """The exponent of a spread; that of n networks is known to about one part in sqrt(2 n)."""
     return common.exponent_of(x, values, values / np.sqrt(2 * networks), words)
 
