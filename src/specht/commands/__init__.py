@@ -7,26 +7,11 @@ from typing import TYPE_CHECKING
 from specht.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from specht.commands.predict import (
-        NetworkFlags as NetworkFlags,
-        PredictCommand as PredictCommand,
-        PredictConfig as PredictConfig,
-        ShiftFlags as ShiftFlags,
-    )
-    from specht.commands.profile import ProfileCommand as ProfileCommand, ProfileConfig as ProfileConfig
-    from specht.commands.spectrum import (
-        ScalableArchitecture as ScalableArchitecture,
-        SpectrumCommand as SpectrumCommand,
-        SpectrumConfig as SpectrumConfig,
-    )
-    from specht.commands.symmetry import SymmetryCommand as SymmetryCommand, SymmetryConfig as SymmetryConfig
-    from specht.commands.symmetry.compute import symmetry_tree as symmetry_tree
-    from specht.commands.task_flags import (
-        SUPPORTED as SUPPORTED,
-        TARGET_NAMES as TARGET_NAMES,
-        TOKENED as TOKENED,
-        SourceFlags as SourceFlags,
-        TargetFlags as TargetFlags,
-    )
+    from specht.commands.predict import NetworkFlags, PredictCommand, PredictConfig, ShiftFlags
+    from specht.commands.profile import ProfileCommand, ProfileConfig
+    from specht.commands.spectrum import ScalableArchitecture, SpectrumCommand, SpectrumConfig
+    from specht.commands.symmetry import SymmetryCommand, SymmetryConfig
+    from specht.commands.symmetry.compute import symmetry_tree
+    from specht.commands.task_flags import SUPPORTED, TARGET_NAMES, TOKENED, SourceFlags, TargetFlags
 
 __all__, __getattr__, __dir__ = lazy_names(__name__)

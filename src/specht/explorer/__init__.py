@@ -7,6 +7,6 @@ from typing import TYPE_CHECKING
 from specht.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from specht.explorer.server import serve as serve
+    from specht.explorer.server import serve
 
 __all__, __getattr__, __dir__ = lazy_names(__name__)
