@@ -115,13 +115,13 @@ def prune(
     """
     from specht.lab import prunable, prune as remove
 
-    found = list(prunable(root, older_than))
-    if not found:
+    removable = list(prunable(root, older_than))
+    if not removable:
         print(f"Nothing to remove in {root}.")
         return
-    print_table([[str(path), reason] for path, reason in found])
+    print_table([[str(path), reason] for path, reason in removable])
     if not yes:
-        print(f"\n{len(found)} would be removed: say --yes.")
+        print(f"\n{len(removable)} would be removed: say --yes.")
         return
     gone, kept = remove(root, older_than)
     print(f"\n{len(gone)} removed.", *(f"{folder} stays: it holds files that are not results of Specht." for folder in kept), sep="\n")

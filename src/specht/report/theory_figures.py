@@ -283,8 +283,8 @@ def growth_plot(result: SimpleNamespace, *, title: str) -> Plot:
     style_axes(figure, x="samples N", y="variance over that at infinite width", height=400)
     figure.update_yaxes(**ratio_marks([1.0, *ratios[ratios > 0.0].tolist()]))
     reads = any(name.startswith("position") for name in result.names)
-    found = "what the target reads stands out" if reads else "the target singles out no position, and all of them stay alike"
-    caption = f"How much the variances of tokens and positions move at width {result.width[0]:g}: {found}."
+    what = "what the target reads stands out" if reads else "the target singles out no position, and all of them stay alike"
+    caption = f"How much the variances of tokens and positions move at width {result.width[0]:g}: {what}."
     return Plot(figure, title, caption, wide=True)
 
 

@@ -193,9 +193,9 @@ class PredictConfig(Config):
 
     @model_validator(mode="after")
     def _fits_together(self) -> Self:
-        given = " ".join(map(str, self.n_train))
+        numbers = " ".join(map(str, self.n_train))
         if not self.n_train or any(second <= first for first, second in itertools.pairwise(self.n_train)):
-            raise InputError(f"--n-train must increase, got {given or 'nothing'}: write each number of samples once, fewest first.")
+            raise InputError(f"--n-train must increase, got {numbers or 'nothing'}: write each number of samples once, fewest first.")
         if any(second <= first for first, second in itertools.pairwise(self.breaking)):
             raise InputError(f"--breaking must increase, got {' '.join(map(str, self.breaking))}: write each degree once, smallest first.")
         if len(set(self.check)) < len(self.check):
@@ -229,10 +229,10 @@ class PredictConfig(Config):
             raise InputError(f"{asked} asks for the theory of finite width, which takes a ridge, and --ridge is 0: raise it.")
 
     def _check_networks(self) -> None:
-        given = sorted(self.networks.model_fields_set)
+        described = sorted(self.networks.model_fields_set)
         if "net" not in self.check:
-            if given:
-                raise InputError(f"--{given[0].replace('_', '-')} describes networks, and there are none: add --check net.")
+            if described:
+                raise InputError(f"--{described[0].replace('_', '-')} describes networks, and there are none: add --check net.")
             return
         if self.n_train[0] > self.networks.net_n:
             raise InputError(f"--net-n {self.networks.net_n} is less than every number of samples in --n-train: raise it.")

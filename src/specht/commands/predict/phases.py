@@ -53,10 +53,10 @@ def diagrams(config: PredictConfig, archive: Archive, places: Places, progress: 
     jobs = jobs_of(config)
     every = [job for row in jobs.values() for job in row.values()]
     sweep(every, archive, places, attempts=1, progress=progress).raise_failure()
-    found: dict[str, Any] = {"n_train": Along(every[0].arguments["n_train"], "n_train"), "at_width": config.widths[0]}
+    values: dict[str, Any] = {"n_train": Along(every[0].arguments["n_train"], "n_train"), "at_width": config.widths[0]}
     for axis, row in jobs.items():
-        found[f"by_{axis}"] = diagram(axis, {value: data for value, job in row.items() if (data := archive.load(job)) is not None})
-    return found
+        values[f"by_{axis}"] = diagram(axis, {value: data for value, job in row.items() if (data := archive.load(job)) is not None})
+    return values
 
 
 def diagram(axis: str, rows: dict[int, xarray.Dataset]) -> dict[str, Any] | None:

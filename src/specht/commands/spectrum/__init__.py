@@ -100,15 +100,15 @@ class SpectrumConfig(Config):
     def _lengths_are_said_once_and_increase(self) -> Self:
         if self.lengths is None:
             return self
-        given = " ".join(map(str, self.lengths))
+        lengths = " ".join(map(str, self.lengths))
         if not self.lengths:
             raise InputError("--lengths is empty: write for example --lengths 4 8 16, or leave it out.")
         if self.architecture.length is not None:
             raise InputError(
-                f"--length {self.architecture.length} and --lengths {given} both say how long the context is: give one of them."
+                f"--length {self.architecture.length} and --lengths {lengths} both say how long the context is: give one of them."
             )
         if any(second <= first for first, second in itertools.pairwise(self.lengths)):
-            raise InputError(f"--lengths must increase, got {given}: write each length once, shortest first.")
+            raise InputError(f"--lengths must increase, got {lengths}: write each length once, shortest first.")
         return self
 
 

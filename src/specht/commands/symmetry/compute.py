@@ -176,14 +176,16 @@ def run_symmetry(
 ) -> list[dict[str, Any]]:
     """What each corpus is like, in the order in which they are given."""
     jobs = [prepared.census_jobs() for prepared in corpora]
-    sweep([job for each in jobs for job in each], archive, places, progress=progress).raise_failure()
-    surveys = [plan_survey(each.corpus, settings, _census(mine, archive)) for each, mine in zip(corpora, jobs, strict=True)]
+    sweep([job for of_corpus in jobs for job in of_corpus], archive, places, progress=progress).raise_failure()
+    surveys = [plan_survey(prepared.corpus, settings, _census(own, archive)) for prepared, own in zip(corpora, jobs, strict=True)]
     models: list[list[Null | None]] = [[None, *(nulls_of(prepared.corpus) if nulls else ())] for prepared in corpora]
     counts: list[dict[Null | None, list[Job]]] = [
         {null: prepared.count_jobs(survey, null) for null in own} for prepared, survey, own in zip(corpora, surveys, models, strict=True)
     ]
-    sweep([job for mine in counts for each in mine.values() for job in each], archive, places, progress=progress).raise_failure()
-    return [_entry(survey, mine, archive) for survey, mine in zip(surveys, counts, strict=True)]
+    sweep(
+        [job for of_corpus in counts for of_null in of_corpus.values() for job in of_null], archive, places, progress=progress
+    ).raise_failure()
+    return [_entry(survey, jobs, archive) for survey, jobs in zip(surveys, counts, strict=True)]
 
 
 def _census(jobs: list[Job], archive: Archive) -> Census:
@@ -196,12 +198,12 @@ def _census(jobs: list[Job], archive: Archive) -> Census:
 
 def _entry(survey: Survey, jobs: Mapping[Null | None, list[Job]], archive: Archive) -> dict[str, Any]:
     entries: dict[Null | None, dict[str, Any]] = {}
-    for null, mine in jobs.items():
-        if mine[0].function == f"{_MODULE}:whole":
-            entries[null] = json.loads(_load(archive, mine[0])["entry"].item())
+    for null, of_null in jobs.items():
+        if of_null[0].function == f"{_MODULE}:whole":
+            entries[null] = json.loads(_load(archive, of_null[0])["entry"].item())
         else:
             # One batch after another: all at once would take as much memory as the corpus has blocks, times the batches.
-            statistics = merge_statistics(Statistics.from_arrays(_arrays(archive, job), survey, null) for job in mine)
+            statistics = merge_statistics(Statistics.from_arrays(_arrays(archive, job), survey, null) for job in of_null)
             entries[null] = describe(survey, findings(statistics)) if null is None else scores(statistics).main.summary()
     return entries.pop(None) | {"nulls": entries}
 

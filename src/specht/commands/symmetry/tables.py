@@ -252,10 +252,12 @@ def labels(corpora: Sequence[SimpleNamespace]) -> list[str]:
         return [before + "/".join(steps[-depth:]) for (before, steps), depth in zip(names, depths, strict=True)]
 
     for _ in range(max(len(steps) for _, steps in names)):
-        found = short()
-        depths = [depth + (found.count(name) > 1) for name, depth in zip(found, depths, strict=True)]
-    found = _clipped(short())
-    return [name if found.count(name) == 1 else f"{name} {found[: place + 1].count(name)}" for place, name in enumerate(found)]
+        short_names = short()
+        depths = [depth + (short_names.count(name) > 1) for name, depth in zip(short_names, depths, strict=True)]
+    short_names = _clipped(short())
+    return [
+        name if short_names.count(name) == 1 else f"{name} {short_names[: place + 1].count(name)}" for place, name in enumerate(short_names)
+    ]
 
 
 def _parts(corpus: SimpleNamespace) -> tuple[str, list[str]]:
@@ -273,13 +275,13 @@ def _clipped(names: Sequence[str]) -> list[str]:
     ['x', '…inning_1_of_a_name.txt', '…inning_2_of_a_name.txt']
     """
     half = WIDEST // 2
-    found = [name if len(name) <= WIDEST else f"{name[: half - 1]}…{name[-half:]}" for name in names]
-    for clash in {name for name in found if found.count(name) > 1}:
-        places = [place for place, name in enumerate(found) if name == clash]
+    short_names = [name if len(name) <= WIDEST else f"{name[: half - 1]}…{name[-half:]}" for name in names]
+    for clash in {name for name in short_names if short_names.count(name) > 1}:
+        places = [place for place, name in enumerate(short_names) if name == clash]
         letters = zip(*(names[place] for place in places), strict=False)
         common = sum(1 for _ in itertools.takewhile(lambda column: len(set(column)) == 1, letters))
         begin = max(common - 7, 0)
         for place in places:
             rest = names[place][begin:]
-            found[place] = f"…{rest}" if len(rest) < WIDEST else f"…{rest[: WIDEST - 2]}…"
-    return found
+            short_names[place] = f"…{rest}" if len(rest) < WIDEST else f"…{rest[: WIDEST - 2]}…"
+    return short_names
