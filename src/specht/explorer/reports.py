@@ -37,6 +37,9 @@ Check = Literal["gp", "net"]
 DATASETS, CHECK_N = 8, 256
 """Of exact inference: less than the command line takes, since somebody is waiting."""
 NET_N, NET_DATASETS, HEADS = 16, 2, 64
+SHORTEST = 4
+SPECTRUM_HEADS = 128
+"""Sampled heads of softmax attention: fewer than the command line takes, since somebody is waiting."""
 CHECKS: dict[Check, str] = {"gp": "Add exact GP points", "net": "Add trained networks"}
 """What the buttons say."""
 
@@ -88,11 +91,6 @@ def curve_report(page: CurvePage, checks: tuple[Check, ...] = (), progress: Prog
     """What `specht predict` reports."""
     config, command = curve_config(page, checks), PredictCommand()
     return command.report(config, command.compute(config, progress))
-
-
-SHORTEST = 4
-SPECTRUM_HEADS = 128
-"""Sampled heads of softmax attention: fewer than the command line takes, since somebody is waiting."""
 
 
 @dataclasses.dataclass(frozen=True)

@@ -10,6 +10,8 @@ import plotly.graph_objects as go
 from specht.report.figures import GREY, Plot, add_guide, add_series, colour, error_bars, marks, style_axes
 
 HEIGHT = 380
+SEEN = 0.1
+"""Per cent of E[f²] from which on the constant part is drawn by itself."""
 MARKED = 24
 """Positions up to which those that are ignored are marked one by one."""
 _IGNORED, _ALONE = "rgba(128,136,144,0.14)", "rgba(128,136,144,0.75)"
@@ -133,10 +135,6 @@ def _style_layers(figure: go.Figure, names: Sequence[str], y: str) -> None:
     """Layers along the horizontal axis, which makes as much room as their names need."""
     style_axes(figure, x="", y=y, height=HEIGHT, linear="xy")
     figure.update_xaxes(type="category", categoryorder="array", categoryarray=list(names), showgrid=False, automargin=True)
-
-
-SEEN = 0.1
-"""Per cent of E[f²] from which on the constant part is drawn by itself."""
 
 
 def share_plot(result: SimpleNamespace, *, title: str, caption: str) -> Plot:

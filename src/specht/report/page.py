@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 Column = str | Callable[[Any], str]
 """The name of a field, with a format behind a colon if need be; or a function from a record to its text."""
+_RAISED = re.compile(r"\\([_^])|([_^])(?:\{([^{}]*)\}|([^\s{}]))")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -135,9 +136,6 @@ def points_of(data: xarray.Dataset, *dimensions: str) -> Iterator[xarray.Dataset
         part = data.isel(dict(zip(dimensions, place, strict=True)))
         if any(bool(variable.notnull().any()) for variable in part.data_vars.values()):
             yield part
-
-
-_RAISED = re.compile(r"\\([_^])|([_^])(?:\{([^{}]*)\}|([^\s{}]))")
 
 
 def formula(text: str) -> Markup:
