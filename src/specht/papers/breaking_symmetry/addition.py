@@ -27,8 +27,7 @@ def _trainings(scale: Scale) -> Grid:
     few, many = {"smoke": (2, 2), "quick": (3, 5), "full": (3, 6)}[scale]
     chosen = (*MODELS, *(DEEP if scale == "full" else ()))
     asked = {model: model.positions == "none" and model.causal and model.depth == 2 for model in chosen}
-    grids = [training.trainings(model, many if asked[model] else few, **settings(scale)) for model in chosen]
-    return sum(grids[1:], start=grids[0])
+    return training.trainings({model: many if asked[model] else few for model in chosen}, **settings(scale))
 
 
 @measure(lambda scale: grid(digits=settings(scale)["digits"], tests=settings(scale)["tests"], seed=0))

@@ -32,10 +32,8 @@ def _trainings(scale: Scale) -> Grid:
     many, few, more = common.at_scale(scale, smoke=(2, 2, 0), quick=(5, 3, 3), full=(6, 3, 4))
     plain = {model: many for model in MODELS if model.positions == "none" and model.causal and model.depth == 2}
     plain |= dict.fromkeys(DEEP if scale == "full" else (), few)
-    grids = [training.trainings(model, seeds, **shared) for model, seeds in plain.items()]
     shorter = shared | {"steps": shared["steps"] // 2}
-    grids += [training.trainings(model._replace(norm="pre"), more, **shorter) for model in plain if more]
-    return sum(grids[1:], start=grids[0])
+    return training.trainings(plain, **shared) + training.trainings({model._replace(norm="pre"): more for model in plain}, **shorter)
 
 
 trainings = measure(_trainings)(training.measure_training)

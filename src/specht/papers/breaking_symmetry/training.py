@@ -8,7 +8,7 @@ bound by the loss of the best predictor that knows the multiset of the digits on
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -76,9 +76,9 @@ def settings(scale: Scale) -> dict[str, int]:
     )
 
 
-def trainings(model: Stack, seeds: int, **given: int) -> Grid:
-    """The points at which a model is trained."""
-    return points(model._asdict() | given | {"seed": seed} for seed in range(seeds))
+def trainings(seeds: Mapping[Stack, int], **given: int) -> Grid:
+    """The points at which models are trained, from as many seeds each as are said."""
+    return points(model._asdict() | given | {"seed": seed} for model, count in seeds.items() for seed in range(count))
 
 
 def problem(operands: np.ndarray) -> np.ndarray:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import Any
+
 import numpy as np
 import plotly.graph_objects as go
 import xarray
@@ -21,6 +24,17 @@ SMALL = 0.01
 ABOVE, BELOW = "above", "below"
 
 
+def trained_networks(
+    learner: str, length: int, m: int, runs: int, steps: int, seed: int, model: Any = None
+) -> Iterator[tuple[sparse.Samples, sparse.TrialRun]]:
+    """Networks that are trained on AND to the end, each on m samples of its own, with the samples that they are validated on."""
+    task = sparse.SparseTask(sparse.sparse_function("and", SUPPORT), length, seed=seed)
+    networks = sparse.network_learner(learner, task, schooling=sparse.Schooling(steps=steps, every=steps // 5), model=model)
+    for trial in range(runs):
+        train, validation, _ = task.draw(m, trial)
+        yield validation, networks.run(train, validation, trial, enough=2.0)
+
+
 def _sides(few: int, many: int) -> Grid:
     return points([{"side": BELOW, "m": few}, {"side": ABOVE, "m": many}])
 
@@ -31,15 +45,7 @@ def _sides(few: int, many: int) -> Grid:
 )
 def measure_curves(length: int, m: int, runs: int, steps: int, side: str, seed: int) -> xarray.Dataset:
     """Training runs to the end, each on samples of its own: accuracy and losses at every look."""
-    who = sparse.network_learner(
-        "transformer",
-        sparse.SparseTask(sparse.sparse_function("and", SUPPORT), length, seed=seed),
-        schooling=sparse.Schooling(steps=steps, every=steps // 5),
-    )
-    trained = []
-    for trial in range(runs):
-        train, validation, _ = who.task.draw(m, trial)
-        trained.append(who.run(train, validation, trial, enough=2.0))
+    trained = [run for _, run in trained_networks("transformer", length, m, runs, steps, seed)]
     names = ("accuracy", "train_loss", "validation_loss")
     curves = {name: (("run", "look"), np.array([getattr(run, name) for run in trained])) for name in names}
     return xarray.Dataset(curves, {"look": steps // 5 * np.arange(1, 6)})
@@ -52,23 +58,15 @@ def measure_curves(length: int, m: int, runs: int, steps: int, side: str, seed: 
 def measure_attention(length: int, m: int, runs: int, steps: int, seed: int) -> xarray.Dataset:
     """One head of full width: how much it takes from every position, on the mean over validation samples, run by run."""
     model = sparse.BitTransformer(length, heads=1)
-    task = sparse.SparseTask(sparse.sparse_function("and", SUPPORT), length, seed=seed)
-    who = sparse.network_learner("transformer", task, schooling=sparse.Schooling(steps=steps, every=steps // 5), model=model)
     weights, single, accuracy = [], [], []
-    for trial in range(runs):
-        train, validation, _ = task.draw(m, trial)
-        run = who.run(train, validation, trial, enough=2.0)
+    for validation, run in trained_networks("transformer", length, m, runs, steps, seed, model):
         taken = np.asarray(model.attention(run.params, validation.x.astype(np.float32)), dtype=np.float64)[:, 0]
-        ones = validation.y == 1
         weights.append(taken.mean(axis=0))
-        single.append(taken[ones][:8])
+        single.append(taken[validation.y == 1][:8])
         accuracy.append(run.accuracy[-1])
-    fields = {
-        "weights": (("run", "column"), np.array(weights)),
-        "single": (("run", "example", "column"), np.array(single)),
-        "accuracy": ("run", np.array(accuracy)),
-    }
-    return xarray.Dataset(fields)
+    return xarray.Dataset(
+        {"weights": (("run", "column"), weights), "single": (("run", "example", "column"), single), "accuracy": ("run", accuracy)}
+    )
 
 
 @measure_curves.claim("f3-above", at_least(0.8, f"share of runs above {100 * LEARNT:g} % accuracy", percent=True), null=0.0)

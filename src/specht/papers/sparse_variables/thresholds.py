@@ -16,7 +16,7 @@ from specht.lab import describe_threshold, measure_threshold
 from specht.papers import common
 from specht.papers.claims import Verdict
 from specht.papers.criteria import Finding, at_least, at_most, larger, prefers
-from specht.papers.measure import Grid, grid, measure, present
+from specht.papers.measure import Grid, NothingToJudge, grid, measure, present
 from specht.report import GREY, Plot, Table, add_line, add_thresholds, colour, finished, in_terminal, points_of, style_counts
 from specht.studies.sparse import SEPARATED, Growth, fit_growth, name_of
 from specht.trees import named
@@ -122,39 +122,39 @@ def _training(data: xarray.Dataset, learner: str) -> str:
     return f"{starts} of {training['steps']} steps"
 
 
-def _few(data: xarray.Dataset, learner: str) -> Verdict:
-    return Verdict("not tested", regime=f"Growth is judged from {LEAST_LENGTHS} thresholds on. {_words(data, learner)}.")
+def fitted(data: xarray.Dataset, learner: str, lengths: Collection[int] | None = None) -> Growth:
+    """The same for a claim, on which fewer thresholds say nothing."""
+    fit = growth(data, learner, lengths)
+    if fit is None:
+        words = f"Growth is judged from {LEAST_LENGTHS} thresholds on. {_words(data, learner)}."
+        raise NothingToJudge(Verdict("not tested", regime=words))
+    return fit
 
 
 @thresholds.claim("f2-log", at_least(0.9, "R² of a line through the thresholds against ln T"), null=0.0)
-def log_r_squared(data: xarray.Dataset) -> Finding | Verdict:
-    fit = growth(data, TRANSFORMER)
-    return Finding(fit.log_r_squared, regime=f"{_words(data, TRANSFORMER)}.") if fit else _few(data, TRANSFORMER)
+def log_r_squared(data: xarray.Dataset) -> Finding:
+    return Finding(fitted(data, TRANSFORMER).log_r_squared, regime=f"{_words(data, TRANSFORMER)}.")
 
 
 @thresholds.claim("f2-exponent", at_most(0.6, "exponent of a power law"), null=1.0)
-def exponent(data: xarray.Dataset) -> Finding | Verdict:
-    fit = growth(data, TRANSFORMER)
-    return Finding(fit.exponent, fit.exponent_stderr, f"{_words(data, TRANSFORMER)}.") if fit else _few(data, TRANSFORMER)
+def exponent(data: xarray.Dataset) -> Finding:
+    fit = fitted(data, TRANSFORMER)
+    return Finding(fit.exponent, fit.exponent_stderr, f"{_words(data, TRANSFORMER)}.")
 
 
 NEARER = larger("R² against ln T", than="R² against T")
 
 
 @thresholds.claim("f2-line", NEARER, null=0.0)
-def difference_of_r_squared(data: xarray.Dataset) -> Finding | Verdict:
-    fit = growth(data, TRANSFORMER)
-    if fit is None:
-        return _few(data, TRANSFORMER)
+def difference_of_r_squared(data: xarray.Dataset) -> Finding:
+    fit = fitted(data, TRANSFORMER)
     words = f"R² {fit.log_r_squared:.3f} against ln T and {fit.linear_r_squared:.3f} against T. {_words(data, TRANSFORMER)}."
     return Finding(fit.log_r_squared - fit.linear_r_squared, regime=words)
 
 
 @thresholds.claim("f2-law", prefers("the logarithm", "a power law", by=SEPARATED), null=-10.0)
-def advantage_of_the_logarithm(data: xarray.Dataset) -> Finding | Verdict:
-    fit = growth(data, TRANSFORMER)
-    if fit is None:
-        return _few(data, TRANSFORMER)
+def advantage_of_the_logarithm(data: xarray.Dataset) -> Finding:
+    fit = fitted(data, TRANSFORMER)
     return Finding(fit.advantage("log", "power"), regime=f"{_verdict(fit)}. {_words(data, TRANSFORMER)}.")
 
 
@@ -194,14 +194,12 @@ def difference_in_the_paper(_: xarray.Dataset) -> Finding:
     return Finding(fit.log_r_squared - fit.linear_r_squared, regime=words)
 
 
-def difference_of_exponents(data: xarray.Dataset, learner: str) -> Finding | Verdict:
+def difference_of_exponents(data: xarray.Dataset, learner: str) -> Finding:
     """Whether a learner needs samples that grow faster with T than those of the transformer, at the lengths that both have. Its own
     exponent is shown."""
     reached = [{point.T for point in points(data, name) if point.state == "found"} for name in (TRANSFORMER, learner)]
     both = set.intersection(*reached)
-    mine, theirs = (growth(data, name, both) for name in (TRANSFORMER, learner))
-    if mine is None or theirs is None:
-        return _few(data, learner)
+    theirs, mine = fitted(data, learner, both), fitted(data, TRANSFORMER, both)
     words = (
         f"{_verdict(theirs)}. {_words(data, learner)}; at the same T = {common.listed(sorted(both))} the transformer's exponent is "
         f"{mine.exponent:.2f}, with {_training(data, TRANSFORMER)} a trial."

@@ -14,10 +14,10 @@ from specht.papers import common
 from specht.papers.claims import Verdict
 from specht.papers.criteria import Finding, above, positive
 from specht.papers.measure import grid, measure
+from specht.papers.sparse_variables import curves
 from specht.report import Plot, Table, add_scatter, finished, table
 from specht.studies import sparse
 
-SUPPORT = 3
 VACUOUS = 1e3
 """Times the training samples that a bound must need to be called vacuous by orders of magnitude."""
 LEARNERS = ("transformer", "perceptron")
@@ -30,17 +30,9 @@ LEARNERS = ("transformer", "perceptron")
 )
 def measure_gap(learner: str, length: int, m: int, runs: int, steps: int, seed: int) -> xarray.Dataset:
     """Networks trained to the end on m samples: the factor of norms in their bound, the samples it needs, and the gap that is measured."""
-    task = sparse.SparseTask(sparse.sparse_function("and", SUPPORT), length, seed=seed)
-    who = sparse.network_learner(learner, task, schooling=sparse.Schooling(steps=steps, every=steps // 5))
-    rows = []
-    for trial in range(runs):
-        train, validation, _ = task.draw(m, trial)
-        run = who.run(train, validation, trial, enough=2.0)
-        bound = (
-            sparse.bounds.transformer_bound(who.model, run.params)
-            if isinstance(who.model, sparse.BitTransformer)
-            else sparse.bounds.perceptron_bound(run.params, length)
-        )
+    model, rows = sparse.BitTransformer(length) if learner == "transformer" else None, []
+    for _, run in curves.trained_networks(learner, length, m, runs, steps, seed, model):
+        bound = sparse.bounds.transformer_bound(model, run.params) if model else sparse.bounds.perceptron_bound(run.params, length)
         rows.append((bound.factor, bound.samples(), run.validation_loss[-1] - run.train_loss[-1], run.accuracy[-1]))
     names = ("factor", "samples", "gap", "accuracy")
     return xarray.Dataset({name: ("run", values) for name, values in zip(names, np.array(rows).T, strict=True)})

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
         check_learner as check_learner,
         name_of as name_of,
     )
-    from specht.studies.sparse.task import SparseFunction as SparseFunction, sparse_function as sparse_function
+    from specht.studies.sparse.task import Samples as Samples, SparseFunction as SparseFunction, sparse_function as sparse_function
     from specht.studies.sparse.threshold import Search as Search, Threshold as Threshold, find_threshold as find_threshold
-    from specht.studies.sparse.trials import Schooling as Schooling, run_stream as run_stream
+    from specht.studies.sparse.trials import Schooling as Schooling, TrialRun as TrialRun, run_stream as run_stream
 
 __all__, __getattr__, __dir__ = lazy_names(__name__)
