@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -91,6 +92,19 @@ def exponent_of(x: Any, values: Any, errors: Any = None, regime: str = "") -> Fi
     if power is None:
         raise NothingToJudge(unresolved(regime))
     return Finding(power.exponent, power.stderr, regime)
+
+
+def with_interval(mean: Finding, count: int, confidence: float = 0.9) -> Finding:
+    r"""A mean of n independent numbers with Student's interval, $\bar v \pm t_{n-1} s / \sqrt n$."""
+    from scipy import stats
+
+    half = float(stats.t.ppf(0.5 + confidence / 2, count - 1)) * (mean.stderr or 0.0)
+    return dataclasses.replace(mean, interval=(mean.value - half, mean.value + half))
+
+
+def nothing(regime: str) -> NothingToJudge:
+    """What a claim's function raises where there is nothing to judge."""
+    return NothingToJudge(Verdict("not tested", regime=regime))
 
 
 def unresolved(regime: str) -> Verdict:

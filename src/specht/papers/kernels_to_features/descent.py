@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
-import scipy.stats
 import xarray
 
 from specht import nn
@@ -97,13 +96,12 @@ def least_way(data: xarray.Dataset, others: xarray.Dataset) -> Finding | Verdict
         return common.unresolved("sampled networks and infinite width are not told apart in any cell.")
     means, errors = common.mean_and_error(apart["way"], "start")
     least = int(means.argmin("cell"))
-    value, stderr, starts = float(means[least]), float(errors[least]), apart.sizes["start"]
-    margin = float(scipy.stats.t.ppf(0.95, starts - 1)) * stderr
+    starts = apart.sizes["start"]
     words = (
         f"{apart.sizes['cell']} cells, {starts} networks each; 0 is infinite width and 1 sampled networks, on a logarithmic scale. "
         f"The least is shown: {Cell.of(apart.isel(cell=least))}."
     )
-    return Finding(value, stderr, words, interval=(value - margin, value + margin))
+    return common.with_interval(Finding(float(means[least]), float(errors[least]), words), starts)
 
 
 @measure_descent.claim("descent-near", at_most(NEAR, "mean relative difference", percent=True, undecided=1), null=1.0, beside=[sampled])

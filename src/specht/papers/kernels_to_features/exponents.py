@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Callable
 from functools import partial
 
 import numpy as np
 import plotly.graph_objects as go
-import scipy.stats
 import xarray
 
 import specht
@@ -84,22 +84,18 @@ def exponents(data: xarray.Dataset, name: str, width: int) -> np.ndarray:
     return np.polyfit(np.log(data["length"].values), np.log(curves), 1)[0]
 
 
-def _mean_and_error(values: np.ndarray) -> tuple[float, float]:
-    return float(values.mean()), float(values.std(ddof=1) / math.sqrt(len(values))) if len(values) > 1 else math.inf
-
-
 def gaps(data: xarray.Dataset, curve: str) -> list[Finding]:
     """By how much a curve's exponent is above that of networks on the same data, at every width."""
     found, lines = [], []
     for width in data["width"].values.tolist():
         networks, own = exponents(data, "networks", width), exponents(data, curve, width)
-        found.append(_mean_and_error(own - networks))
-        mean, stderr = _mean_and_error(networks)
-        lines.append(f"width {width}: networks {mean:.2f} ± {stderr:.2f}, {NAMES[curve]} {own.mean():.2f}")
+        found.append(common.mean_of(own - networks))
+        mean = common.mean_of(networks)
+        lines.append(f"width {width}: networks {mean.value:.2f} ± {mean.stderr:.2f}, {NAMES[curve]} {own.mean():.2f}")
     words = (
         f"L = {common.span(data['length'].values)}, {data.sizes['seed']} data sets; {'; '.join(lines)}. The largest difference is shown."
     )
-    return [Finding(gap, stderr, words) for gap, stderr in found]
+    return [dataclasses.replace(gap, regime=words) for gap in found]
 
 
 def largest_gap(data: xarray.Dataset, curve: str) -> Finding:
@@ -120,10 +116,9 @@ measure_exponent.claim("exponents-fast", _RULE, null=0.5)(partial(largest_gap, c
 )
 def smallest_gap_of_infinite_width(data: xarray.Dataset) -> Finding:
     best = min(gaps(data, "infinite"), key=lambda finding: abs(finding.value))
-    gap, stderr = abs(best.value), best.stderr or 0.0
-    margin = float(scipy.stats.t.ppf(0.95, data.sizes["seed"] - 1)) * stderr
     words = best.regime.replace("largest", "smallest")
-    return Finding(gap, stderr, words, interval=(gap - margin, gap + margin), shown=(best.value, stderr))
+    gap = Finding(abs(best.value), best.stderr, words, shown=(best.value, best.stderr))
+    return common.with_interval(gap, data.sizes["seed"])
 
 
 @measure_exponent.figure()

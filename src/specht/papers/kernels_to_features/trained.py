@@ -10,13 +10,12 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 import xarray
-from scipy import stats
 
 from specht.lab import count, measure_threshold
 from specht.papers import common
-from specht.papers.claims import Scale, Verdict
+from specht.papers.claims import Scale
 from specht.papers.criteria import Finding, below, both, near
-from specht.papers.measure import Grid, grid, measure
+from specht.papers.measure import Grid, NothingToJudge, grid, measure
 from specht.papers.sparse_variables.thresholds import AND_TABLE, LEARNT, SHARE, THEORIES, VALIDATION
 from specht.report import Plot, Table, add_line, add_points, finished, in_terminal, points_of, style_counts
 from specht.studies.sparse import fit_growth, name_of
@@ -36,28 +35,23 @@ def _searches(scale: Scale) -> Grid:
     lengths = common.at_scale(scale, smoke=(6, 8), quick=(25, 35, 50, 100), full=(25, 35, 50, 71, 100, 141, 200))
     seeds = range(common.at_scale(scale, smoke=1, quick=3, full=5))
     rest = {"accuracy": LEARNT, "validation": VALIDATION}
-    grids = []
+    searches = Grid([])
     for T in reversed(lengths):
         for learner in LEARNERS:
             largest, batch, budget = (64, 4, 12) if scale == "smoke" else (4096 if learner == KERNEL else 1024, 4, 40)
             search = {"share": SHARE, "smallest": 8, "largest": largest, "width": 1.4, "confidence": 0.9, "plateau": False}
             search |= {"batch": batch, "budget": budget}
             training = {"restarts": 3, "steps": 50 if scale == "smoke" else 125} if learner == TRAINED else {}
-            grids.append(grid(learner=learner, length=T, table=AND_TABLE, search=search, training=training, seed=seeds, **rest))
-    return sum(grids[1:], start=grids[0])
+            searches += grid(learner=learner, length=T, table=AND_TABLE, search=search, training=training, seed=seeds, **rest)
+    return searches
 
 
 searches = measure(_searches)(measure_threshold)
 
 
 def mean_over_seeds(values: Any) -> Finding | None:
-    r"""The mean and Student's interval, $\bar v \pm t_{n-1} s / \sqrt n$; None for fewer than three seeds."""
-    values = np.asarray(values, dtype=float)
-    if len(values) < LEAST_SEEDS:
-        return None
-    mean, stderr = float(values.mean()), float(values.std(ddof=1) / math.sqrt(len(values)))
-    half = float(stats.t.ppf(0.5 + CONFIDENCE / 2, len(values) - 1)) * stderr
-    return Finding(mean, stderr, interval=(mean - half, mean + half))
+    """The mean and Student's interval; None for fewer than three seeds."""
+    return common.with_interval(common.mean_of(np.array(values)), len(values), CONFIDENCE) if len(values) >= LEAST_SEEDS else None
 
 
 def _ends(mean: Finding) -> str:
@@ -108,25 +102,27 @@ def _regime(data: xarray.Dataset) -> str:
     return f"AND of three bits, T = {common.span(data['length'].values)}, {data.sizes['seed']} seeds.{said}"
 
 
-def _too_few(data: xarray.Dataset) -> Verdict:
-    return Verdict("not tested", regime=f"Too few seeds have an exponent. {_regime(data)}")
+def _too_few(data: xarray.Dataset) -> NothingToJudge:
+    return common.nothing(f"Too few seeds have an exponent. {_regime(data)}")
 
 
-def difference_in_words(data: xarray.Dataset, theory: str, other: str) -> Finding | Verdict:
+def difference_in_words(data: xarray.Dataset, theory: str, other: str) -> Finding:
     """By how much the exponent of the theory is above that of another learner."""
     off = difference(data, theory, other)
     if off is None:
-        return _too_few(data)
+        raise _too_few(data)
     return dataclasses.replace(off, regime=f"The difference is shown, whose interval is {_ends(off)}. {_regime(data)}")
 
 
-def difference_from_trained(data: xarray.Dataset, theory: str) -> tuple[Finding | Verdict, Finding] | Verdict:
+def difference_from_trained(data: xarray.Dataset, theory: str) -> tuple[Finding, Finding]:
     """The same beside trained networks, and the exponent of the theory itself, which must be shown to bend."""
     off, own = difference_in_words(data, theory, TRAINED), mean_over_seeds(list(exponents(data, theory).values()))
-    return _too_few(data) if own is None or isinstance(off, Verdict) else (off, own)
+    if own is None:
+        raise _too_few(data)
+    return off, own
 
 
-def ratio_at_the_longest(data: xarray.Dataset, theory: str) -> Finding | Verdict:
+def ratio_at_the_longest(data: xarray.Dataset, theory: str) -> Finding:
     """Samples at the longest sequences over those of the kernel, seed by seed."""
     longest = int(data["length"].max())
     one, other = (
@@ -136,7 +132,7 @@ def ratio_at_the_longest(data: xarray.Dataset, theory: str) -> Finding | Verdict
     logarithms = [math.log(one[seed] / other[seed]) for seed in sorted(one.keys() & other.keys())]
     off = mean_over_seeds(logarithms)
     if off is None:
-        return Verdict("not tested", regime=f"Too few seeds reach the threshold at T = {longest}. {_regime(data)}")
+        raise common.nothing(f"Too few seeds reach the threshold at T = {longest}. {_regime(data)}")
     words = f"Mean of ln(m / m of the kernel) at T = {longest}, interval {_ends(off)}, {len(logarithms)} seeds."
     return dataclasses.replace(off, regime=words)
 

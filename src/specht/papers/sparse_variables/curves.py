@@ -9,7 +9,7 @@ import numpy as np
 import plotly.graph_objects as go
 import xarray
 
-from specht.papers.claims import Verdict
+from specht.papers import common
 from specht.papers.criteria import Finding, at_least, at_most, below, both
 from specht.papers.measure import Grid, grid, measure, points
 from specht.papers.sparse_variables.thresholds import LEARNT
@@ -94,30 +94,30 @@ def _words(data: xarray.Dataset) -> str:
 
 
 @measure_attention.claim("f3-relevant", at_least(0.95, "mean mass on the three bits"), null=0.5)
-def least_mass(data: xarray.Dataset) -> Finding | Verdict:
+def least_mass(data: xarray.Dataset) -> Finding:
     """The share of all attention that relevant bits get, the rest being that of other bits and of the class symbol itself."""
-    learnt = data.isel(run=data["accuracy"].values >= LEARNT)
+    learnt = _learnt(data)
     mass = learnt["weights"].isel(column=slice(0, SUPPORT)).sum("column").values
-    return Finding(mass.min(), regime=f"{_learnt(learnt)}; the smallest mass is shown.") if len(mass) else _none_learnt(data)
+    return Finding(mass.min(), regime=f"{_words_of_head(learnt)}; the smallest mass is shown.")
 
 
 @measure_attention.claim("f3-irrelevant", at_most(SMALL, "mean weight on every other bit"), null=0.5)
-def largest_weight(data: xarray.Dataset) -> Finding | Verdict:
-    learnt = data.isel(run=data["accuracy"].values >= LEARNT)
+def largest_weight(data: xarray.Dataset) -> Finding:
+    learnt = _learnt(data)
     weights = learnt["weights"].isel(column=slice(SUPPORT, -1)).values
-    return (
-        Finding(weights.max(), regime=f"{_learnt(learnt)}; the largest mean weight on one bit is shown.")
-        if len(weights)
-        else _none_learnt(data)
-    )
+    return Finding(weights.max(), regime=f"{_words_of_head(learnt)}; the largest mean weight on one bit is shown.")
 
 
-def _learnt(learnt: xarray.Dataset) -> str:
+def _learnt(data: xarray.Dataset) -> xarray.Dataset:
+    """The runs that learnt the function."""
+    learnt = data.isel(run=data["accuracy"].values >= LEARNT)
+    if not learnt.sizes["run"]:
+        raise common.nothing(f"No run learnt it. One head, {_words(data)}.")
+    return learnt
+
+
+def _words_of_head(learnt: xarray.Dataset) -> str:
     return f"One head, {_words(learnt)}, {learnt.sizes['run']} of which learnt it"
-
-
-def _none_learnt(data: xarray.Dataset) -> Verdict:
-    return Verdict("not tested", regime=f"No run learnt it. One head, {_words(data)}.")
 
 
 @measure_curves.figure()

@@ -10,7 +10,6 @@ import plotly.graph_objects as go
 import xarray
 
 from specht.papers import common
-from specht.papers.claims import Verdict
 from specht.papers.criteria import Finding, at_least, every, larger
 from specht.papers.measure import grid, measure
 from specht.report import Plot, Table, add_guide, colour, finished, points_of, table
@@ -58,25 +57,25 @@ def shares_learnt(data: xarray.Dataset) -> list[Finding]:
     ),
     null=0.0,
 )
-def shares_on_plateau(data: xarray.Dataset) -> list[Finding] | Verdict:
+def shares_on_plateau(data: xarray.Dataset) -> list[Finding]:
     shares = []
     for runs in points_of(data, "length"):
         learnt = _learnt(runs)
         if not learnt.sizes["seed"]:
-            return Verdict("not tested", regime=f"No run learnt T = {runs.length.item()}. {_words(data)}.")
+            raise common.nothing(f"No run learnt T = {runs.length.item()}. {_words(data)}.")
         share = float(np.median(learnt["left_at"] / np.maximum(learnt["learnt_at"], 1)))
         shares.append(Finding(share, regime=f"{_words(data)}."))
     return shares
 
 
 @measure_parity.claim("f4-longer", larger("median steps until learnt", than="those with fewer bits"), null=0.0)
-def excess_of_time(data: xarray.Dataset) -> Finding | Verdict:
+def excess_of_time(data: xarray.Dataset) -> Finding:
     """The ratio of the times is shown."""
     if data.sizes["length"] < 2:
-        return Verdict("not tested", regime=f"Two lengths are compared. {_words(data)}.")
+        raise common.nothing(f"Two lengths are compared. {_words(data)}.")
     medians = {runs.length.item(): _learnt(runs)["learnt_at"].values for runs in points_of(data, "length")}
     if not all(len(times) for times in medians.values()):
-        return Verdict("not tested", regime=f"Not every length was learnt. {_words(data)}.")
+        raise common.nothing(f"Not every length was learnt. {_words(data)}.")
     medians = {length: np.median(times) for length, times in medians.items()}
     first, *_, last = medians.values()
     words = ", ".join(f"T = {length}: {median:.0f}" for length, median in medians.items())

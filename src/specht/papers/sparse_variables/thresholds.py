@@ -14,9 +14,8 @@ import xarray
 
 from specht.lab import describe_threshold, measure_threshold
 from specht.papers import common
-from specht.papers.claims import Verdict
 from specht.papers.criteria import Finding, at_least, at_most, larger, prefers
-from specht.papers.measure import Grid, NothingToJudge, grid, measure, present
+from specht.papers.measure import Grid, grid, measure, present
 from specht.report import GREY, Plot, Table, add_line, add_thresholds, colour, finished, in_terminal, points_of, style_counts
 from specht.studies.sparse import SEPARATED, Growth, fit_growth, name_of
 from specht.trees import named
@@ -127,7 +126,7 @@ def fitted(data: xarray.Dataset, learner: str, lengths: Collection[int] | None =
     fit = growth(data, learner, lengths)
     if fit is None:
         words = f"Growth is judged from {LEAST_LENGTHS} thresholds on. {_words(data, learner)}."
-        raise NothingToJudge(Verdict("not tested", regime=words))
+        raise common.nothing(words)
     return fit
 
 
@@ -165,10 +164,10 @@ def _verdict(fit: Growth) -> str:
 @thresholds.claim(
     "f2-points", at_most(APART, "distance of ln m from that of the paper", where="at the lengths that both have"), null=float(np.log(10))
 )
-def distance_from_the_paper(data: xarray.Dataset) -> Finding | Verdict:
+def distance_from_the_paper(data: xarray.Dataset) -> Finding:
     both = {p.T: p for p in points(data, TRANSFORMER) if p.T in DIGITISED and p.state == "found"}
     if not both:
-        return Verdict("not tested", regime=f"The paper has points from T = {min(DIGITISED)} on. {_words(data, TRANSFORMER)}.")
+        raise common.nothing(f"The paper has points from T = {min(DIGITISED)} on. {_words(data, TRANSFORMER)}.")
     off = max((abs(np.log(p.m / DIGITISED[T])), p.log_stderr) for T, p in both.items())
     words = ", ".join(f"T = {T}: {p.m:.0f} here, {DIGITISED[T]} in the paper" for T, p in both.items())
     return Finding(*off, f"{words}.")

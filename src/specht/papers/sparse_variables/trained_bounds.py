@@ -11,7 +11,6 @@ import xarray
 from scipy import stats
 
 from specht.papers import common
-from specht.papers.claims import Verdict
 from specht.papers.criteria import Finding, above, positive
 from specht.papers.measure import grid, measure
 from specht.papers.sparse_variables import curves
@@ -55,10 +54,10 @@ def powers_of_ten_above(data: xarray.Dataset) -> Finding:
     positive("mean over m of Spearman's correlations of factor and gap within equal m", by=2, where="over m"),
     null=0.0,
 )
-def correlation_at_equal_m(data: xarray.Dataset) -> Finding | Verdict:
+def correlation_at_equal_m(data: xarray.Dataset) -> Finding:
     mine = data.sel(learner="transformer")
     if mine["gap"].size < 10 or mine.sizes["m"] < 2:
-        return Verdict("not tested", regime=f"Ranks are judged from ten networks and two m on. {_words(mine)}.")
+        raise common.nothing(f"Ranks are judged from ten networks and two m on. {_words(mine)}.")
     value, error, together = rank_correlation(mine)
     return Finding(value, error, f"{_words(mine)}; the mean over m is shown. Among all networks together it is {together:.2f}.")
 

@@ -192,8 +192,7 @@ def two_numbers(data: xarray.Dataset, recursion: xarray.Dataset) -> Table:
 @trained.figure(measure_dynamics)
 def two_numbers_over_time(data: xarray.Dataset, recursion: xarray.Dataset) -> Plot:
     figure = go.Figure()
-    losses = training.curve(data, "validation")
-    add_points(figure, losses.steps[1:], losses.mean[1:], "trained", 0, errors=losses.stderr[1:])
+    training.add_curve(figure, data, "validation", "trained", 0, joined=False)
     for number, query in enumerate(("dual", "sum"), 1):
         name = "recursion" if query == "dual" else "recursion, queries that are sums"
         add_line(figure, recursion["step"].values[1:], recursion["loss"].sel(query=query).values[1:], name, number)
@@ -254,8 +253,7 @@ def losses_and_cosines(data: xarray.Dataset) -> list[Plot]:
     for number, (codes, name, label) in enumerate(
         (codes, name, label) for codes in training.CODES for name, label in (("keys_cosine", "W"), ("values_cosine", "V"))
     ):
-        course = training.curve(data.sel(codes=codes), name)
-        add_points(cosines, course.steps[1:], course.mean[1:], f"{label}, {codes} codes", number, errors=course.stderr[1:], joined=True)
+        training.add_curve(cosines, data.sel(codes=codes), name, f"{label}, {codes} codes", number)
     finished(cosines, x="steps", y="cosine", linear_y=True)
     return [
         _against_time(data, "validation", lambda x: x, title="Loss", y="loss L", caption=words),

@@ -13,7 +13,7 @@ from specht.papers.claims import Verdict
 from specht.papers.criteria import Finding, above, at_least, below, both, every
 from specht.papers.measure import Measurement, measure
 from specht.papers.token_selection import convergence, training
-from specht.report import Plot, Table, add_points, finished
+from specht.report import Plot, Table, finished
 
 _FLOOR, _NEAR_FLOOR = 0.15, 0.1
 """What fixed codes stay above at half as long again or more, and at shorter lengths."""
@@ -180,15 +180,12 @@ def length_plots(data: xarray.Dataset) -> list[Plot]:
     lengths = _lengths(data)
     own = data.length
     ends, courses = go.Figure(), go.Figure()
+    tested = {own: "validation"} | {length: f"T={length}" for length in lengths}
     for number, codes in enumerate(training.CODES):
         runs = data.sel(codes=codes)
-        points = [training.last(runs, name) for name in ("validation", *(f"T={length}" for length in lengths))]
-        add_points(ends, [own, *lengths], [p[0] for p in points], f"{codes} codes", number, errors=[p[1] for p in points], joined=True)
+        training.add_ends(ends, runs, tested, f"{codes} codes", number)
         for place, length in enumerate((lengths[0], lengths[-1])):
-            curve = training.curve(runs, f"T={length}")
-            add_points(
-                courses, curve.steps[1:], curve.mean[1:], f"{codes}, T = {length}", 2 * number + place, errors=curve.stderr[1:], joined=True
-            )
+            training.add_curve(courses, runs, f"T={length}", f"{codes}, T = {length}", 2 * number + place)
     finished(ends, x="test length", y="loss L", ticks=[own, *lengths])
     ends.update_xaxes(type="linear", dtick=None)
     finished(courses, x="steps", y="loss L")
@@ -219,12 +216,10 @@ def length_table(data: xarray.Dataset) -> Table:
 @other_supports.figure()
 def support_plots(data: xarray.Dataset) -> Plot:
     figure = go.Figure()
-    tested = {training.SUPPORT: "validation"} | {support: f"q={support}" for support in data.supports}
-    places = sorted(tested)
+    tested = dict(sorted(({training.SUPPORT: "validation"} | {support: f"q={support}" for support in data.supports}).items()))
     for number, codes in enumerate(training.CODES):
-        points = [training.last(data.sel(codes=codes), tested[support]) for support in places]
-        add_points(figure, places, [p[0] for p in points], f"{codes} codes", number, errors=[p[1] for p in points], joined=True)
-    finished(figure, x="chosen positions q", y="loss L", ticks=places)
+        training.add_ends(figure, data.sel(codes=codes), tested, f"{codes} codes", number)
+    finished(figure, x="chosen positions q", y="loss L", ticks=list(tested))
     figure.update_xaxes(type="linear", dtick=None)
     caption = f"Trained with q = {training.SUPPORT}; at the end, means over seeds."
     return Plot(figure, "Other numbers of chosen positions", caption, wide=True)

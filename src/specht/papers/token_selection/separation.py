@@ -7,7 +7,6 @@ import plotly.graph_objects as go
 import xarray
 
 from specht.papers import common
-from specht.papers.claims import Verdict
 from specht.papers.criteria import Finding, above, below, both, positive, prefers
 from specht.papers.measure import grid, measure
 from specht.papers.token_selection import training
@@ -92,11 +91,11 @@ def factor_of_the_logarithm(data: xarray.Dataset) -> tuple[Finding, float, float
 
 
 @measure_smallest.claim("log-law", prefers("the logarithm", "a power law", by=SEPARATED), null=-10.0)
-def advantage_of_the_logarithm(data: xarray.Dataset) -> Finding | Verdict:
+def advantage_of_the_logarithm(data: xarray.Dataset) -> Finding:
     """Smallest dimensions are whole numbers, and so have an error of rounding at least."""
     lengths, codes, errors = _smallest(data)
     if len(lengths) < _LEAST_LENGTHS:
-        return Verdict("not tested", regime=f"Laws are told apart from {_LEAST_LENGTHS} lengths on, and there are {len(lengths)}.")
+        raise common.nothing(f"Laws are told apart from {_LEAST_LENGTHS} lengths on, and there are {len(lengths)}.")
     fit = fit_growth(lengths.tolist(), codes.tolist(), (np.hypot(errors, 1 / np.sqrt(12)) / codes).tolist())
     said = fit.verdict[0].upper() + fit.verdict[1:]
     words = f"{said}; exponent {fit.exponent:.2f} ± {fit.exponent_stderr:.2f}. q = {training.SUPPORT}, T = {common.span(lengths)}."

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
+import plotly.graph_objects as go
 import xarray
 
 from specht.papers import common
 from specht.papers.claims import Scale
 from specht.papers.measure import Grid, fixed, grid
+from specht.report import add_points
 from specht.studies import selection
 
 SUPPORT, DIMENSION = 3, 5
@@ -103,6 +105,18 @@ def curve(runs: xarray.Dataset, name: str) -> TrainingCurve:
     """The loss on a set, or one of the measures, over the seeds of one kind of codes."""
     values = (runs[name] if name in runs else runs["loss"].sel(set=name)).values
     return TrainingCurve(runs["step"].values, values.mean(axis=0), values.std(axis=0, ddof=1) / np.sqrt(len(values)))
+
+
+def add_curve(figure: go.Figure, runs: xarray.Dataset, name: str, label: str, number: int, *, joined: bool = True) -> None:
+    """Means over seeds with standard errors against steps, from the first one on."""
+    along = curve(runs, name)
+    add_points(figure, along.steps[1:], along.mean[1:], label, number, errors=along.stderr[1:], joined=joined)
+
+
+def add_ends(figure: go.Figure, runs: xarray.Dataset, names: Mapping[int, str], label: str, number: int) -> None:
+    """Means at the end against what tests differ in."""
+    ends = [last(runs, name) for name in names.values()]
+    add_points(figure, list(names), [end[0] for end in ends], label, number, errors=[end[1] for end in ends], joined=True)
 
 
 def last(runs: xarray.Dataset, name: str) -> tuple[float, float]:
