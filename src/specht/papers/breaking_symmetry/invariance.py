@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -69,7 +68,7 @@ def measure_invariance(
     with jax.enable_x64(True):
         for number in range(networks):
             net = nn.Network.init(arch, size, key=jax.random.key(seed + number), outputs=4).in_double()
-            output, state = (partial(_part, both, net, part) for part in (0, 1))
+            output, state = (lambda x, net=net, part=part: both(net, x)[part] for part in (0, 1))
             found = sequences.invariance_residual(output, x, LENGTH, permutations=group)
             changes.append(found.change)
             scales.append(found.scale)
@@ -79,10 +78,6 @@ def measure_invariance(
     worst = int(np.argmax(changes))
     numbers = {"change": changes[worst], "scale": scales[worst], "share": max(shares), "least": min(shares)}
     return xarray.Dataset(numbers | {"exchange": min(swaps), "others": max(earlier)})
-
-
-def _part(both: Callable[..., Any], net: Any, part: int, x: np.ndarray) -> Any:
-    return both(net, x)[part]
 
 
 def is_invariant(positions: Any, causal: Any, depth: Any) -> Any:

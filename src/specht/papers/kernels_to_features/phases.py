@@ -26,13 +26,10 @@ CURVES = ("infinite", *WIDTHS)
 
 
 def task(target: str, length: int) -> Any:
-    """A task of the theory without data. Level 1 is a sum over positions with weights that fall off: many are read a little."""
-    weights = 0.5 ** np.arange(4)
-    functions = {
-        "level 1": (lambda x: (2.0 * x[:, :4] - 1.0) @ weights / np.linalg.norm(weights), (0, 1, 2, 3)),
-    }
-    function, reads = functions.get(target) or (lambda x: tasks.labels(target, x, length), tasks.READS[target])
-    return specht.Task(specht.sources.uniform(2), specht.Target(target, function, reads=reads))
+    """A task of the theory without data."""
+    return specht.Task(
+        specht.sources.uniform(2), specht.Target(target, lambda x: tasks.labels(target, x, length), reads=tasks.READS[target])
+    )
 
 
 _AVERAGES = grid(target=AVERAGED, datasets=200, seed=1)

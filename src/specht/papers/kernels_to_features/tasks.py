@@ -15,7 +15,7 @@ from specht.learning import adaptive
 RIDGE = 0.1
 """Variance of label noise, in units of the squared labels."""
 TARGETS = ("copy", "and", "level 2", "counts")
-READS = {"copy": (0,), "and": (0, 1), "level 2": (0, 1), "counts": ()}
+READS = {"copy": (0,), "and": (0, 1), "level 1": (0, 1, 2, 3), "level 2": (0, 1), "counts": ()}
 """Positions that each target singles out."""
 _TEST, _TEST_SEED, _LAW, _LAW_SEED = 400, 7, 4000, 1
 
@@ -28,6 +28,9 @@ def labels(target: str, x: np.ndarray, length: int) -> np.ndarray:
             return signs[:, 0]
         case "and":
             return 2.0 * (x[:, 0] & x[:, 1]) - 1.0
+        case "level 1":  # weights that fall off: many positions are read a little
+            weights = 0.5 ** np.arange(4)
+            return (2.0 * x[:, :4] - 1.0) @ weights / np.linalg.norm(weights)
         case "level 2":
             return signs[:, 0] * signs[:, 1]
         case _:

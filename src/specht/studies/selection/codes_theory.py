@@ -23,12 +23,13 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy import optimize, special
 
 from specht.checks import finite_number, whole_number
 from specht.errors import InputError
 from specht.sequences import dual_code
 from specht.stats import standard_error
-from specht.studies.selection.theory import Dynamics, checked_rate, recorded_steps
+from specht.studies.selection.theory import Dynamics, checked_rate, recorded_steps, records_of
 
 _AT_ONCE = 2**24
 """Signs that are drawn at once."""
@@ -50,14 +51,9 @@ class Pool:
     code: int
 
     @property
-    def off_set(self) -> np.ndarray:
-        """Products with the positions that are not chosen."""
-        return self.products[:, self.support :]
-
-    @property
     def largest(self) -> np.ndarray:
-        """The largest of them in size, draw by draw."""
-        return np.abs(self.off_set).max(axis=1)
+        """The largest product in size with a position that is not chosen, draw by draw."""
+        return np.abs(self.products[:, self.support :]).max(axis=1)
 
 
 def draw_pool(rng: np.random.Generator, length: int, support: int, code: int, draws: int = 1500, query: str = "dual") -> Pool:
@@ -131,16 +127,10 @@ class Loss(NamedTuple):
 
 def pool_loss(pool: Pool, dimension: int, score: float, value: float) -> Loss:
     """The loss of attention with these w and v, at the length and with the codes of the pool, whatever they were trained on."""
-    attention = _attention(pool, score)
+    attention = special.softmax(score * pool.products, axis=1)
     target = np.where(np.arange(attention.shape[1]) < pool.support, 1.0 / pool.support, 0.0)
     losses = dimension / 2 * np.square(value * attention - target).sum(axis=1)
     return Loss(float(losses.mean()), float(standard_error(losses)))
-
-
-def _attention(pool: Pool, score: float) -> np.ndarray:
-    from scipy.special import softmax
-
-    return softmax(score * pool.products, axis=1)
 
 
 class Reach(NamedTuple):
@@ -154,15 +144,13 @@ class Reach(NamedTuple):
 
 def best_share(pool: Pool) -> Reach:
     """The loss to which gradient descent goes with stochastic codes: the least over w and v, as a share of the trivial one."""
-    from scipy.optimize import minimize_scalar
-
     q = pool.support
 
     def share(log_score: float) -> float:
-        p = _attention(pool, math.exp(log_score))
+        p = special.softmax(math.exp(log_score) * pool.products, axis=1)
         return 1.0 - float(p[:, :q].sum(axis=1).mean()) ** 2 / (q * float(np.square(p).sum(axis=1).mean()))
 
-    minimum: Any = minimize_scalar(share, bounds=(math.log(0.1), math.log(200.0)), method="bounded", options={"xatol": 1e-3})
+    minimum: Any = optimize.minimize_scalar(share, bounds=(math.log(0.1), math.log(200.0)), method="bounded", options={"xatol": 1e-3})
     return Reach(max(float(minimum.fun), 0.0), math.exp(float(minimum.x)))
 
 
@@ -240,12 +228,10 @@ def _recursion(products: Any, rate: Any, d: Any, code: Any, at: Any, q: int) -> 
             centred = c - (p * c).sum(axis=-1, keepdims=True)
             return w - rate * d / code * v * (off * centred).sum(axis=-1).mean(), v - rate * off.sum(axis=-1).mean()
 
-        def span(state: Any, ends: Any) -> Any:
-            w, v = state = jax.lax.fori_loop(ends[0], ends[1], step, state)
-            loss = d / 2 * jnp.square(v * attention(c, w) - target[None]).sum(axis=-1).mean()
-            return state, (w, v, loss)
+        def shown(state: Any) -> Any:
+            w, v = state
+            return w, v, d / 2 * jnp.square(v * attention(c, w) - target[None]).sum(axis=-1).mean()
 
-        ends = jnp.stack([jnp.concatenate([at[:1], at[:-1]]), at], axis=1)
-        return jax.lax.scan(span, (jnp.zeros(()), jnp.zeros(())), ends)[1]
+        return records_of(step, (jnp.zeros(()), jnp.zeros(())), at, shown)
 
     return jax.lax.map(course, products)

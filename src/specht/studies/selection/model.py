@@ -205,13 +205,12 @@ def selection_forward(model: SelectionModel, rows: Any, key: Any) -> Any:
 def keys_cosine(model: SelectionModel) -> Float[Array, ""]:
     """Of W and its ground truth, the identity between codes."""
     d = len(model.values)
-    return jnp.trace(model.keys[d:, d:]) / (_norm(model.keys) * np.float32(np.sqrt(len(model.keys) - d)))
+    return _cosine(model.keys, model.keys[d:, d:])
 
 
 def values_cosine(model: SelectionModel) -> Float[Array, ""]:
     """Of V and its ground truth, the identity between contents."""
-    d = len(model.values)
-    return jnp.trace(model.values[:, :d]) / (_norm(model.values) * np.float32(np.sqrt(d)))
+    return _cosine(model.values, model.values[:, : len(model.values)])
 
 
 def off_block_share(model: SelectionModel) -> Float[Array, ""]:
@@ -222,5 +221,7 @@ def off_block_share(model: SelectionModel) -> Float[Array, ""]:
     return jnp.maximum(*(1 - within / total for within, total in zip(inside, whole, strict=True)))
 
 
-def _norm(matrix: Any) -> Any:
-    return jnp.maximum(jnp.linalg.norm(matrix), 1e-30)  # before the first step there may be nothing
+def _cosine(matrix: Any, block: Any) -> Any:
+    """Of a matrix and the identity in one of its blocks."""
+    norm = jnp.maximum(jnp.linalg.norm(matrix), 1e-30)  # before the first step there may be nothing
+    return jnp.trace(block) / (norm * np.float32(np.sqrt(len(block))))

@@ -24,6 +24,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -86,8 +87,8 @@ def one_hot_dynamics(length: Any, support: int, dimension: int, *, learning_rate
     import jax
 
     with jax.enable_x64(True):
-        arrays = [np.asarray(each, np.float64) for each in np.broadcast_arrays(length, rate, q, d)]
-        score, value = (np.moveaxis(np.asarray(each), 0, -1) for each in _descend()(*arrays, at))
+        arrays = [np.asarray(array, np.float64) for array in np.broadcast_arrays(length, rate, q, d)]
+        score, value = (np.moveaxis(np.asarray(course), 0, -1) for course in _descend()(*arrays, at))
     return Dynamics(at, score, value, population_loss(score, value, length[..., None], q, d))
 
 
@@ -158,7 +159,7 @@ def width_bound(width: Any, length: Any, support: Any, dimension: Any) -> np.nda
     >>> width_bound([2, 6, 10], 10, 2, 1).round(3).tolist()
     [0.356, 0.178, 0.0]
     """
-    m, T, q, d = (np.asarray(each, float) for each in (width, length, support, dimension))
+    m, T, q, d = (np.asarray(size, float) for size in (width, length, support, dimension))
     small = np.maximum(T * d - np.maximum(m, d), 0) * (T - q) / (q * T * (T - 1))
     return small + np.maximum(d - m, 0) / T
 
@@ -166,7 +167,7 @@ def width_bound(width: Any, length: Any, support: Any, dimension: Any) -> np.nda
 def width_needed(share: float, length: Any, support: Any, dimension: Any) -> np.ndarray:
     """The least width of the first layer whose bound is this share of the error of the predictor zero."""
     share = finite_number("share", share, at_least=0.0, below=1.0)
-    T, q, d = (np.asarray(each, float) for each in (length, support, dimension))
+    T, q, d = (np.asarray(size, float) for size in (length, support, dimension))
     many = np.ceil(T * d - share * d * T * (T - 1) / (T - q) - 1e-9)
     return np.where(many >= d, np.maximum(many, 0), np.ceil(d * T * (1 - share) / q - 1e-9))
 
@@ -218,10 +219,16 @@ def _recursion(T: Any, rate: Any, q: Any, d: Any, at: Any) -> Any:
         off, rest = (v * A - 1) / q, v * (1 - A) / (T - q)
         return score - rate * d / (T - 1) * A * (1 - A) * v * (off - rest), v - rate * (A * off + (1 - A) * rest)
 
+    return records_of(step, (jnp.zeros_like(T), jnp.zeros_like(T)), at, lambda state: state)
+
+
+def records_of(step: Callable[[Any, Any], Any], start: Any, at: Any, shown: Callable[[Any], Any]) -> Any:
+    """What is shown of the state of a recursion at some of its steps."""
+    import jax
+    import jax.numpy as jnp
+
     def span(state: Any, ends: Any) -> Any:
         state = jax.lax.fori_loop(ends[0], ends[1], step, state)
-        return state, state
+        return state, shown(state)
 
-    start = (jnp.zeros_like(T), jnp.zeros_like(T))
-    _, recorded = jax.lax.scan(span, start, jnp.stack([jnp.concatenate([at[:1], at[:-1]]), at], axis=1))
-    return recorded
+    return jax.lax.scan(span, start, jnp.stack([jnp.concatenate([at[:1], at[:-1]]), at], axis=1))[1]

@@ -15,7 +15,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import math
-from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
+from typing import Any, Literal, TypeAlias
 
 import jax
 import jax.numpy as jnp
@@ -34,24 +34,6 @@ _DEVIATION = 0.02
 _RANGE = 70.0
 """Exponents beyond which weights are cut off: scores of one head may lie twice as far apart, and trained ones do not."""
 _CLASSES = 2
-
-
-@runtime_checkable
-class BitModel(Protocol):
-    """What can be trained on bits."""
-
-    @property
-    def length(self) -> int:
-        """Number of bits T."""
-        ...
-
-    def init(self, rng: np.random.Generator) -> Params:
-        """Weights at the start, drawn by NumPy: a random program of each shape would take a second to compile."""
-        ...
-
-    def logits(self, params: Params, x: Any, key: PRNGKeyArray | None = None) -> Any:
-        """Two logits a sequence of bits; a key draws dropout."""
-        ...
 
 
 @dataclasses.dataclass(frozen=True)
@@ -80,6 +62,7 @@ class BitTransformer:
             raise unknown_choice("start", self.start, ("small", "uniform"))
 
     def init(self, rng: np.random.Generator) -> Params:
+        """Weights at the start, drawn by NumPy: a random program of each shape would take a second to compile."""
         d = self.width
 
         def embedding(rows: int) -> Float[np.ndarray, "rows width"]:
@@ -99,6 +82,7 @@ class BitTransformer:
         return params | {f"norm{place}_gain": np.ones(d, np.float32) for place in (1, 2, 3)}
 
     def logits(self, params: Params, x: Bits, key: PRNGKeyArray | None = None) -> Float[Array, "n classes"]:
+        """Two logits a sequence of bits; a key draws dropout."""
         params, x = _on_device(params), jnp.asarray(x)
         stream = params["token"][-1] + params["position"][-1]  # of the class symbol, (width,)
         attended = self._mixed(params, x) @ params["output"] + params["output_bias"][None]
@@ -180,6 +164,10 @@ class Perceptron:
         for place in range(2):
             values = jax.nn.relu(values @ params[f"matrix{place}"] + params[f"bias{place}"][None])
         return values @ params["matrix2"] + params["bias2"][None]
+
+
+BitModel: TypeAlias = BitTransformer | Perceptron
+"""What can be trained on bits."""
 
 
 def _on_device(params: Params) -> Params:

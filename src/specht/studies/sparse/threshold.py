@@ -74,6 +74,11 @@ class Search:
     plateau: bool = False
     """Whether the share of trials that succeed may stay below one however many samples there are."""
 
+    @property
+    def outside(self) -> float:
+        """Probability of each side that the interval leaves out."""
+        return (1.0 - self.confidence) / 2
+
     def __post_init__(self) -> None:
         finite_number("share", self.share, above=0.0, below=1.0 - LAPSE)
         finite_number("confidence", self.confidence, above=0.0, below=1.0)
@@ -189,7 +194,7 @@ class Belief:
 
     def interval(self) -> tuple[float, float]:
         """Its ends: quantiles, or the last m below the median where all trials failed there and it lies further out."""
-        outside = (1.0 - self.search.confidence) / 2
+        outside = self.search.outside
         middle, low, high = (self.quantile(level) for level in (0.5, outside, 1.0 - outside))
         last = max((m for m in self._successes if m <= middle), default=None)
         return low if last is None or self._successes[last] else min(low, last), high
@@ -227,12 +232,8 @@ class Belief:
 
     def found(self, batches: Sequence[Batch]) -> Threshold:
         """The result as it stands."""
-        outside = (1.0 - self.search.confidence) / 2
-        state = "found"
-        if self.above_largest() > outside:
-            state = "not reached"
-        elif self.below_smallest() > 0.5:
-            state = "below"
+        is_below = self.below_smallest() > 0.5
+        state = "not reached" if self.above_largest() > self.search.outside else "below" if is_below else "found"
         low, high = self.interval()
         shape = (self.curve_width(), self.lapse())
         return Threshold(self.quantile(0.5), low, high, self.stderr(), state, *shape, tuple(batches), self.search)
@@ -270,8 +271,7 @@ def find_threshold(
 
 def _is_over(belief: Belief, search: Search) -> bool:
     """Whether the interval is narrow enough, or lies outside the range that is searched."""
-    outside = (1.0 - search.confidence) / 2
-    if max(belief.above_largest(), belief.below_smallest()) > 1.0 - outside:
+    if max(belief.above_largest(), belief.below_smallest()) > 1.0 - search.outside:
         return True
     low, high = belief.interval()
     return high / low <= search.width
