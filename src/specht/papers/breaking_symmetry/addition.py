@@ -62,9 +62,9 @@ def ratios(data: xarray.Dataset, bound: xarray.Dataset, *, positions: bool, inva
     limit = float(bound["loss"])
     wanted = [model for model in models(data) if model.is_invariant == invariant and (model.positions != "none") == positions]
     means = {model: over_seeds(models(data)[model], "loss") for model in wanted}
-    found = {model: Finding(mean.value / limit, (mean.stderr or 0.0) / limit) for model, mean in means.items()}
-    words = f"{_regime(data)} Loss over the bound of {limit:.4f} nats a digit: {_listed(found)}."
-    return {model: dataclasses.replace(ratio, regime=words) for model, ratio in found.items()}
+    shares_of_bound = {model: Finding(mean.value / limit, (mean.stderr or 0.0) / limit) for model, mean in means.items()}
+    words = f"{_regime(data)} Loss over the bound of {limit:.4f} nats a digit: {_listed(shares_of_bound)}."
+    return {model: dataclasses.replace(ratio, regime=words) for model, ratio in shares_of_bound.items()}
 
 
 BEST = "the exact loss of the best predictor that knows the multiset only"
@@ -80,9 +80,9 @@ BEST = "the exact loss of the best predictor that knows the multiset only"
     beside=[measure_bound],
 )
 def ratios_without_order(data: xarray.Dataset, bound: xarray.Dataset) -> tuple[list[Finding], list[Finding]]:
-    found = list(ratios(data, bound, positions=False, invariant=True).values())
-    worst = max(found, key=lambda mean: abs(mean.value - (1.0 + ABOVE) / 2))
-    shown = [dataclasses.replace(mean, shown=(worst.value, worst.stderr)) for mean in found]
+    means = list(ratios(data, bound, positions=False, invariant=True).values())
+    worst = max(means, key=lambda mean: abs(mean.value - (1.0 + ABOVE) / 2))
+    shown = [dataclasses.replace(mean, shown=(worst.value, worst.stderr)) for mean in means]
     return shown, shown
 
 
@@ -98,9 +98,9 @@ def ratios_with_order(data: xarray.Dataset, bound: xarray.Dataset) -> dict[Stack
 
 @trainings.claim("addition-positions", above(SOLVED, "share of sums that are right, mean over seeds,", percent=True), null=0.1)
 def least_share_of_right_sums(data: xarray.Dataset) -> Finding:
-    found = {model: over_seeds(runs, "exact") for model, runs in models(data).items() if not model.is_invariant}
-    worst = min((mean for model, mean in found.items() if model.positions != "none"), key=lambda mean: mean.value)
-    return dataclasses.replace(worst, regime=f"{_regime(data)} Share of sums that are right: {_listed(found)}.")
+    shares = {model: over_seeds(runs, "exact") for model, runs in models(data).items() if not model.is_invariant}
+    worst = min((mean for model, mean in shares.items() if model.positions != "none"), key=lambda mean: mean.value)
+    return dataclasses.replace(worst, regime=f"{_regime(data)} Share of sums that are right: {_listed(shares)}.")
 
 
 @trainings.claim(

@@ -69,10 +69,10 @@ def measure_invariance(
         for number in range(networks):
             net = nn.Network.init(arch, size, key=jax.random.key(seed + number), outputs=4).in_double()
             output, state = (lambda x, net=net, part=part: both(net, x)[part] for part in (0, 1))
-            found = sequences.invariance_residual(output, x, LENGTH, permutations=group)
-            changes.append(found.change)
-            scales.append(found.scale)
-            shares.append(found.value)
+            residual_of_output = sequences.invariance_residual(output, x, LENGTH, permutations=group)
+            changes.append(residual_of_output.change)
+            scales.append(residual_of_output.scale)
+            shares.append(residual_of_output.value)
             swaps.append(sequences.invariance_residual(output, x, LENGTH, permutations=swap).value)
             earlier.append(sequences.invariance_residual(state, x, LENGTH, permutations=mixed).value)
     worst = int(np.argmax(changes))
@@ -133,10 +133,10 @@ def smallest_share(data: xarray.Dataset) -> Finding:
 @measure_invariance.claim("rotary", above(SEEN, SHARE, where="in every such cell and network"), null=1e-15)
 def smallest_share_of_rotary_positions(data: xarray.Dataset) -> Finding:
     """How little rotary positions may show in random networks."""
-    found = data.sel(positions=[ROTARY])
-    least = found["least"].values[np.isfinite(found["least"].values)]
+    rotary = data.sel(positions=[ROTARY])
+    least = rotary["least"].values[np.isfinite(rotary["least"].values)]
     words = (
-        f"{_regime(found)} The smallest share of the spread of any network; {np.mean(least < DIFFERENT):.0%} of the cells lie below 1 %."
+        f"{_regime(rotary)} The smallest share of the spread of any network; {np.mean(least < DIFFERENT):.0%} of the cells lie below 1 %."
     )
     return Finding(float(least.min()), regime=words)
 
@@ -144,9 +144,9 @@ def smallest_share_of_rotary_positions(data: xarray.Dataset) -> Finding:
 @measure_invariance.claim("first-two", above(SEEN, "change of the output on exchanging them, as a share of its spread,"), null=1e-15)
 def smallest_exchange(data: xarray.Dataset) -> Finding:
     """Two causal layers see which of the first two tokens came first."""
-    found = data["exchange"].sel(positions="none", causal=True)
+    exchange = data["exchange"].sel(positions="none", causal=True)
     words = f"{_regime(data)} Exchanging the first two tokens, as a share of the spread."
-    return Finding(float(found.where(found["depth"] > 1).min()), regime=words)
+    return Finding(float(exchange.where(exchange["depth"] > 1).min()), regime=words)
 
 
 @measure_invariance.claim("prefixes", below(SAME, "change of the state of a middle position, as a share of its spread,"), null=1.0)

@@ -65,7 +65,7 @@ def measure_kernel(attention: str, positions: str, causal: bool, depth: int, len
     kernel = specht.Kernel(architecture(attention, positions, causal, depth, length), heads=heads, seed=seed)
     gram = kernel.nngp(x)
     noise = 0.0 if gram.stderr is None else float(gram.stderr.max() / np.abs(gram).max())
-    found = spectra.isotypic_shares(gram, x, length)
+    shares = spectra.isotypic_shares(gram, x, length)
     rows = {row.tobytes(): number for number, row in enumerate(x)}
 
     def known(left: np.ndarray, right: np.ndarray) -> np.ndarray:
@@ -74,9 +74,9 @@ def measure_kernel(attention: str, positions: str, causal: bool, depth: int, len
 
     joint, one = (sequences.gram_residual(known, x, length, joint=joint).value for joint in (True, False))
     invariant = not (causal and depth > 1) and joint < EXACT + ERRORS * noise  # noise may hide what a mask does
-    eigenvalues = _eigenvalues(gram, x, length) if invariant else np.zeros(len(found.levels))
-    numbers = {"off_block": found.off_block, "joint": joint, "one": one, "noise": noise, "invariant": float(invariant)}
-    return xarray.Dataset(numbers | {"shares": ("level", found.levels), "eigenvalues": ("level", eigenvalues)})
+    eigenvalues = _eigenvalues(gram, x, length) if invariant else np.zeros(len(shares.levels))
+    numbers = {"off_block": shares.off_block, "joint": joint, "one": one, "noise": noise, "invariant": float(invariant)}
+    return xarray.Dataset(numbers | {"shares": ("level", shares.levels), "eigenvalues": ("level", eigenvalues)})
 
 
 def _eigenvalues(gram: np.ndarray, x: np.ndarray, length: int) -> np.ndarray:

@@ -32,8 +32,8 @@ def split(values: np.ndarray, x: np.ndarray, length: int) -> np.ndarray:
     """The part of functions at each level, (levels, *values.shape); the first axis of `values` goes over sequences."""
     parts: dict[int, np.ndarray] = {}
     for irrep, projector in groups.isotypic_projectors(length, sequences.action_on(x, length)).items():
-        found = np.tensordot(projector, values.astype(np.float64), axes=1)
-        parts[irrep.level] = parts.get(irrep.level, 0.0) + found
+        part = np.tensordot(projector, values.astype(np.float64), axes=1)
+        parts[irrep.level] = parts.get(irrep.level, 0.0) + part
     return np.stack([parts[level] for level in sorted(parts)])
 
 
@@ -75,13 +75,13 @@ def measure_trained(
     y = even_target(length, seed)
     size = nn.Size(width, width // 4, 8)
     recipe = nn.Recipe(steps=STEPS, learning_rate=RATE, optimiser="adam", schedule="cosine")
-    found = nn.train(
+    trained = nn.train(
         lambda key: nn.Network.init(arch, size, key=key, parametrisation="standard"),
         nn.Fixed(x, y.astype(np.float32)),
         recipe,
         seeds=[seed + number for number in range(networks)],
     )
-    values = np.stack([found.function(seed=number)(x)[:, 0] for number in range(networks)], axis=1)
+    values = np.stack([trained.function(seed=number)(x)[:, 0] for number in range(networks)], axis=1)
     rest = values - y[:, None].astype(values.dtype)
     own, left, asked = ((split(part, x, length) ** 2).sum(axis=1) for part in (values, rest, y[:, None]))
     numbers = {"shares": own / own.sum(axis=0), "learnt": 1.0 - left / asked}

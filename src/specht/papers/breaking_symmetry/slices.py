@@ -103,17 +103,17 @@ LARGER = above(APART, "score with them less that without")
 @trainings.claim("slices-start", every(LARGER, "in random networks, for every pair of layers from the first block on"), null=0.0)
 def differences_at_the_start(data: xarray.Dataset) -> list[Finding]:
     words = f"{_regime(data)} Random networks, the pair of layers where it is least."
-    return [dataclasses.replace(each, regime=words) for each in differences(data, "start")]
+    return [dataclasses.replace(apart, regime=words) for apart in differences(data, "start")]
 
 
 @trainings.claim("slices-trained", every(LARGER, "in trained networks, for every pair of layers from the first block on"), null=0.0)
 def differences_at_the_end(data: xarray.Dataset) -> list[Finding]:
-    before = common.span([round(each.value, 2) for each in differences(data, "start")])
+    before = common.span([round(apart.value, 2) for apart in differences(data, "start")])
     words = (
         f"{_regime(data)} Score with residual sums less that without, in trained networks, for the pair of layers and the stack where "
         f"it is least; before training it is {before}. The last layer is read at “=” only."
     )
-    return [dataclasses.replace(each, regime=words) for each in differences(data, "end")]
+    return [dataclasses.replace(apart, regime=words) for apart in differences(data, "end")]
 
 
 @trainings.figure()

@@ -76,9 +76,9 @@ def settings(scale: Scale) -> dict[str, int]:
     )
 
 
-def trainings(seeds: Mapping[Stack, int], **given: int) -> Grid:
+def trainings(seeds: Mapping[Stack, int], **settings: int) -> Grid:
     """The points at which models are trained, from as many seeds each as are said."""
-    return points(model._asdict() | given | {"seed": seed} for model, count in seeds.items() for seed in range(count))
+    return points(model._asdict() | settings | {"seed": seed} for model, count in seeds.items() for seed in range(count))
 
 
 def problem(operands: np.ndarray) -> np.ndarray:
@@ -117,27 +117,27 @@ def measure_training(
     fields |= {"vocab": BASE + 2, "length": 2 * digits + 1, "attention": "softmax", "activation": "gelu"}
     arch = specht.Architecture(causal=causal, depth=depth, residual=residual, **fields)
     size, deviation = nn.Size(WIDTH, HEADS, WIDTH // HEADS), None if norm == "none" else DEVIATION
-    given: Any = {"parametrisation": "standard", "outputs": BASE * (digits + 1), "deviation": deviation}
+    start: Any = {"parametrisation": "standard", "outputs": BASE * (digits + 1), "deviation": deviation}
     recipe = nn.Recipe(
         steps=steps, learning_rate=RATE, optimiser="adam", batch=BATCH, loss="cross-entropy", schedule="cosine", warmup=int(WARM * steps)
     )
     watched, (x, y) = (draw(digits)(np.random.default_rng([seed, number]), n) for number, n in ((1, WATCHED), (2, tests)))
-    found = nn.train(
-        lambda key: nn.Network.init(arch, size, key=key, **given),
+    trained = nn.train(
+        lambda key: nn.Network.init(arch, size, key=key, **start),
         nn.Fresh(draw(digits)),
         recipe,
         seeds=[seed],
         evaluate={"watched": nn.Fixed(*watched)},
     )
-    outputs = found.function()
+    outputs = trained.function()
     losses, right = _judged(outputs(x), y)
     exact = float(right.all(axis=1).mean())
-    ends = {"start": found.first_model(), "end": found.model()}
+    ends = {"start": trained.first_model(), "end": trained.model()}
     states = {time: [np.asarray(layer) for layer in net.streams(x[:COMPARED])] for time, net in ends.items()}
     shares = profile_of(lambda digits: _centred(outputs(problem(digits))), digits, tests, seed)
     return xarray.Dataset(
         {
-            "curve": ("step", found.losses["watched"][0, 0, 0].astype(np.float64)),
+            "curve": ("step", trained.losses["watched"][0, 0, 0].astype(np.float64)),
             "loss": losses.mean(),
             "loss_stderr": losses.mean(axis=1).std() / np.sqrt(tests),
             "losses": ("place", losses.mean(axis=0)),
@@ -147,7 +147,7 @@ def measure_training(
         }
         | _similarities(states)
         | shares,
-        {"step": found.steps},
+        {"step": trained.steps},
     )
 
 
@@ -167,12 +167,12 @@ def _centred(outputs: np.ndarray) -> np.ndarray:
 
 def _similarities(states: dict[str, list[np.ndarray]]) -> dict[str, Any]:
     """Scores of consecutive layers and of each layer, at the start and at the end."""
-    found: dict[str, Any] = {}
+    scores_by_name: dict[str, Any] = {}
     for time, layers in states.items():
         scores = [probes.slice_score(one, other).score for one, other in itertools.pairwise(layers)]
-        found[f"slice_{time}"] = ("pair", np.array(scores))
-        found[f"adjacency_{time}"] = ("layer", np.array([probes.adjacency_score(probes.self_cosines(layer)) for layer in layers]))
-    return found
+        scores_by_name[f"slice_{time}"] = ("pair", np.array(scores))
+        scores_by_name[f"adjacency_{time}"] = ("layer", np.array([probes.adjacency_score(probes.self_cosines(layer)) for layer in layers]))
+    return scores_by_name
 
 
 def profile_of(f: Callable[[np.ndarray], np.ndarray], digits: int, tests: int, seed: int) -> dict[str, Any]:
@@ -182,21 +182,21 @@ def profile_of(f: Callable[[np.ndarray], np.ndarray], digits: int, tests: int, s
     def flat(x: np.ndarray) -> np.ndarray:
         return f(x).reshape(len(x), -1)
 
-    found = specht.profile(
+    profile = specht.profile(
         flat, specht.sources.uniform(BASE), length, seed, samples=tests // PROFILED, max_level=length - 1, readout="mean"
     )
-    order = found.order
-    return {"shares": ("level", found.variance_shares), "order": order.value, "order_low": order.low, "order_high": order.high}
+    order = profile.order
+    return {"shares": ("level", profile.variance_shares), "order": order.value, "order_low": order.low, "order_high": order.high}
 
 
 def models(data: xarray.Dataset) -> dict[Stack, xarray.Dataset]:
     """The runs of each model, along `seed`, in the order of their lists and those with a norm last."""
-    found = {}
+    by_model = {}
     for runs in points_of(data, *(name for name in Stack._fields if name in data.dims)):
         model = Stack(*(runs[name].item() if name in runs.coords else runs.attrs[name] for name in Stack._fields))
-        found[model] = present(runs)
+        by_model[model] = present(runs)
     order = (model._replace(norm=norm) for norm in ("none", "pre") for model in (*MODELS, *DEEP))
-    return {model: found[model] for model in order if model in found}
+    return {model: by_model[model] for model in order if model in by_model}
 
 
 def over_seeds(runs: xarray.Dataset, name: str) -> Finding:

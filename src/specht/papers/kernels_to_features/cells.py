@@ -103,16 +103,16 @@ def _all(scale: Scale) -> Grid:
 
 def measure_cell(cell: Sequence[Any], method: str, chains: int, burn_in: int, samples: int, seed: int) -> xarray.Dataset:
     """The test loss of one cell by one method, with its standard error over chains."""
-    given = Cell._make((*cell, seed))
-    data = given.flips()
+    chosen = Cell._make((*cell, seed))
+    data = chosen.flips()
     if method == "networks":
-        loss, stderr = data.network_loss(nn.Size(*given.network), chains, burn_in, samples)
+        loss, stderr = data.network_loss(nn.Size(*chosen.network), chains, burn_in, samples)
     elif method == "infinite":
         loss, stderr = data.infinite_loss(), 0.0
     elif method in ("saddle", "fast"):
-        loss, stderr = data.loss(data.adapt(given.width, method=method))
+        loss, stderr = data.loss(data.adapt(chosen.width, method=method))
     else:
-        loss, stderr = data.loss(data.sampled(given.width, method, chains, burn_in, samples))
+        loss, stderr = data.loss(data.sampled(chosen.width, method, chains, burn_in, samples))
     return xarray.Dataset({"loss": loss, "stderr": stderr})
 
 
@@ -126,8 +126,8 @@ def by_method(data: xarray.Dataset, method: str) -> xarray.Dataset:
 
 def agreement(data: xarray.Dataset, method: str, activation: str | None = None) -> xarray.Dataset:
     """The loss of a method over that of whole networks in every cell that has it, the error of this ratio, and how far it is from one."""
-    found, networks = by_method(data, method), by_method(data, "networks")
-    ratio, stderr = tasks.over_networks(found["loss"], found["stderr"], networks["loss"], networks["stderr"])
+    own, networks = by_method(data, method), by_method(data, "networks")
+    ratio, stderr = tasks.over_networks(own["loss"], own["stderr"], networks["loss"], networks["stderr"])
     cells = present(xarray.Dataset({"ratio": ratio, "stderr": stderr, "error": abs(ratio - 1.0)}))
     return cells.isel(cell=[activation in (None, Cell.of(cell).activation) for cell in points_of(cells, "cell")])
 
@@ -210,11 +210,11 @@ def _figure(data: xarray.Dataset, shown: dict[str, tuple[str, tuple[str, ...]]])
     networks = by_method(data, "networks")["loss"]
     figure = go.Figure()
     for number, (words, (method, activations)) in enumerate(shown.items()):
-        found = present(by_method(data, method))
-        found = found.isel(cell=[Cell.of(point).activation in activations for point in points_of(found, "cell")])
-        if found.sizes["cell"]:
-            x = networks.sel(cell=found["cell"]).values
-            add_points(figure, x, found["loss"].values, words, number, errors=found["stderr"].values)
+        predicted = present(by_method(data, method))
+        predicted = predicted.isel(cell=[Cell.of(point).activation in activations for point in points_of(predicted, "cell")])
+        if predicted.sizes["cell"]:
+            x = networks.sel(cell=predicted["cell"]).values
+            add_points(figure, x, predicted["loss"].values, words, number, errors=predicted["stderr"].values)
     ends = [float(networks.min()), float(networks.max())]
     add_guide(figure, ends, ends, "equal")
     return finished(figure, x="test loss of whole networks", y="predicted test loss")

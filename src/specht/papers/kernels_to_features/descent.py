@@ -46,8 +46,8 @@ def _trainings(scale: Scale) -> Grid:
 @measure(_trainings)
 def measure_descent(cell: Sequence[Any], starts: int, steps: int, seed: int) -> xarray.Dataset:
     """The test loss of every network, and of their mean, after training without noise or weight decay."""
-    given = Cell._make((*cell, seed))
-    data, size = given.flips(), nn.Size(*given.network)
+    chosen = Cell._make((*cell, seed))
+    data, size = chosen.flips(), nn.Size(*chosen.network)
     unit = math.sqrt(data.scale)  # labels are as large as random networks, as where they are sampled
     trained = nn.train(
         lambda key: nn.Network.init(data.arch, size, key=key),
@@ -72,10 +72,10 @@ def _beside(data: xarray.Dataset, others: xarray.Dataset) -> xarray.Dataset:
     have gone from infinite width (0) to sampled ones (1) on a logarithmic scale, start by start, where the two can be told apart."""
     sampled, infinite = (cells.by_method(others, method)["loss"] for method in ("networks", "infinite"))
     mean, stderr = common.mean_and_error(data["loss"], "start")
-    found = data.assign(mean=mean, stderr=stderr, sampled=sampled, infinite=infinite)
+    together = data.assign(mean=mean, stderr=stderr, sampled=sampled, infinite=infinite)
     is_apart = (infinite / sampled >= APART) | (sampled / infinite >= APART)
     way = np.log(data["loss"] / infinite) / np.log(sampled / infinite)
-    return found.assign(way=xarray.where(is_apart, way, np.nan))
+    return together.assign(way=xarray.where(is_apart, way, np.nan))
 
 
 @measure_descent.claim(
@@ -107,20 +107,20 @@ def least_way(data: xarray.Dataset, others: xarray.Dataset) -> Finding | Verdict
 @measure_descent.claim("descent-near", at_most(NEAR, "mean relative difference", percent=True, undecided=1), null=1.0, beside=[sampled])
 def difference_from_sampled(data: xarray.Dataset, others: xarray.Dataset) -> Finding:
     """The mean relative difference of the losses of trained and sampled networks."""
-    found = _beside(data, others)
-    off = (found["mean"] / found["sampled"] - 1.0).values
+    beside = _beside(data, others)
+    off = (beside["mean"] / beside["sampled"] - 1.0).values
     worst = int(np.abs(off).argmax())
-    words = f"{len(off)} cells; the worst is {Cell.of(found.isel(cell=worst))}: {off[worst]:+.0%}."
-    return Finding(float(np.abs(off).mean()), float(np.linalg.norm(found["stderr"] / found["sampled"])) / len(off), words)
+    words = f"{len(off)} cells; the worst is {Cell.of(beside.isel(cell=worst))}: {off[worst]:+.0%}."
+    return Finding(float(np.abs(off).mean()), float(np.linalg.norm(beside["stderr"] / beside["sampled"])) / len(off), words)
 
 
 @measure_descent.figure(sampled)
 def trained_and_sampled(data: xarray.Dataset, others: xarray.Dataset) -> Plot:
-    found, figure = _beside(data, others), go.Figure()
-    x = found["sampled"].values
-    add_points(figure, x, found["infinite"].values, "infinite width", 0)
-    add_points(figure, x, found["mean"].values, "trained, mean over networks", 1, errors=found["stderr"].values)
-    add_points(figure, x, found["of_mean"].values, "mean of the trained functions", 2)
+    beside, figure = _beside(data, others), go.Figure()
+    x = beside["sampled"].values
+    add_points(figure, x, beside["infinite"].values, "infinite width", 0)
+    add_points(figure, x, beside["mean"].values, "trained, mean over networks", 1, errors=beside["stderr"].values)
+    add_points(figure, x, beside["of_mean"].values, "mean of the trained functions", 2)
     add_guide(figure, [min(x), max(x)], [min(x), max(x)], "equal")
     finished(figure, x="test loss of sampled networks", y="test loss")
     return Plot(figure, "Trained and sampled networks", "Each column of points is a cell. Bars are one standard error over networks.")

@@ -86,16 +86,16 @@ def exponents(data: xarray.Dataset, name: str, width: int) -> np.ndarray:
 
 def gaps(data: xarray.Dataset, curve: str) -> list[Finding]:
     """By how much a curve's exponent is above that of networks on the same data, at every width."""
-    found, lines = [], []
+    differences, lines = [], []
     for width in data["width"].values.tolist():
         networks, own = exponents(data, "networks", width), exponents(data, curve, width)
-        found.append(common.mean_of(own - networks))
+        differences.append(common.mean_of(own - networks))
         mean = common.mean_of(networks)
         lines.append(f"width {width}: networks {mean.value:.2f} ± {mean.stderr:.2f}, {NAMES[curve]} {own.mean():.2f}")
     words = (
         f"L = {common.span(data['length'].values)}, {data.sizes['seed']} data sets; {'; '.join(lines)}. The largest difference is shown."
     )
-    return [dataclasses.replace(gap, regime=words) for gap in found]
+    return [dataclasses.replace(gap, regime=words) for gap in differences]
 
 
 def largest_gap(data: xarray.Dataset, curve: str) -> Finding:

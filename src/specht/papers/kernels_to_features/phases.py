@@ -42,12 +42,12 @@ _AVERAGES = grid(target=AVERAGED, datasets=200, seed=1)
 )
 def measure_average(target: str, width: int, n: int, datasets: int, seed: int) -> xarray.Dataset:
     """Test loss by theory without data, and at the saddle averaged over data sets."""
-    arch, given = specht.Architecture(vocab=2, length=LENGTH), task(target, LENGTH)
-    theory = specht.learning_curve(arch, given, [n], width=width, ridge=tasks.RIDGE)
+    arch, to_learn = specht.Architecture(vocab=2, length=LENGTH), task(target, LENGTH)
+    theory = specht.learning_curve(arch, to_learn, [n], width=width, ridge=tasks.RIDGE)
     losses = []
     for number in range(datasets):
         data = tasks.flips("copy", LENGTH, n, 1000 * seed + number)
-        data = data._replace(arch=arch, y=given.target(data.x)[:, 0], new_y=given.target(data.new)[:, 0])
+        data = data._replace(arch=arch, y=to_learn.target(data.x)[:, 0], new_y=to_learn.target(data.new)[:, 0])
         losses.append(data.loss(data.adapt(adaptive.Widths(width), method="saddle"))[0])
     stderr = np.std(losses, ddof=1) / math.sqrt(datasets)
     numbers = {"theory": theory.test[0], "infinite": theory.infinite_test[0], "average": np.mean(losses), "stderr": stderr}
@@ -70,10 +70,10 @@ def measure_growth(length: int) -> xarray.Dataset:
     breaks = [curve.transition(width) for width in WIDTHS]
     fields = {
         "needed": ("curve", [_or_zero(samples) for samples in needed]),
-        "breaks": ("width", [_or_zero(each.samples) for each in breaks]),
-        "first_order": ("width", [float(each.kind == "first order") for each in breaks]),
+        "breaks": ("width", [_or_zero(one.samples) for one in breaks]),
+        "first_order": ("width", [float(one.kind == "first order") for one in breaks]),
     }
-    return xarray.Dataset(fields, {"curve": [str(each) for each in CURVES], "width": list(WIDTHS)})
+    return xarray.Dataset(fields, {"curve": [str(one) for one in CURVES], "width": list(WIDTHS)})
 
 
 def _or_zero(samples: float) -> float:
@@ -107,10 +107,10 @@ def exponents(data: xarray.Dataset, most: int = 256) -> dict[str, float]:
 @measure_growth.claim("growth", at_least(0.3, "exponent of infinite width less that at width 16, over L = 8 to 256,"), null=0.0)
 def difference_of_exponents(data: xarray.Dataset) -> Finding:
     """Narrow networks need samples that grow more slowly with the length than at infinite width."""
-    found = exponents(data)
-    listed = ", ".join(f"{name}: {value:.2f}" for name, value in found.items())
+    by_width = exponents(data)
+    listed = ", ".join(f"{name}: {value:.2f}" for name, value in by_width.items())
     words = f"Exponents by theory without data: {listed}. That of infinite width less that of width 16 is shown."
-    return Finding(found["infinite"] - found["16"], regime=words)
+    return Finding(by_width["infinite"] - by_width["16"], regime=words)
 
 
 @measure_growth.claim(

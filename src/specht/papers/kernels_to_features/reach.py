@@ -72,14 +72,14 @@ def measure_first_order(width: int, networks: int, chains: int, burn_in: int, sa
     """Distance of the corrected mean from that of networks, beside that of infinite width: copying with an erf layer."""
     data = tasks.flips("copy", FIRST_ORDER_LENGTH, FIRST_ORDER_N, seed, activation="erf")
     size = nn.Size(width, width // 2, 4)
-    found = adaptive.first_order(data.arch, data.x, data.y, data.new, size=size, ridge=tasks.RIDGE, networks=networks)
+    correction = adaptive.first_order(data.arch, data.x, data.y, data.new, size=size, ridge=tasks.RIDGE, networks=networks)
     posterior, unit = data.networks(size, chains, burn_in, samples)
     mean, noise = posterior.mean / unit, np.square(posterior.stderr / unit)
     distances = [
         math.sqrt(max(0.0, float(np.mean(np.square(mean_of - mean) - noise - own))))
-        for mean_of, own in ((found.infinite, 0.0), (found.mean, np.square(found.stderr)))
+        for mean_of, own in ((correction.infinite, 0.0), (correction.mean, np.square(correction.stderr)))
     ]
-    return xarray.Dataset({"infinite": distances[0], "corrected": distances[1], "spread": float(found.spread)})
+    return xarray.Dataset({"infinite": distances[0], "corrected": distances[1], "spread": float(correction.spread)})
 
 
 @measure_variant.claim(
@@ -91,9 +91,11 @@ def measure_first_order(width: int, networks: int, chains: int, burn_in: int, sa
     null=1.0,
 )
 def differences_where_nothing_is_left_out(data: xarray.Dataset) -> list[Finding]:
-    found = {point["variant"].item(): tasks.off_networks(point) for point in points_of(data, "variant") if point["variant"].item() in EXACT}
-    words = f"{', '.join(found)}; L = {LENGTH}, N = {N}, width {WIDTH}; the worst is"
-    return [Finding(abs(off), stderr, f"{words} {name}.", shown=(off, stderr)) for name, (off, stderr) in found.items()]
+    off_by = {
+        point["variant"].item(): tasks.off_networks(point) for point in points_of(data, "variant") if point["variant"].item() in EXACT
+    }
+    words = f"{', '.join(off_by)}; L = {LENGTH}, N = {N}, width {WIDTH}; the worst is"
+    return [Finding(abs(off), stderr, f"{words} {name}.", shown=(off, stderr)) for name, (off, stderr) in off_by.items()]
 
 
 @measure_variant.claim(

@@ -27,10 +27,10 @@ def measure_positions(target: str, n: int, seed: int) -> xarray.Dataset:
     data = tasks.flips("copy" if target == SHUFFLED else target, LENGTH, n, seed)
     if target == SHUFFLED:
         data = data._replace(y=np.random.default_rng([seed, 9]).permutation(data.y))
-    found = data.adapt(WIDTH, method="saddle")
-    positions = found.order.positions[:LENGTH]
+    saddle = data.adapt(WIDTH, method="saddle")
+    positions = saddle.order.positions[:LENGTH]
     ratio = positions / np.median(positions)
-    return xarray.Dataset({"singled_out": ("position", found.singled_out.astype(np.float64)), "ratio": ("position", ratio)})
+    return xarray.Dataset({"singled_out": ("position", saddle.singled_out.astype(np.float64)), "ratio": ("position", ratio)})
 
 
 def _right(data: xarray.Dataset, target: str) -> tuple[float, int]:

@@ -62,12 +62,12 @@ def _ends(mean: Finding) -> str:
 
 def thresholds(data: xarray.Dataset, learner: str) -> dict[int, dict[int, tuple[float, float]]]:
     """By seed and T, the thresholds that were found and the standard errors of their logarithms."""
-    found: dict[int, dict[int, tuple[float, float]]] = {}
+    by_seed: dict[int, dict[int, tuple[float, float]]] = {}
     for point in points_of(data.sel(learner=learner), "seed", "length"):
-        mine = found.setdefault(point["seed"].item(), {})
+        reached = by_seed.setdefault(point["seed"].item(), {})
         if point["state"].item() == "found":
-            mine[point["length"].item()] = float(point["m"]), float(point["log_stderr"])
-    return found
+            reached[point["length"].item()] = float(point["m"]), float(point["log_stderr"])
+    return by_seed
 
 
 def growth(points: dict[int, tuple[float, float]]) -> Any:
@@ -178,13 +178,13 @@ def thresholds_by_length(data: xarray.Dataset) -> Plot:
 
 def by_length(data: xarray.Dataset, learner: str) -> dict[int, tuple[float, float, int]]:
     """By T, the geometric mean of thresholds over seeds, its relative standard error, and the number of seeds that reach it."""
-    found: dict[int, list[float]] = {}
+    logarithms: dict[int, list[float]] = {}
     for points in thresholds(data, learner).values():
         for T, (m, _) in points.items():
-            found.setdefault(T, []).append(math.log(m))
+            logarithms.setdefault(T, []).append(math.log(m))
     return {
         T: (math.exp(np.mean(logs)), float(np.std(logs, ddof=1) / math.sqrt(len(logs))) if len(logs) > 1 else 0.0, len(logs))
-        for T, logs in sorted(found.items())
+        for T, logs in sorted(logarithms.items())
     }
 
 

@@ -198,13 +198,13 @@ def difference_of_exponents(data: xarray.Dataset, learner: str) -> Finding:
     exponent is shown."""
     reached = [{point.T for point in points(data, name) if point.state == "found"} for name in (TRANSFORMER, learner)]
     both = set.intersection(*reached)
-    theirs, mine = fitted(data, learner, both), fitted(data, TRANSFORMER, both)
+    theirs, own = fitted(data, learner, both), fitted(data, TRANSFORMER, both)
     words = (
         f"{_verdict(theirs)}. {_words(data, learner)}; at the same T = {common.listed(sorted(both))} the transformer's exponent is "
-        f"{mine.exponent:.2f}, with {_training(data, TRANSFORMER)} a trial."
+        f"{own.exponent:.2f}, with {_training(data, TRANSFORMER)} a trial."
     )
-    error = float(np.hypot(mine.exponent_stderr, theirs.exponent_stderr))
-    return Finding(theirs.exponent - mine.exponent, error, words, shown=(theirs.exponent, theirs.exponent_stderr))
+    error = float(np.hypot(own.exponent_stderr, theirs.exponent_stderr))
+    return Finding(theirs.exponent - own.exponent, error, words, shown=(theirs.exponent, theirs.exponent_stderr))
 
 
 for _learner in OTHERS:
@@ -217,11 +217,11 @@ for _learner in OTHERS:
 def against_length(data: xarray.Dataset) -> Plot:
     figure = go.Figure()
     for number, learner in enumerate((TRANSFORMER, *OTHERS, *THEORIES)):
-        mine = points(data, learner)
-        add_thresholds(figure, mine, name_of(learner)[4:], colour(number))
+        searched = points(data, learner)
+        add_thresholds(figure, searched, name_of(learner)[4:], colour(number))
         fit = growth(data, learner)
         if fit is not None:
-            lengths = np.geomspace(mine[0].T, mine[-1].T, 40)
+            lengths = np.geomspace(searched[0].T, searched[-1].T, 40)
             law = "log" if learner == TRANSFORMER else "power"
             add_line(figure, lengths, fit.laws[law](lengths), f"{learner}: {law} law", number, legend=False)
     figure.add_scatter(

@@ -44,9 +44,9 @@ def measure_gap(learner: str, length: int, m: int, runs: int, steps: int, seed: 
 )
 def powers_of_ten_above(data: xarray.Dataset) -> Finding:
     """The samples that the bound needs over those that the network had, in powers of ten: the smallest over networks."""
-    mine = data.sel(learner="transformer")
-    least = float(np.log10(mine["samples"] / mine["m"]).min())
-    return Finding(least, regime=f"{_words(mine)}; log₁₀ of the smallest ratio is shown.")
+    transformers = data.sel(learner="transformer")
+    least = float(np.log10(transformers["samples"] / transformers["m"]).min())
+    return Finding(least, regime=f"{_words(transformers)}; log₁₀ of the smallest ratio is shown.")
 
 
 @measure_gap.claim(
@@ -55,17 +55,17 @@ def powers_of_ten_above(data: xarray.Dataset) -> Finding:
     null=0.0,
 )
 def correlation_at_equal_m(data: xarray.Dataset) -> Finding:
-    mine = data.sel(learner="transformer")
-    if mine["gap"].size < 10 or mine.sizes["m"] < 2:
-        raise common.nothing(f"Ranks are judged from ten networks and two m on. {_words(mine)}.")
-    value, error, together = rank_correlation(mine)
-    return Finding(value, error, f"{_words(mine)}; the mean over m is shown. Among all networks together it is {together:.2f}.")
+    transformers = data.sel(learner="transformer")
+    if transformers["gap"].size < 10 or transformers.sizes["m"] < 2:
+        raise common.nothing(f"Ranks are judged from ten networks and two m on. {_words(transformers)}.")
+    value, error, together = rank_correlation(transformers)
+    return Finding(value, error, f"{_words(transformers)}; the mean over m is shown. Among all networks together it is {together:.2f}.")
 
 
-def rank_correlation(mine: xarray.Dataset) -> tuple[float, float, float]:
+def rank_correlation(networks: xarray.Dataset) -> tuple[float, float, float]:
     """Spearman's correlation of norm factor and gap among networks with the same m, on the mean over m, with its standard error over m;
     and that of all networks together, which m alone may bring about."""
-    factor, gap = mine["factor"].values, mine["gap"].values  # by m and run
+    factor, gap = networks["factor"].values, networks["gap"].values  # by m and run
     inside = [_spearman(x, y) for x, y in zip(factor, gap, strict=True)] if factor.shape[1] > 2 else []
     error = float(np.std(inside, ddof=1)) / math.sqrt(len(inside)) if len(inside) > 1 else math.nan
     return float(np.mean(inside)) if inside else math.nan, error, _spearman(factor.ravel(), gap.ravel())
@@ -76,16 +76,16 @@ def _spearman(x: np.ndarray, y: np.ndarray) -> float:
     return float(correlation.statistic)
 
 
-def _words(mine: xarray.Dataset) -> str:
-    return f"{mine.runs} networks each at T = {mine.length}, m = {common.listed(mine.m.values)}"
+def _words(networks: xarray.Dataset) -> str:
+    return f"{networks.runs} networks each at T = {networks.length}, m = {common.listed(networks.m.values)}"
 
 
 @measure_gap.figure()
 def gaps(data: xarray.Dataset) -> Plot:
     figure = go.Figure()
     for number, learner in enumerate(LEARNERS):
-        mine = data.sel(learner=learner)
-        add_scatter(figure, mine["factor"].values.ravel(), mine["gap"].values.ravel(), learner, number)
+        networks = data.sel(learner=learner)
+        add_scatter(figure, networks["factor"].values.ravel(), networks["gap"].values.ravel(), learner, number)
     finished(figure, x="factor of norms in the bound", y="validation loss − training loss", linear_y=True)
     return Plot(figure, "Norms and the measured gap", "One point a trained network.", wide=True)
 
@@ -94,9 +94,9 @@ def gaps(data: xarray.Dataset) -> Plot:
 def medians(data: xarray.Dataset) -> Table:
     notes = []
     for learner in LEARNERS:
-        mine = data.sel(learner=learner)
-        if mine["gap"].size > 4:
-            value, error, together = rank_correlation(mine)
+        networks = data.sel(learner=learner)
+        if networks["gap"].size > 4:
+            value, error, together = rank_correlation(networks)
             notes.append(
                 f"Rank correlation of factor and gap at equal m, {learner}: {value:.2f} ± {error:.2f}; all together {together:.2f}."
             )

@@ -76,9 +76,9 @@ class SelectionModel(eqx.Module):
             longest: most positions that fixed codes are drawn for; those of the task unless given.
             room: most positions that are selected, where that is more than the support of the task.
         """
-        for name, given, choices in (("codes", codes, get_args(Codes)), ("query", query, get_args(Query))):
-            if given not in choices:
-                raise unknown_choice(name, given, choices)
+        for name, value, choices in (("codes", codes, get_args(Codes)), ("query", query, get_args(Query))):
+            if value not in choices:
+                raise unknown_choice(name, value, choices)
         if codes == "one-hot" and code not in (None, task.length):
             raise InputError(f"One-hot codes of {task.length} positions have that dimension, got {code}: leave it out.")
         if codes != "one-hot" and code is None:

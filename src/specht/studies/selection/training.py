@@ -142,12 +142,12 @@ def train_selection(
     """Train from one seed, with fresh samples at every step; a learning rate that diverges is refused.
 
     >>> setting = SelectionTraining(task=Selection(8, 2, 3), codes="one-hot", learning_rate=1.0, steps=400, records=5)
-    >>> found = train_selection(setting)
-    >>> bool(found.losses["validation"][-1] < 0.1 < 0.7 < found.losses["validation"][0])
+    >>> trained = train_selection(setting)
+    >>> bool(trained.losses["validation"][-1] < 0.1 < 0.7 < trained.losses["validation"][0])
     True
     """
     sets = {name: held_out(task, training.n_test, seed, training.room) for name, task in training.tests().items()}
-    found = train(
+    trained = train(
         training.start,
         Fresh(drawing(training.task, training.room)),
         training.recipe(),
@@ -157,15 +157,15 @@ def train_selection(
         checkpoint=checkpoint,
         progress=progress,
     )
-    if found.diverged.any():
+    if trained.diverged.any():
         raise InputError(
-            f"Learning rate {training.learning_rate:g} diverges by step {int(found.diverged_at.max())} of {training.steps}: take a smaller "
-            f"one, of gradient descent well below 2q = {2 * training.task.support}."
+            f"Learning rate {training.learning_rate:g} diverges by step {int(trained.diverged_at.max())} of {training.steps}: take a "
+            f"smaller one, of gradient descent well below 2q = {2 * training.task.support}."
         )
-    curves = {name: values[0, 0, 0].astype(np.float64) for name, values in found.losses.items()}
+    curves = {name: values[0, 0, 0].astype(np.float64) for name, values in trained.losses.items()}
     measures = {name: curves.pop(name) for name in MEASURES}
     losses = {name: values / 2 for name, values in curves.items()}
-    return SelectionRun(training, found.steps, losses, measures, found)
+    return SelectionRun(training, trained.steps, losses, measures, trained)
 
 
 def as_function(model: SelectionModel, seed: int = 0) -> Callable[[Any, Any], np.ndarray]:

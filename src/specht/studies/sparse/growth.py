@@ -129,8 +129,8 @@ def _fit(name: str, x: np.ndarray, m: np.ndarray, errors: np.ndarray) -> tuple[n
         return inside / errors
 
     start = np.polyfit(variable(x), m, 1, w=1.0 / (m * errors))[::-1]
-    found: Any = optimize.least_squares(residuals, start, x_scale=np.maximum(np.abs(start), 1e-3))
-    return found.x, float(np.sum(found.fun**2)), np.linalg.pinv(found.jac.T @ found.jac)
+    fit: Any = optimize.least_squares(residuals, start, x_scale=np.maximum(np.abs(start), 1e-3))
+    return fit.x, float(np.sum(fit.fun**2)), np.linalg.pinv(fit.jac.T @ fit.jac)
 
 
 def _r_squared(m: np.ndarray, predicted: np.ndarray) -> float:

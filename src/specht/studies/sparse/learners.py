@@ -198,7 +198,7 @@ def _block_gram(arch: Architecture, kind: Any, variances: Any = None) -> Gram:
     of_block = kernel.Kernel(arch, variances=variances)
 
     def gram(x: np.ndarray, y: np.ndarray | None) -> np.ndarray:
-        full = [None if each is None else _with_symbol(each, filled(len(each))) for each in (x, y)]
+        full = [None if bits is None else _with_symbol(bits, filled(len(bits))) for bits in (x, y)]
         return np.array(getattr(of_block, kind)(*full)[: len(x), : len(x if y is None else y)])
 
     return gram

@@ -155,15 +155,15 @@ class SparseFunction:
 
     def _explanations(self, columns: np.ndarray, label: np.ndarray, samples: np.ndarray, stop: int) -> int:
         """Choices of columns whose function is the label, counted up to `stop`; the last column of a choice is tried for all at once."""
-        found = 0
+        count = 0
         choose = itertools.combinations if self.is_symmetric else itertools.permutations
         for first in choose(range(len(columns)), self.support - 1):
             later = columns[max(first, default=-1) + 1 :] if self.is_symmetric else np.delete(columns, first, axis=0)
             values = _evaluate(self.table, [*columns[list(first)], later])
-            found += int((((values ^ label) & samples) == 0).all(axis=-1).sum())
-            if found >= stop:
-                return found
-        return found
+            count += int((((values ^ label) & samples) == 0).all(axis=-1).sum())
+            if count >= stop:
+                return count
+        return count
 
     def check_length(self, length: int) -> int:
         """The number of bits T, which must hold those that are read."""

@@ -171,8 +171,8 @@ def _trained(
         logits = model.logits(unflatten(adam.theta), shown)
         right = (logits.argmax(axis=-1) == truth)[len(x) :].sum(dtype=jnp.int32)  # a mean in float32 of ones may be less than one
         losses = _cross_entropy(logits, truth)
-        found = jnp.stack([losses[len(x) :].mean(), (weights * losses[: len(x)]).sum()])
-        return place + 1, adam, counts.at[place].set(right), records.at[:, place].set(found)
+        both_losses = jnp.stack([losses[len(x) :].mean(), (weights * losses[: len(x)]).sum()])
+        return place + 1, adam, counts.at[place].set(right), records.at[:, place].set(both_losses)
 
     def goes_on(state: tuple[Any, _Adam, Any, Any]) -> Any:
         place, _, counts, _ = state
