@@ -14,7 +14,6 @@ from specht.commands.symmetry.tables import (
     null_models,
     null_score,
     number,
-    percent,
     quoted,
     rms,
     score_table,
@@ -22,7 +21,7 @@ from specht.commands.symmetry.tables import (
     span,
 )
 from specht.corpus.stats import DRAWS
-from specht.report import Page, Plot, Step, cut_plot, lag_plot, length_plot, listed, literal, split_plot
+from specht.report import Page, Plot, Step, cut_plot, lag_plot, length_plot, listed, literal, percent, split_plot
 
 
 def symmetry_page(result: SimpleNamespace) -> Page:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from types import SimpleNamespace
 
 from specht.corpus import EXTRAS
-from specht.report import UNDEFINED, Column, Table
+from specht.report import UNDEFINED, Column, Table, percent
 
 Corpora = Sequence[SimpleNamespace]
 
@@ -184,15 +184,6 @@ def number(value: float) -> str:
     ('0.137', '0.000', '−0.719')
     """
     return f"{value:z.3f}".replace("-", "−")
-
-
-def percent(value: float) -> str:
-    """A share to a tenth of a per cent.
-
-    >>> percent(0.1368), percent(1.008)
-    ('13.7 %', '100.8 %')
-    """
-    return f"{100 * value:z.1f} %".replace("-", "−")
 
 
 def rms(value: float) -> str:
