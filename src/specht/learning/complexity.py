@@ -280,14 +280,14 @@ def place(spectrum: Spectrum, weights: Mapping[int, float], total: float, where:
     levels = np.array([row.irrep.level for row in known.rows])
     shares = np.zeros(len(known.rows))
     for level, weight in weights.items():
-        mine = np.flatnonzero((levels == level) & (eigenvalues > 0))
-        if not len(mine):
+        of_level = np.flatnonzero((levels == level) & (eigenvalues > 0))
+        if not len(of_level):
             continue  # no row: never learnt
         if where == "leading":
-            shares[mine[np.argmax(eigenvalues[mine])]] = weight
+            shares[of_level[np.argmax(eigenvalues[of_level])]] = weight
         else:
-            part = eigenvalues[mine] * degeneracies[mine] if where == "kernel" else np.ones(len(mine))
-            shares[mine] = weight * part / part.sum()
+            part = eigenvalues[of_level] * degeneracies[of_level] if where == "kernel" else np.ones(len(of_level))
+            shares[of_level] = weight * part / part.sum()
     whole = max(total, float(sum(weights.values())))
     return Content(
         **known._asdict(),

@@ -183,9 +183,9 @@ def find_support(target: Target, x: np.ndarray, length: int) -> tuple[int, ...] 
     values = target(x)
     classes: list[list[int]] = []
     for position in range(length):
-        mine = next((members for members in classes if _alike(target, x, values, members[0], position)), None)
-        if mine is not None:
-            mine.append(position)
+        alike = next((members for members in classes if _alike(target, x, values, members[0], position)), None)
+        if alike is not None:
+            alike.append(position)
         else:
             classes.append([position])
             if len(classes) > MOST + 1:

@@ -98,8 +98,8 @@ class NetworkCurve(Result):
     def _summary(self) -> str:
         width, count = self.networks.size.width, self.curve.datasets
         excess = f"{100 * self.excess[-1]:+.0f} ± {100 * self.excess_stderr[-1]:.0f} % from exact inference at the largest N"
-        told = f"\n{len(self.warnings)} warnings: see .warnings" if self.warnings else ""
-        return f"networks of width {width} by {self.method}, means over {count} datasets\n{describe_losses(self.curve)}, {excess}{told}"
+        warned = f"\n{len(self.warnings)} warnings: see .warnings" if self.warnings else ""
+        return f"networks of width {width} by {self.method}, means over {count} datasets\n{describe_losses(self.curve)}, {excess}{warned}"
 
     def _variables(self) -> list[Variable]:
         axes = ("n_train",)

@@ -260,9 +260,9 @@ def _inner_products(block: IrrepBlock, orders: np.ndarray, at: Points, values: n
             x = at.x[part]
             phi = block.eigenfunctions(np.concatenate([x[:, order], x[:, length:]], axis=1))[:, :copies]
             weighted = values[part] * at.weights[part, None] * folds
-            for own in range(folds):
-                mine = fold[part] == own
-                inner[own, number] += phi[mine].T @ weighted[mine]
+            for place in range(folds):
+                inside = fold[part] == place
+                inner[place, number] += phi[inside].T @ weighted[inside]
     return inner
 
 

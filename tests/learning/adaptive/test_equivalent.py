@@ -10,7 +10,7 @@ from specht.learning.adaptive.equivalent import Labels, find_kappa
 from specht.learning.adaptive.linear_block import LinearBlock, project
 from specht.learning.adaptive.minima import Landscape
 from specht.learning.adaptive.orbits import find_orbits
-from specht.learning.adaptive.sampled_spectrum import SampledKernel
+from specht.learning.adaptive.population import SampledKernel
 from specht.learning.curves import renormalised, theory_curve
 from specht.sequences import targets
 from specht.sequences.law import Exchangeable

@@ -9,7 +9,7 @@ import specht
 from specht.learning.adaptive.equivalent import Labels
 from specht.learning.adaptive.linear_block import LinearBlock, project
 from specht.learning.adaptive.orbits import find_orbits
-from specht.learning.adaptive.sampled_spectrum import SampledKernel
+from specht.learning.adaptive.population import SampledKernel
 from specht.sequences import targets
 from specht.sequences.sources import uniform
 from specht.sequences.tasks import Task

@@ -114,7 +114,11 @@ class AdaptiveProblem:
         if len(outputs) > 1 and (outputs == outputs[:1]).all():
             raise InputError("All labels are equal, so there is nothing that the embedding could adapt to: give labels that vary.")
         ridge = finite_number("ridge", ridge, above=0.0)
-        scale = _mean_diagonal(arch, tokens, visible) if scale is None else finite_number("scale (of the kernel)", scale, above=0.0)
+        if scale is None:
+            scale = float(np.mean(Kernel(arch).diagonal(tokens, mask=visible)))
+            if not scale > 0.0:
+                raise InputError(f"The kernel of {arch} vanishes on these samples: raise a variance, or choose another architecture.")
+        scale = finite_number("scale (of the kernel)", scale, above=0.0)
         return cls(arch, tokens, visible, outputs, np.ndim(y) == 1, ridge, scale)
 
     @property
@@ -139,13 +143,6 @@ class AdaptiveProblem:
         """Describe the problem in a line."""
         outputs = "1 output" if self.outputs == 1 else f"{self.outputs} outputs"
         return f"{self.rows} samples, {outputs}, ridge {self.ridge:.3g}, kernel in units of {self.scale:.4g}"
-
-
-def _mean_diagonal(arch: Architecture, tokens: np.ndarray, visible: np.ndarray) -> float:
-    mean = float(np.mean(Kernel(arch).diagonal(tokens, mask=visible)))
-    if not mean > 0.0:
-        raise InputError(f"The kernel of {arch} vanishes on these samples: raise a variance, or choose another architecture.")
-    return mean
 
 
 class Order(NamedTuple):

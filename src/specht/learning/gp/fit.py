@@ -72,7 +72,9 @@ class Fit:
 
 def normalised_gram(arch: Architecture, tokens: np.ndarray, mask: np.ndarray) -> np.ndarray:
     """The kernel in units of E[k(x, x)] on these sequences, plus the shared offset."""
-    return _normalised(_counted(tokens, mask), arch)
+    from specht.kernel import CountedBatch  # loads JAX
+
+    return _normalised(CountedBatch(tokens, mask), arch)
 
 
 def fit_ridge(gram: np.ndarray, labels: np.ndarray) -> tuple[float, float, float]:
@@ -134,7 +136,9 @@ def fit_architecture(
         labels: (n, outputs), without mean.
         progress: called as progress(done, total) after the first look and after the search.
     """
-    shape, batch = Shape.of(arch), _counted(tokens, mask)
+    from specht.kernel import CountedBatch  # loads JAX
+
+    shape, batch = Shape.of(arch), CountedBatch(tokens, mask)
     unit = _input_variance(shape.apply([1.0] * len(shape.names), 1.0), batch)
     seen: dict[tuple[float, ...], tuple[float, float, float]] = {}
 
@@ -221,12 +225,6 @@ class Shape:
     def apply(self, values: Any, unit: float) -> Architecture:
         """The architecture with these variances."""
         return self.arch.with_variances(Variances(*(float(number) for number in self.variances(values, unit))))
-
-
-def _counted(tokens: np.ndarray, mask: np.ndarray) -> CountedBatch:
-    from specht.kernel import CountedBatch  # loads JAX
-
-    return CountedBatch(tokens, mask)
 
 
 def _normalised(batch: CountedBatch, arch: Architecture, variances: Variances | None = None) -> np.ndarray:

@@ -15,7 +15,6 @@ from specht.learning.checks import labels
 from specht.learning.gp.gram_source import GramSource, MaskedInputs
 from specht.learning.gp.variance_fit import Fitted, Optimum, ParametricGram, fit_model
 from specht.memory import available_memory
-from specht.progress import Progress
 from specht.results import Result, Variable, plain
 
 if TYPE_CHECKING:
@@ -134,19 +133,8 @@ class FittedGP(Result):
         ]
 
 
-def fit_gp(
-    gp: GP,
-    x: Any,
-    y: Any,
-    mask: Any,
-    *,
-    per: str | Sequence[str] | None,
-    starts: int,
-    seed: int,
-    bounds: Mapping[str, tuple[float, float]] | None,
-    progress: Progress | None,
-) -> FittedGP:
-    """What `GP.fit` does."""
+def fit_gp(gp: GP, x: Any, y: Any, mask: Any, per: str | Sequence[str] | None, **search: Any) -> FittedGP:
+    """What `GP.fit` does; how to search is up to `fit_model`."""
     from specht.kernel import Combination
 
     inputs = gp.source.inputs(x, mask)
@@ -159,7 +147,7 @@ def fit_gp(
         model = ParametricGram(_times_scale, {SCALE: 1.0}, SCALE, (SCALE,), gp.source.gram(inputs))
     else:
         model = _of_architecture(gp.source, arch, inputs, _names(per))
-    fitted = fit_model(model, y, starts=starts, seed=seed, bounds=bounds, progress=progress)
+    fitted = fit_model(model, y, **search)
     optimum = fitted.optimum
     parameters = {
         name: FittedParameter(float(value), float(error))

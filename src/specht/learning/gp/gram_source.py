@@ -106,26 +106,26 @@ class GramSource:
     def gram(self, inputs: MaskedInputs) -> np.ndarray:
         """Kernel (N, N) of the inputs with themselves."""
         values = self.kernel(inputs.x, **({} if inputs.mask is None else {"mask": inputs.mask}))
-        return table("the kernel", _plain(values), rows=len(inputs), columns=len(inputs))
+        return table("the kernel", values, rows=len(inputs), columns=len(inputs))
 
     def between(self, left: MaskedInputs, right: MaskedInputs) -> np.ndarray:
         """Kernel (M, N) between two batches of inputs."""
         masks = {} if left.mask is None and right.mask is None else {"mask": left.mask, "mask_y": right.mask}
         values = self.kernel(left.x, right.x, **masks)
-        return table("the kernel", _plain(values), rows=len(left), columns=len(right))
+        return table("the kernel", values, rows=len(left), columns=len(right))
 
     def diagonal(self, inputs: MaskedInputs) -> np.ndarray:
         """k(x, x) of every input (N,)."""
         if hasattr(self.kernel, "diagonal"):
             masks = {} if inputs.mask is None else {"mask": inputs.mask}
-            return vector("the diagonal of the kernel", _plain(self.kernel.diagonal(inputs.x, **masks)), len(inputs))
+            return vector("the diagonal of the kernel", self.kernel.diagonal(inputs.x, **masks), len(inputs))
         starts = range(0, len(inputs), _DIAGONAL_ROWS)
         return np.concatenate([self.gram(inputs[start : start + _DIAGONAL_ROWS]).diagonal() for start in starts])
 
     def features(self, inputs: MaskedInputs) -> np.ndarray:
         """Explicit features (N, P) whose inner products are the kernel; ask only where `count_features` has a number."""
         masks = {} if inputs.mask is None else {"mask": inputs.mask}
-        return table("the features", _plain(self.kernel.features(inputs.x, **masks)), rows=len(inputs))
+        return table("the features", self.kernel.features(inputs.x, **masks), rows=len(inputs))
 
     def count_features(self, inputs: MaskedInputs) -> int | None:
         """How many explicit features the kernel has; None where it has none that are known."""
@@ -182,10 +182,6 @@ def _architectures(kernel: Any) -> Iterator[Architecture]:
     for part in ("left", "right"):
         if hasattr(owner, part):
             yield from _architectures(getattr(owner, part))
-
-
-def _plain(values: Any) -> np.ndarray:
-    return np.asarray(values, dtype=np.float64)
 
 
 def _takes_masks(function: Any) -> bool:
