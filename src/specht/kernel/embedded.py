@@ -163,7 +163,7 @@ def _finish(model: KernelModel, left: _Side, right: _Side, pairs: PointPairs) ->
     own, width, product = PointPairs(True, outer=False), left.stream.shape[1], outer if pairs.outer else rows
 
     def attention(gram: Callable[[Array, Array], Array], one: _Side, two: _Side) -> Array:
-        return math.prod(gram(*factors) for factors in zip(one.features, two.features, strict=True))
+        return math.prod((gram(*factors) for factors in zip(one.features, two.features, strict=True)), start=jnp.asarray(1.0))
 
     def beside(gram: Callable[[Array, Array], Array], one: _Side, two: _Side) -> Array:
         return gram(one.stream, two.stream) / width
