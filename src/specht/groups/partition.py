@@ -130,7 +130,7 @@ class Partition:
         if self.n != check_shape(other).n:
             raise InputError(f"Dominance compares partitions of one number, got {self} of {self.n} and {other} of {other.n}.")
         pairs = itertools.zip_longest(self.parts, other.parts, fillvalue=0)
-        return all(lead >= 0 for lead in itertools.accumulate(mine - theirs for mine, theirs in pairs))
+        return all(lead >= 0 for lead in itertools.accumulate(own - compared for own, compared in pairs))
 
 
 def check_shape(shape: Partition) -> Partition:

@@ -205,9 +205,9 @@ class _Walk:
         curvature = self._curvature(chains)
         first = self._steps(curvature)
         half = first.burn_in // 2
-        told = _told(progress, len(chains) * (first.burn_in + first.thin * self.sampling.samples))
+        count_steps = _step_counter(progress, len(chains) * (first.burn_in + first.thin * self.sampling.samples))
         # Random networks are flatter than fitted ones, or steeper: the step is chosen again once the chains have seen the data.
-        chains = [self._go(chain, key, 0, half, first, told) for chain, key in zip(chains, keys, strict=True)]
+        chains = [self._go(chain, key, 0, half, first, count_steps) for chain, key in zip(chains, keys, strict=True)]
         curvature = max(curvature, self._curvature(chains))
         if not math.isfinite(curvature):
             raise self._diverged(None, first)
@@ -215,11 +215,11 @@ class _Walk:
         begin = half + steps.burn_in // 2
         samples, conditional = [], []
         for number, key in enumerate(keys):
-            chain = self._go(chains[number], key, half, begin, steps, told)
+            chain = self._go(chains[number], key, half, begin, steps, count_steps)
             values, means = [], []
             for sample in range(self.sampling.samples):
                 here = begin + sample * steps.thin
-                chain = self._go(chain, key, here, here + steps.thin, steps, told)
+                chain = self._go(chain, key, here, here + steps.thin, steps, count_steps)
                 function, mean = self._function(chain)
                 values.append(function)
                 means.append(mean)
@@ -280,13 +280,13 @@ class _Walk:
             "smaller step, or more label noise."
         )
 
-    def _go(self, chain: _Chain, key: Any, first: int, last: int, steps: _Steps, told: Callable[[int], None]) -> _Chain:
+    def _go(self, chain: _Chain, key: Any, first: int, last: int, steps: _Steps, count_steps: Callable[[int], None]) -> _Chain:
         """Move from one step to another, with a sign of progress now and then."""
         stride = max(1, int(_CALL_WORK / (6 * chain.velocity.size * (self.energy.x.size + 8))))
         while first < last:
             end = min(last, first + stride)
             chain = _move(self.energy, chain, key, jnp.int32(first), jnp.int32(end), jnp.float32(steps.step), jnp.float32(steps.momentum))
-            told(end - first)
+            count_steps(end - first)
             first = end
         return chain
 
@@ -362,13 +362,13 @@ def _decays(model: Any, params: PyTree, prior: Any, noise: float) -> PyTree:
     return jax.tree.map(lambda variance: jnp.asarray(noise / float(variance), jnp.float32), tree)
 
 
-def _told(progress: Progress | None, total: int) -> Callable[[int], None]:
-    """Adds up steps; the total is an estimate, because the step may change on the way."""
+def _step_counter(progress: Progress | None, total: int) -> Callable[[int], None]:
+    """A function that adds up steps and reports them; the total is an estimate, because the step may change on the way."""
     done = 0
 
-    def told(steps: int) -> None:
+    def count_steps(steps: int) -> None:
         nonlocal done
         done += steps
         report(progress, min(done, total), total)
 
-    return told
+    return count_steps

@@ -145,7 +145,7 @@ def _random_of_type(cycle: Partition, rng: np.random.Generator) -> Permutation:
     points = rng.permutation(cycle.n).tolist()
     images = [0] * cycle.n
     for part in cycle.parts:
-        mine, points = points[:part], points[part:]
-        for point, image in zip(mine, mine[1:] + mine[:1], strict=True):
+        cycle_points, points = points[:part], points[part:]
+        for point, image in zip(cycle_points, cycle_points[1:] + cycle_points[:1], strict=True):
             images[point] = image
     return tuple(images)

@@ -71,7 +71,7 @@ def rayleigh_block(
         return x
 
     for batch, (x, gram) in enumerate(grams_of_orders(arch, shape, orders, draw, kind, sampling, progress)):
-        shares = _shares(source, in_orders(x, orders), len(orders)) * signs
+        shares = _shares(source, x, orders) * signs
         products = np.einsum("is,isjt,jt->ij", shares, gram, shares, optimize=True)
         quotients[batch] = weights[batch] * (products.sum() - np.trace(products)) / (n * (n - 1))
     function = _Determinants(columns, math.sqrt(weights.mean()))
@@ -210,10 +210,10 @@ def _determinants(x: np.ndarray, columns: list[list[int]]) -> np.ndarray:
     return value
 
 
-def _shares(source: Source, moved: np.ndarray, orders: int) -> np.ndarray:
+def _shares(source: Source, x: np.ndarray, orders: np.ndarray) -> np.ndarray:
     """Probability of each order of a sequence given that it is one of them: all equal if the source is exchangeable."""
     if source.is_exchangeable:
-        return np.full((len(moved) // orders, orders), 1.0 / orders)
-    logs = source.log_probability(moved).reshape(-1, orders)
+        return np.full((len(x), len(orders)), 1.0 / len(orders))
+    logs = source.log_probability(in_orders(x, orders)).reshape(len(x), len(orders))
     shares = np.exp(logs - logs.max(axis=1, keepdims=True))
     return shares / shares.sum(axis=1, keepdims=True)

@@ -20,9 +20,9 @@ import numpy as np
 from specht.groups import Partition
 from specht.progress import Progress, report
 from specht.spectra.basis import basis
-from specht.spectra.block import CountLaw, IrrepBlock, diagonalise
+from specht.spectra.block import CountLaw, IrrepBlock
 from specht.spectra.combinatorics import log_factorial
-from specht.spectra.young import eigenfunctions
+from specht.spectra.young import solved_block
 
 OverlapKernel = Callable[[int], np.ndarray]
 """From the number of ones of y to k(w, i, w', t), shape (W, L + 1, W, ones + 1); entries that no pair has may hold anything finite."""
@@ -69,11 +69,8 @@ def _log_binomial(n: np.ndarray, k: np.ndarray) -> np.ndarray:
 
 def _block(law: CountLaw, m: int, differences: np.ndarray) -> IrrepBlock:
     length = law.arch.length
-    shape = Partition((length - m, m) if m else (length,))
-    functions = basis(shape, 2)
+    functions = basis(Partition((length - m, m) if m else (length,)), 2)
     ones = functions.copy_counts[:, 1]  # of the whole context, in the order of the basis
     log_orders = _log_binomial(np.array(length - 2 * m), ones - m)
     half = np.exp((law.log_probability(functions.copy_counts) + log_orders) / 2.0)
-    matrix = half[:, :, None, None] * differences[:, ones - m][:, :, :, ones - m] * half[None, None]
-    eigenvalues, vectors = diagonalise(matrix.reshape(half.size, half.size))
-    return IrrepBlock(shape, eigenvalues, eigenfunctions(law, functions, vectors))
+    return solved_block(law, functions, half, differences[:, ones - m][:, :, :, ones - m])

@@ -22,7 +22,7 @@ import numpy as np
 from specht.groups import Partition, count_vectors
 from specht.progress import Progress, report
 from specht.spectra.basis import Basis, TableauColumns, basis, columns_of, evaluate
-from specht.spectra.block import CountLaw, Eigenfunctions, IrrepBlock, diagonalise
+from specht.spectra.block import CountLaw, IrrepBlock, diagonalise
 from specht.spectra.combinatorics import CountIndex, log_factorial
 
 _RARE = 1e-24
@@ -47,15 +47,15 @@ def young_block(law: CountLaw, shape: Partition, index: CountIndex, kernel: np.n
     sums = _sums_over_tables(functions, law.arch.vocab, index, kernel, progress)
     half = np.exp(law.log_probability(functions.copy_counts) / 2.0)  # (W, copies)
     blocks = np.einsum("ia,wxij,jb->waxb", functions.copies, sums, functions.copies, optimize=True)
-    matrix = half[:, :, None, None] * blocks * half[None, None]
+    return solved_block(law, functions, half, blocks)
+
+
+def solved_block(law: CountLaw, functions: Basis, half: np.ndarray, operator: np.ndarray) -> IrrepBlock:
+    """Eigenvalues and eigenfunctions of an operator (W, copies, W, copies), given the roots of probabilities (W, copies)."""
+    matrix = half[:, :, None, None] * operator * half[None, None]
     eigenvalues, vectors = diagonalise(matrix.reshape(half.size, half.size))
-    return IrrepBlock(shape, eigenvalues, eigenfunctions(law, functions, vectors))
-
-
-def eigenfunctions(law: CountLaw, functions: Basis, vectors: np.ndarray) -> Eigenfunctions:
-    """All eigenfunctions from the eigenvectors over (readout token, copy)."""
     copies = None if functions.is_whole else functions.copies
-    return _YoungFunctions(law, functions.shape, copies, vectors.reshape(law.readouts, functions.copies.shape[1], -1))
+    return IrrepBlock(functions.shape, eigenvalues, _YoungFunctions(law, functions.shape, copies, vectors.reshape(*half.shape, -1)))
 
 
 @dataclasses.dataclass(frozen=True)
