@@ -14,9 +14,9 @@ import numpy as np
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 from specht.architecture import Kind
+from specht.kernel.features import CHUNK, GROUPS, HEADS_STEP, whole_groups
 from specht.kernel.forms import Form
 from specht.kernel.gram import Gram
-from specht.kernel.heads import CHUNK, GROUPS, HEADS_STEP, whole_groups
 from specht.kernel.layers import closed_kernel
 from specht.kernel.model import KernelModel
 from specht.kernel.one_block import sampled_kernel, tied_kernel, weighted_kernel

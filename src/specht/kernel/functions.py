@@ -24,8 +24,8 @@ from specht.architecture import Architecture, Kind, check_architecture
 from specht.checks import whole_number
 from specht.errors import explains_calls
 from specht.kernel.evaluation import exact_kernel
+from specht.kernel.features import HEADS_STEP, whole_groups
 from specht.kernel.forms import Form, choose_form, refuse_many_positions
-from specht.kernel.heads import HEADS_STEP, whole_groups
 from specht.kernel.joint import joint_kernel
 from specht.kernel.model import KernelModel, model_of
 from specht.kernel.one_block import kernel_of_heads

@@ -31,7 +31,7 @@ from jax.scipy.linalg import solve_triangular
 from jaxtyping import Array, Bool, Float, Int
 
 from specht.architecture import Kind
-from specht.kernel.heads import GROUPS
+from specht.kernel.features import GROUPS
 from specht.kernel.layers import (
     StreamMoments,
     apply_weights,

@@ -14,7 +14,7 @@ from specht.architecture import Architecture, Variances
 from specht.checks import whole_number
 from specht.errors import InputError, explains_calls, unknown_choice
 from specht.kernel.evaluation import TileProgram, heads_wanted, in_parts, relative_error, tiled_diagonal, tiled_gram
-from specht.kernel.features import explicit_features
+from specht.kernel.features import HEADS_STEP, explicit_features, whole_groups
 from specht.kernel.forms import (
     FORMS,
     MAX_POSITIONS,
@@ -28,7 +28,6 @@ from specht.kernel.forms import (
     why_no_features,
 )
 from specht.kernel.gram import Composable, Gram
-from specht.kernel.heads import HEADS_STEP, whole_groups
 from specht.kernel.joint import joint_gram
 from specht.kernel.model import model_of
 from specht.kernel.pairs import Sequences, both, sequences, take

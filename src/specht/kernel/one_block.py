@@ -25,7 +25,7 @@ from jaxtyping import Array, Float, Int
 
 from specht.architecture import Kind
 from specht.kernel.dual import root
-from specht.kernel.heads import CHUNK, GROUPS, ColumnStrengths, head_features, reading, tied_features
+from specht.kernel.features import CHUNK, GROUPS, ColumnStrengths, head_features, reading, tied_features
 from specht.kernel.layers import PointPairs, StreamMoments, finish_block, kernel_of, readout
 from specht.kernel.model import KernelModel
 from specht.kernel.pairs import Sequences, count_product, matching_columns, outer, rows
