@@ -109,14 +109,6 @@ def test_what_is_shown_may_be_another_number():
     assert positive("difference", by=3).judge(Finding(0.4, 0.1, shown=(1.2, 0.05))) == Verdict("holds", 1.2, 0.05)
 
 
-def test_a_verdict_without_a_number_passes_through():
-    nothing = Verdict("not tested", regime="No run learnt it.")
-    for rule in (at_most(1, "x"), every(at_most(1, "x"), "everywhere"), both(at_most(1, "x"), at_most(1, "y"))):
-        assert rule.judge(nothing) == nothing
-    assert both(at_most(1, "x"), at_most(1, "y")).judge((0.5, nothing)).outcome == "not tested"
-    assert every(at_most(1, "x"), "everywhere").judge([0.5, nothing]).outcome == "not tested"
-
-
 def test_what_is_not_a_number_is_not_judged():
     for rule in (at_most(1, "x"), above(1, "x", by=2)):
         assert rule.judge(math.nan).outcome == "not tested"

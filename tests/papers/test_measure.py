@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 import xarray
 
+from specht.papers import common
 from specht.papers.claims import JobResult, Verdict
-from specht.papers.criteria import at_most
+from specht.papers.criteria import at_most, both, every
 from specht.papers.gather import axes_of, gather
-from specht.papers.measure import Measurement, fixed, grid, measure, missing, points
+from specht.papers.measurement import Measurement, fixed, grid, measure, missing, points
 
 
 def measured(*rows, axes=None, **fields):
@@ -105,6 +106,21 @@ def test_a_number_alone_is_judged_with_the_settings_as_its_regime():
     one = measure(smoke=grid(length=[8, 16], seed=0))(loss)
     verdict = judge(one, [one.result({"loss": 1.0}, length=length, seed=0) for length in (8, 16)])
     assert verdict == Verdict("holds", 1.0, None, "Length 8, 16, seed 0.")
+
+
+def test_a_function_that_has_nothing_to_judge_says_why():
+    def learnt(data):
+        raise common.nothing("No run learnt it.")
+
+    one = measure(smoke=grid(length=8, seed=0))(loss)
+    results = [one.result({"loss": 1.0}, length=8, seed=0)]
+    for name, rule in {
+        "one": at_most(1, "x"),
+        "all": every(at_most(1, "x"), "everywhere"),
+        "two": both(at_most(1, "x"), at_most(1, "y")),
+    }.items():
+        one.claim(name, rule, null=3.0)(learnt)
+        assert one.claims[name].judge(results) == Verdict("not tested", regime="No run learnt it.")
 
 
 def test_data_that_are_not_here_are_nobody_s_fault():

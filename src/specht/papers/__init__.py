@@ -7,6 +7,37 @@ from typing import TYPE_CHECKING
 from specht.lazy import lazy_names
 
 if TYPE_CHECKING:
+    from specht.papers.claims import Scale as Scale, lacking as lacking
+    from specht.papers.criteria import (
+        Bounds as Bounds,
+        Finding as Finding,
+        above as above,
+        at_least as at_least,
+        at_most as at_most,
+        below as below,
+        between as between,
+        both as both,
+        every as every,
+        exponent as exponent,
+        is_true as is_true,
+        larger as larger,
+        near as near,
+        positive as positive,
+        prefers as prefers,
+    )
+    from specht.papers.load import load_paper as load_paper
+    from specht.papers.measurement import (
+        Grid as Grid,
+        Measurement as Measurement,
+        NothingToJudge as NothingToJudge,
+        fixed as fixed,
+        grid as grid,
+        measure as measure,
+        missing as missing,
+        points as points,
+        present as present,
+        rows as rows,
+    )
     from specht.papers.scorecard import (
         Judged as Judged,
         Part as Part,

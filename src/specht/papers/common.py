@@ -12,7 +12,7 @@ import xarray
 
 from specht.papers.claims import Scale, Verdict
 from specht.papers.criteria import Finding
-from specht.papers.measure import NothingToJudge
+from specht.papers.measurement import NothingToJudge
 from specht.report import Plot, finished
 
 
@@ -90,7 +90,7 @@ def exponent_of(x: Any, values: Any, errors: Any = None, regime: str = "") -> Fi
     """The exponent of a power law for a criterion to judge; not tested where fewer than two values stand out of their noise."""
     power = power_law(x, values, errors)
     if power is None:
-        raise NothingToJudge(unresolved(regime))
+        raise unresolved(regime)
     return Finding(power.exponent, power.stderr, regime)
 
 
@@ -107,9 +107,9 @@ def nothing(regime: str) -> NothingToJudge:
     return NothingToJudge(Verdict("not tested", regime=regime))
 
 
-def unresolved(regime: str) -> Verdict:
-    """The verdict where noise or rounding leaves nothing to judge."""
-    return Verdict("not tested", regime=f"Too few values stand out of their noise: {regime}")
+def unresolved(regime: str) -> NothingToJudge:
+    """What a claim's function raises where noise or rounding leaves nothing to judge."""
+    return nothing(f"Too few values stand out of their noise: {regime}")
 
 
 def at_scale(scale: Scale, *, smoke: Any, quick: Any, full: Any) -> Any:

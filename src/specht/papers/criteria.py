@@ -38,8 +38,8 @@ class Finding:
     """The number and the error that a reader sees, where they are not the ones that are judged."""
 
 
-Answer = Finding | float | Verdict | Sequence["Answer"] | Mapping[Any, "Answer"]
-"""What the function of a claim returns: a number or several, or the verdict that nothing can be judged."""
+Answer = Finding | float | Sequence["Answer"] | Mapping[Any, "Answer"]
+"""What the function of a claim returns: a number or several."""
 
 
 class Criterion(ABC):
@@ -50,13 +50,9 @@ class Criterion(ABC):
     def text(self) -> str:
         """The rule in words."""
 
-    def judge(self, answer: Any) -> Verdict:
-        """Whether it is met; where nothing can be judged, the answer is the verdict."""
-        return answer if isinstance(answer, Verdict) else self.decide(answer)
-
     @abstractmethod
-    def decide(self, answer: Any) -> Verdict:
-        """Whether numbers meet it."""
+    def judge(self, answer: Any) -> Verdict:
+        """Whether it is met."""
 
     @abstractmethod
     def room(self, answer: Any) -> float:
@@ -97,7 +93,7 @@ class Bounds(Criterion):
         distance = min(min(value - self.low, self.high - value) for value in values)
         return distance - self.sigmas * (finding.stderr or 0.0) if self.sigmas else distance
 
-    def decide(self, answer: Finding | float) -> Verdict:
+    def judge(self, answer: Any) -> Verdict:
         finding = _finding(answer)
         value, stderr = finding.shown or (finding.value, finding.stderr)
         room = self.room(finding)
@@ -128,9 +124,8 @@ class Every(Criterion):
     def room(self, answer: Any) -> float:
         return min(self.rule.room(part) for part in _parts(answer))
 
-    def decide(self, answer: Any) -> Verdict:
-        parts = sorted(_parts(answer), key=lambda part: 0.0 if isinstance(part, Verdict) else self.rule.room(part))
-        return _worst([self.rule.judge(part) for part in parts])
+    def judge(self, answer: Any) -> Verdict:
+        return _worst([self.rule.judge(part) for part in sorted(_parts(answer), key=self.rule.room)])
 
     def says_no_to(self, null: Any) -> bool:
         return super().says_no_to(null if isinstance(null, Sequence | Mapping) else [null])
@@ -149,7 +144,7 @@ class Both(Criterion):
     def room(self, answer: Any) -> float:
         return min(rule.room(part) for rule, part in zip(self.rules, _parts(answer), strict=True))
 
-    def decide(self, answer: Any) -> Verdict:
+    def judge(self, answer: Any) -> Verdict:
         verdicts = [rule.judge(part) for rule, part in zip(self.rules, _parts(answer), strict=True)]
         worst, first = _worst(verdicts), verdicts[0]
         return dataclasses.replace(worst, measured=first.measured, stderr=first.stderr, regime=worst.regime or first.regime)

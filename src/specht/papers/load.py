@@ -16,7 +16,7 @@ from typing import Any
 
 from specht.lab import Job
 from specht.papers.claims import Claim, Experiment, Paper, Results, Scale
-from specht.papers.measure import Measurement, Reader
+from specht.papers.measurement import Measurement, Reader
 from specht.report import Step
 
 CLAIMS = "claims.toml"

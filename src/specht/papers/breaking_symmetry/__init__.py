@@ -6,6 +6,6 @@ go from what holds exactly, over random networks, to trained ones; the last join
 
 from __future__ import annotations
 
-from specht.papers.load import load_paper
+from specht.papers import load_paper
 
 PAPER = load_paper(__name__)

@@ -9,13 +9,10 @@ import numpy as np
 import plotly.graph_objects as go
 import xarray
 
-from specht.papers import common
+from specht.papers import Finding, Grid, Scale, above, at_least, at_most, below, both, common, every, grid, measure, positive
 from specht.papers.breaking_symmetry import training
 from specht.papers.breaking_symmetry.multisets import BASE, floor, sum_digits
 from specht.papers.breaking_symmetry.training import BATCH, DEEP, HEADS, MODELS, WIDTH, Stack, models, over_seeds, settings, told
-from specht.papers.claims import Scale
-from specht.papers.criteria import Finding, above, at_least, at_most, below, both, every, positive
-from specht.papers.measure import Grid, grid, measure
 from specht.report import Plot, Table, add_band, add_guide, add_line, colour
 
 ABOVE, BELOW, SOLVED = 1.05, 0.8, 0.98

@@ -10,9 +10,7 @@ import xarray
 
 import specht
 from specht import nn, probes
-from specht.papers import common
-from specht.papers.criteria import Finding, above, below, both, every, larger, near, positive
-from specht.papers.measure import grid, measure
+from specht.papers import Finding, above, below, both, common, every, grid, larger, measure, near, positive
 from specht.report import Plot, Table, add_guide, add_line, add_points, add_scatter, finished, image, table
 
 VOCAB, WIDTH, HEADS = 1000, 128, 4

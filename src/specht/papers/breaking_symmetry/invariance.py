@@ -11,9 +11,7 @@ import xarray
 
 import specht
 from specht import nn, sequences
-from specht.papers import common
-from specht.papers.criteria import Finding, above, below, both
-from specht.papers.measure import Grid, grid, measure, points
+from specht.papers import Finding, Grid, above, below, both, common, grid, measure, points
 from specht.report import Plot, Table, add_points, finished, points_of
 
 VOCAB, LENGTH = 12, 8

@@ -8,13 +8,10 @@ import xarray
 
 import specht
 from specht import groups, sequences, spectra
-from specht.papers import common
+from specht.papers import Finding, Grid, Scale, above, at_most, below, both, common, every, grid, measure, positive, present
 from specht.papers.breaking_symmetry import levels
 from specht.papers.breaking_symmetry.invariance import ignores_order
 from specht.papers.breaking_symmetry.levels import STEPS, VOCAB, all_sequences, architecture
-from specht.papers.claims import Scale
-from specht.papers.criteria import Finding, above, at_most, below, both, every, positive
-from specht.papers.measure import Grid, grid, measure, present
 from specht.report import Plot, Table, colour, finished_bars, points_of, table
 
 EXACT, BROKEN = 1e-10, 1e-6

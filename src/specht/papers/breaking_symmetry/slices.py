@@ -13,12 +13,9 @@ import numpy as np
 import plotly.graph_objects as go
 import xarray
 
-from specht.papers import common
+from specht.papers import Finding, Grid, Scale, above, common, every, larger, measure
 from specht.papers.breaking_symmetry import training
 from specht.papers.breaking_symmetry.training import BATCH, DEEP, HEADS, MODELS, WIDTH, Stack, difference, models, settings
-from specht.papers.claims import Scale
-from specht.papers.criteria import Finding, above, every, larger
-from specht.papers.measure import Grid, measure
 from specht.report import Plot, Table, colour, finished_bars
 
 APART = 0.3

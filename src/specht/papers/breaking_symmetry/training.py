@@ -16,12 +16,9 @@ import xarray
 
 import specht
 from specht import nn, probes
-from specht.papers import common
+from specht.papers import Finding, Grid, Scale, common, points, present
 from specht.papers.breaking_symmetry.invariance import is_invariant
 from specht.papers.breaking_symmetry.multisets import BASE, sum_digits
-from specht.papers.claims import Scale
-from specht.papers.criteria import Finding
-from specht.papers.measure import Grid, points, present
 from specht.report import points_of
 
 PLUS, EQUALS = BASE, BASE + 1

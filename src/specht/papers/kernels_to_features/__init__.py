@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from specht.papers.load import load_paper
+from specht.papers import load_paper
 
 PAPER = load_paper(__name__)

@@ -12,11 +12,8 @@ import plotly.graph_objects as go
 import xarray
 
 from specht import nn
-from specht.papers import common
-from specht.papers.claims import Scale, Verdict
-from specht.papers.criteria import Finding, above, at_most
+from specht.papers import Finding, Grid, Scale, above, at_most, common, grid, measure, points, present
 from specht.papers.kernels_to_features import tasks
-from specht.papers.measure import Grid, grid, measure, points, present
 from specht.report import Plot, Table, add_guide, add_points, finished, points_of
 
 LENGTHS, NUMBERS, WIDTHS = (8, 16, 32), (16, 32, 64, 128), (16, 32, 64)
@@ -171,7 +168,7 @@ def worst_error(data: xarray.Dataset) -> Finding:
     at_most(0.1, "excess of the loss over that of infinite width", percent=True, allowing=3, where="wherever the target counts"),
     null=1.0,
 )
-def largest_excess(data: xarray.Dataset) -> Finding | Verdict:
+def largest_excess(data: xarray.Dataset) -> Finding:
     """Counting at finite width beside counting at infinite width, in the loss over the target's mean square."""
     excesses = []
     for point in points_of(data, "cell"):
@@ -181,7 +178,7 @@ def largest_excess(data: xarray.Dataset) -> Finding | Verdict:
             unit = float(infinite["loss"])
             excesses.append((float(deepest["loss"]) / unit - 1.0, float(deepest["stderr"]) / unit, cell))
     if not excesses:
-        return common.unresolved("no cell of this scale counts.")
+        raise common.unresolved("no cell of this scale counts.")
     excess, stderr, cell = max(excesses, key=lambda one: one[0])
     words = f"{len(excesses)} cells; the largest loss over that of infinite width, less one, is shown: {cell}."
     return Finding(excess, stderr, words)

@@ -11,12 +11,9 @@ import plotly.graph_objects as go
 import xarray
 
 from specht import nn
-from specht.papers import common
-from specht.papers.claims import Scale, Verdict
-from specht.papers.criteria import Finding, above, at_most
+from specht.papers import Finding, Grid, Scale, above, at_most, common, grid, measure, points
 from specht.papers.kernels_to_features import cells
 from specht.papers.kernels_to_features.cells import SMOKE, Cell
-from specht.papers.measure import Grid, grid, measure, points
 from specht.report import Plot, Table, add_guide, add_points, finished, table
 
 CELLS = (
@@ -89,11 +86,11 @@ def _beside(data: xarray.Dataset, others: xarray.Dataset) -> xarray.Dataset:
     null=0.0,
     beside=[sampled],
 )
-def least_way(data: xarray.Dataset, others: xarray.Dataset) -> Finding | Verdict:
+def least_way(data: xarray.Dataset, others: xarray.Dataset) -> Finding:
     """Where sampled networks are far from infinite width, trained ones are nearer to them than to it."""
     apart = _beside(data, others).dropna("cell", subset=["way"])
     if not apart.sizes["cell"]:
-        return common.unresolved("sampled networks and infinite width are not told apart in any cell.")
+        raise common.unresolved("sampled networks and infinite width are not told apart in any cell.")
     means, errors = common.mean_and_error(apart["way"], "start")
     least = int(means.argmin("cell"))
     starts = apart.sizes["start"]

@@ -7,10 +7,8 @@ import xarray
 
 from specht import nn
 from specht.learning import adaptive
-from specht.papers import common
-from specht.papers.criteria import Finding, at_most, every
+from specht.papers import Finding, at_most, common, every, grid, measure
 from specht.papers.kernels_to_features import tasks
-from specht.papers.measure import grid, measure
 from specht.report import Plot, Table, add_points, finished, points_of, table
 
 LENGTH, N = 16, 24

@@ -13,11 +13,9 @@ import xarray
 
 import specht
 from specht import nn
-from specht.papers import common
-from specht.papers.criteria import Finding, above, at_most
+from specht.papers import Finding, above, at_most, common, grid, measure
 from specht.papers.kernels_to_features import tasks
 from specht.papers.kernels_to_features.phases import LOSS, task
-from specht.papers.measure import grid, measure
 from specht.report import Plot, Table, add_line, add_points, finished, points_of
 
 GRID = (6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256)

@@ -7,10 +7,8 @@ import plotly.graph_objects as go
 import xarray
 
 from specht import nn
-from specht.papers import common
-from specht.papers.criteria import Finding, at_most
+from specht.papers import Finding, at_most, common, grid, measure
 from specht.papers.kernels_to_features import tasks
-from specht.papers.measure import grid, measure
 from specht.report import Plot, Table, add_guide, add_points, finished, points_of
 
 LENGTH, N, WIDTH, HEAD_SIZE = 16, 48, 16, 4

@@ -11,10 +11,8 @@ import xarray
 
 import specht
 from specht.learning import adaptive
-from specht.papers import common
-from specht.papers.criteria import Finding, at_least, at_most
+from specht.papers import Finding, at_least, at_most, common, grid, measure, rows
 from specht.papers.kernels_to_features import tasks
-from specht.papers.measure import grid, measure, rows
 from specht.report import Plot, Table, add_line, finished, points_of, table
 
 LENGTH = 16

@@ -12,11 +12,8 @@ import xarray
 
 from specht import nn
 from specht.learning import adaptive
-from specht.papers import common
-from specht.papers.claims import Verdict
-from specht.papers.criteria import Finding, at_most, every, positive
+from specht.papers import Finding, at_most, common, every, grid, measure, positive
 from specht.papers.kernels_to_features import tasks
-from specht.papers.measure import grid, measure
 from specht.report import Plot, Table, add_points, finished, points_of, table
 
 LENGTH, N, WIDTH = 8, 24, 16
@@ -121,11 +118,11 @@ def least_gain(data: xarray.Dataset) -> Finding:
 @measure_first_order.claim(
     "first-order", at_most(0.5, "share of the distance of infinite width that is left at the largest width"), null=1.0
 )
-def share_that_is_left(data: xarray.Dataset) -> Finding | Verdict:
+def share_that_is_left(data: xarray.Dataset) -> Finding:
     """What the correction leaves of the distance from the mean of networks."""
     last = data.isel(width=-1)
     if not float(last["infinite"]) > 0.0:
-        return common.unresolved("networks and infinite width are not told apart.")
+        raise common.unresolved("networks and infinite width are not told apart.")
     lines = [
         f"{point['width'].item()}: {float(point['corrected']):.2g} of {float(point['infinite']):.2g}" for point in points_of(data, "width")
     ]

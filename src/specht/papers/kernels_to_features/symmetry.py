@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 import xarray
 
-from specht.papers.criteria import Finding, at_least, every
+from specht.papers import Finding, at_least, every, grid, measure
 from specht.papers.kernels_to_features import tasks
-from specht.papers.measure import grid, measure
 from specht.report import Table
 
 LENGTH, WIDTH = 16, 16

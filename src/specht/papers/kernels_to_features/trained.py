@@ -12,10 +12,7 @@ import plotly.graph_objects as go
 import xarray
 
 from specht.lab import count, measure_threshold
-from specht.papers import common
-from specht.papers.claims import Scale
-from specht.papers.criteria import Finding, below, both, near
-from specht.papers.measure import Grid, NothingToJudge, grid, measure
+from specht.papers import Finding, Grid, NothingToJudge, Scale, below, both, common, grid, measure, near
 from specht.papers.sparse_variables.thresholds import AND_TABLE, LEARNT, SHARE, THEORIES, VALIDATION
 from specht.report import Plot, Table, add_line, add_points, finished, in_terminal, points_of, style_counts
 from specht.studies.sparse import fit_growth, name_of

@@ -5,6 +5,6 @@ Criteria are ours where the paper has none.
 
 from __future__ import annotations
 
-from specht.papers.load import load_paper
+from specht.papers import load_paper
 
 PAPER = load_paper(__name__)

@@ -9,9 +9,7 @@ import numpy as np
 import plotly.graph_objects as go
 import xarray
 
-from specht.papers import common
-from specht.papers.criteria import Finding, at_least, at_most, below, both
-from specht.papers.measure import Grid, grid, measure, points
+from specht.papers import Finding, Grid, at_least, at_most, below, both, common, grid, measure, points
 from specht.papers.sparse_variables.thresholds import LEARNT
 from specht.report import GREY, Plot, Table, colour, finished, table
 from specht.studies import sparse

@@ -9,9 +9,7 @@ import numpy as np
 import plotly.graph_objects as go
 import xarray
 
-from specht.papers import common
-from specht.papers.criteria import Finding, at_least, every, larger
-from specht.papers.measure import grid, measure
+from specht.papers import Finding, at_least, common, every, grid, larger, measure
 from specht.report import Plot, Table, add_guide, colour, finished, points_of, table
 from specht.studies import sparse
 

@@ -10,8 +10,7 @@ import plotly.graph_objects as go
 import xarray
 
 import specht
-from specht.papers.criteria import Finding, both, every, is_true, positive
-from specht.papers.measure import grid, measure
+from specht.papers import Finding, both, every, grid, is_true, measure, positive
 from specht.report import Plot, Table, colour, finished, table
 from specht.studies import sparse
 

@@ -10,9 +10,7 @@ import plotly.graph_objects as go
 import xarray
 
 from specht import sequences
-from specht.papers import common
-from specht.papers.criteria import Finding, above, at_least, at_most, below, both, every, near
-from specht.papers.measure import Grid, grid, measure, points, present
+from specht.papers import Finding, Grid, above, at_least, at_most, below, both, common, every, grid, measure, near, points, present
 from specht.report import Plot, Table, add_line, finished, table
 from specht.studies.sparse import bounds
 

@@ -13,9 +13,7 @@ import plotly.graph_objects as go
 import xarray
 
 from specht.lab import describe_threshold, measure_threshold
-from specht.papers import common
-from specht.papers.criteria import Finding, at_least, at_most, larger, prefers
-from specht.papers.measure import Grid, grid, measure, present
+from specht.papers import Finding, Grid, at_least, at_most, common, grid, larger, measure, prefers, present
 from specht.report import GREY, Plot, Table, add_line, add_thresholds, colour, finished, in_terminal, points_of, style_counts
 from specht.studies.sparse import SEPARATED, Growth, fit_growth, name_of
 from specht.trees import named

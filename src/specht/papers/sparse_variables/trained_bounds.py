@@ -10,9 +10,7 @@ import plotly.graph_objects as go
 import xarray
 from scipy import stats
 
-from specht.papers import common
-from specht.papers.criteria import Finding, above, positive
-from specht.papers.measure import grid, measure
+from specht.papers import Finding, above, common, grid, measure, positive
 from specht.papers.sparse_variables import curves
 from specht.report import Plot, Table, add_scatter, finished, table
 from specht.studies import sparse

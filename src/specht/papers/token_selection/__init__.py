@@ -6,6 +6,6 @@ known, ours are said in the regime of each verdict: tokens of five numbers, rand
 
 from __future__ import annotations
 
-from specht.papers.load import load_paper
+from specht.papers import load_paper
 
 PAPER = load_paper(__name__)

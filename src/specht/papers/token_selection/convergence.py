@@ -8,10 +8,7 @@ import numpy as np
 import plotly.graph_objects as go
 import xarray
 
-from specht.papers import common
-from specht.papers.claims import Scale, Verdict
-from specht.papers.criteria import Finding, above, at_least, below, between, both
-from specht.papers.measure import Grid, fixed, grid, measure, points
+from specht.papers import Finding, Grid, Scale, above, at_least, below, between, both, common, fixed, grid, measure, points
 from specht.papers.token_selection import training
 from specht.report import Plot, Table, add_line, add_points, finished, matrix_plot, points_of
 from specht.studies import selection
@@ -107,7 +104,7 @@ KNOWN = 0.01
     below(3, "distance of w, v and the loss at the end from the reduced dynamics in standard errors", where="at the smallest rate"),
     null=10.0,
 )
-def distance_from_recursion(data: xarray.Dataset) -> Finding | Verdict:
+def distance_from_recursion(data: xarray.Dataset) -> Finding:
     """Standard errors are those of the difference, and those of w and v must be small."""
     runs = data.isel(rate=0)
     differences = {name: _difference(runs, name) for name in ("score", "value", "loss")}
@@ -119,7 +116,9 @@ def distance_from_recursion(data: xarray.Dataset) -> Finding | Verdict:
         f"recursion. Differences of w, v and the loss at the end are {said}; the largest is shown, in its standard errors."
     )
     resolved = all(error < KNOWN * abs(float(runs[f"exact_{name}"])) for name, (_, error) in differences.items() if name != "loss")
-    return Finding(away, regime=words) if resolved else common.unresolved(words)
+    if not resolved:
+        raise common.unresolved(words)
+    return Finding(away, regime=words)
 
 
 def _difference(runs: xarray.Dataset, name: str) -> tuple[float, float]:
@@ -140,14 +139,16 @@ STEEP = 0.3
     ),
     null=0.0,
 )
-def power_of_the_rate(data: xarray.Dataset) -> Finding | Verdict:
+def power_of_the_rate(data: xarray.Dataset) -> Finding:
     runs = data.isel(rate=slice(None, None, -1))
     apart, errors = np.array([_difference(part, "value") for part in points_of(runs, "rate")]).T
     said = ", ".join(f"{value:.4f} ± {error:.4f}" for value, error in zip(apart, errors, strict=True))
     rates = ", ".join(f"{rate:g}" for rate in runs.rate.values)
     words = f"T = 12, codes of dimension 24, batches of 256, rates {rates}: differences of v are {said}."
     power = common.exponent_of(runs.rate.values, np.abs(apart), errors, words)
-    return common.unresolved(words) if isinstance(power, Finding) and (power.stderr or 0.0) > STEEP else power
+    if (power.stderr or 0.0) > STEEP:
+        raise common.unresolved(words)
+    return power
 
 
 @trained.claim(

@@ -8,9 +8,7 @@ import numpy as np
 import plotly.graph_objects as go
 import xarray
 
-from specht.papers import common
-from specht.papers.criteria import Finding, below, every, near
-from specht.papers.measure import Grid, grid, measure, points
+from specht.papers import Finding, Grid, below, common, every, grid, measure, near, points
 from specht.papers.token_selection import training
 from specht.report import Plot, Table, add_line, finished, points_of, table
 from specht.studies import selection

@@ -8,10 +8,7 @@ import numpy as np
 import plotly.graph_objects as go
 import xarray
 
-from specht.papers import common
-from specht.papers.claims import Verdict
-from specht.papers.criteria import Finding, above, at_least, below, both, every
-from specht.papers.measure import Measurement, measure
+from specht.papers import Finding, Measurement, above, at_least, below, both, common, every, measure
 from specht.papers.token_selection import convergence, training
 from specht.report import Plot, Table, finished
 
@@ -63,7 +60,7 @@ def least_power(data: xarray.Dataset) -> Finding:
     null=1.0,
     beside=[recursion],
 )
-def differences_from_recursion(data: xarray.Dataset, exact: xarray.Dataset) -> list[Finding] | Verdict:
+def differences_from_recursion(data: xarray.Dataset, exact: xarray.Dataset) -> list[Finding]:
     """Losses of trained matrices at other lengths, beside those that w and v of the reduced dynamics have there."""
     lengths = _lengths(data)
     measured = np.array([training.last(data, f"T={length}") for length in lengths])
@@ -73,7 +70,7 @@ def differences_from_recursion(data: xarray.Dataset, exact: xarray.Dataset) -> l
     said = ", ".join(f"{change:+.0%}" for change in apart)
     words = f"{training.regime(data)}; at lengths {common.listed(lengths)} losses differ by {said}. The largest is shown."
     if errors.max() > 0.1:
-        return common.unresolved(words)
+        raise common.unresolved(words)
     return [Finding(abs(change), error, words) for change, error in zip(apart, errors, strict=True)]
 
 

@@ -9,9 +9,7 @@ import plotly.graph_objects as go
 import xarray
 
 from specht import nn
-from specht.papers import common
-from specht.papers.criteria import Finding, at_least, below, every
-from specht.papers.measure import grid, measure
+from specht.papers import Finding, at_least, below, common, every, grid, measure
 from specht.report import Plot, Table, add_line, add_points, finished
 from specht.studies import selection
 

@@ -6,9 +6,7 @@ import numpy as np
 import plotly.graph_objects as go
 import xarray
 
-from specht.papers import common
-from specht.papers.criteria import Finding, above, below, both, positive, prefers
-from specht.papers.measure import grid, measure
+from specht.papers import Finding, above, below, both, common, grid, measure, positive, prefers
 from specht.papers.token_selection import training
 from specht.report import Plot, Table, add_line, add_points, finished
 from specht.studies import selection

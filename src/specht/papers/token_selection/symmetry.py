@@ -10,9 +10,7 @@ import plotly.graph_objects as go
 import xarray
 
 import specht
-from specht.papers import common
-from specht.papers.criteria import Finding, above, at_least, below, both, every
-from specht.papers.measure import Grid, grid, measure, points
+from specht.papers import Finding, Grid, above, at_least, below, both, common, every, grid, measure, points
 from specht.papers.token_selection import training
 from specht.report import Plot, Table, colour, finished, points_of
 from specht.studies import selection

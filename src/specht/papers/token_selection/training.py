@@ -9,9 +9,7 @@ import numpy as np
 import plotly.graph_objects as go
 import xarray
 
-from specht.papers import common
-from specht.papers.claims import Scale
-from specht.papers.measure import Grid, fixed, grid
+from specht.papers import Grid, Scale, common, fixed, grid
 from specht.report import add_points
 from specht.studies import selection
 

@@ -6,6 +6,6 @@ Experiments stand in the order of the paper: figures, statements, then those tha
 
 from __future__ import annotations
 
-from specht.papers.load import load_paper
+from specht.papers import load_paper
 
 PAPER = load_paper(__name__)

@@ -10,9 +10,7 @@ import xarray
 
 import specht
 from specht import groups, sequences, spectra
-from specht.papers import common
-from specht.papers.criteria import Finding, at_most, below, every
-from specht.papers.measure import measure, present, rows
+from specht.papers import Finding, at_most, below, common, every, measure, present, rows
 from specht.papers.view_from_infinity.sources import EXACT
 from specht.report import Plot, Table, add_points, points_of, table
 

@@ -9,9 +9,7 @@ import xarray
 
 import specht
 from specht import learning
-from specht.papers import common
-from specht.papers.criteria import Bounds, Finding, above, at_least, both, exponent
-from specht.papers.measure import grid, measure
+from specht.papers import Bounds, Finding, above, at_least, both, common, exponent, grid, measure
 from specht.papers.view_from_infinity import sources
 from specht.report import Plot, Table, add_line, add_points, points_of
 

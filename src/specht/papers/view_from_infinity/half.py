@@ -10,10 +10,7 @@ import xarray
 
 import specht
 from specht import learning
-from specht.papers import common
-from specht.papers.claims import Verdict
-from specht.papers.criteria import Finding, every, near
-from specht.papers.measure import measure, present, rows
+from specht.papers import Finding, common, every, measure, near, present, rows
 from specht.report import Plot, Table, add_guide, add_line, add_points, points_of, table
 
 MANY = 8
@@ -87,11 +84,11 @@ _CLOSE = near(0, WITHIN, "relative error of the predicted N* against exact infer
 
 @measure_half.claim("e3-half-learning", every(_CLOSE, f"where it is at least {MANY}"), null=1.0, enough=True)
 @measure_half.claim("e3-few-samples", every(_CLOSE, f"where it is below {MANY}"), null=1.0, enough=False)
-def errors(data: xarray.Dataset, enough: bool) -> list[Finding] | Verdict:
+def errors(data: xarray.Dataset, enough: bool) -> list[Finding]:
     """Relative errors of the cases with many samples, or of those with few."""
     cases = [case for case in _cases(data) if (float(case["predicted"]) >= MANY) == enough]
     if not cases:
-        return Verdict("not tested", regime=f"No case has {'at least' if enough else 'fewer than'} {MANY} samples at this scale.")
+        raise common.nothing(f"No case has {'at least' if enough else 'fewer than'} {MANY} samples at this scale.")
     listed = "; ".join(
         f"{_name(case)} E[k], N* = {float(case['predicted']):.3g}, {int(case.datasets)} data sets: {_error(case):+.1%}" for case in cases
     )

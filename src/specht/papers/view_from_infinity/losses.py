@@ -10,9 +10,7 @@ import xarray
 
 import specht
 from specht import learning, sequences
-from specht.papers import common
-from specht.papers.criteria import Finding, at_least, at_most
-from specht.papers.measure import fixed, grid, measure
+from specht.papers import Finding, at_least, at_most, common, fixed, grid, measure
 from specht.report import Plot, Table, add_line, add_points, points_of
 
 LOSSES = {"test": "test", "train": "train", "ood": "out of distribution"}

@@ -7,9 +7,7 @@ import plotly.graph_objects as go
 import xarray
 
 import specht
-from specht.papers import common
-from specht.papers.criteria import Finding, above, at_most, both
-from specht.papers.measure import grid, measure, rows
+from specht.papers import Finding, above, at_most, both, common, grid, measure, rows
 from specht.papers.view_from_infinity import sources
 from specht.report import Plot, Table, add_guide, add_points
 

@@ -11,8 +11,7 @@ import numpy as np
 import xarray
 
 from specht import groups
-from specht.papers.criteria import Finding, at_most, below, both
-from specht.papers.measure import measure, rows
+from specht.papers import Finding, at_most, below, both, measure, rows
 from specht.papers.view_from_infinity.blocks import multiplets_in, spread
 from specht.papers.view_from_infinity.sources import EXACT
 from specht.report import Table, points_of, table

@@ -10,9 +10,7 @@ import xarray
 
 import specht
 from specht import learning
-from specht.papers import common
-from specht.papers.criteria import Finding, at_least
-from specht.papers.measure import grid, measure
+from specht.papers import Finding, at_least, common, grid, measure
 from specht.papers.view_from_infinity.losses import VOCAB
 from specht.report import Plot, add_guide, add_scatter
 

@@ -11,10 +11,7 @@ import xarray
 
 import specht
 from specht import sequences
-from specht.papers import common
-from specht.papers.claims import Scale, Verdict
-from specht.papers.criteria import Bounds, Finding, at_most, below, both, exponent, larger, near
-from specht.papers.measure import Grid, grid, measure, points, present
+from specht.papers import Bounds, Finding, Grid, Scale, at_most, below, both, common, exponent, grid, larger, measure, near, present
 from specht.report import Plot, Table, add_guide, add_line, add_points
 
 LENGTH, SAMPLES, RIDGE = 4, 8, 1.0
@@ -91,7 +88,7 @@ def _wide_points(scale: Scale) -> Grid:
         scale, smoke=([4, 8], 1, 3, 1.0), quick=([16, 32, 64, 128], 2, 6, 20.0), full=([16, 32, 64, 128, 256], 2, 6, 20.0)
     )
     activations = ACTIVATIONS if scale != "smoke" else ACTIVATIONS[:1]  # every one takes seconds to compile
-    networks = points(
+    networks = Grid(
         {"activation": activation, "width": width, "heads": width // 2}
         for activation in activations
         for width in (widths if activation in ("linear", "erf") else widths[:3])
@@ -161,11 +158,11 @@ def _falling(power: common.Power | None, rest: str = "") -> str:
     ),
     null=(0.5, 0.0),
 )
-def excess_of_wide_networks(data: xarray.Dataset) -> tuple[Finding, float] | Verdict:
+def excess_of_wide_networks(data: xarray.Dataset) -> tuple[Finding, float]:
     data = _of(data, "linear")
     widths, (values, errors) = data.width.values, excess(data)
     if errors[-1] > LIMIT / 2:
-        return common.unresolved(_regime(data))
+        raise common.unresolved(_regime(data))
     slope = _falling(_power(widths, (values, errors)))
     words = f"{_regime(data)} At width {widths[-1]}, from {values[0]:+.0%} at width {widths[0]}.{slope}"
     return Finding(values[-1], errors[-1], words), abs(values[-1]) - abs(values[0])
@@ -177,14 +174,14 @@ def _inverse(what: str) -> Bounds:
 
 @measure_wide.claim("e4-width", _inverse("the excess loss"), null=0.0, size=excess)
 @measure_wide.claim("e8-mean-output", _inverse("the deviation of the mean output"), null=0.0, size=deviation)
-def exponent_of_width(data: xarray.Dataset, size: Callable[[xarray.Dataset], Measured]) -> Finding | Verdict:
+def exponent_of_width(data: xarray.Dataset, size: Callable[[xarray.Dataset], Measured]) -> Finding:
     """The exponent for the erf activation, or for the linear one where there is no other."""
     cases = {activation: _of(data, activation) for activation in data.activation.values.tolist()}
     powers = {activation: _power(case.width.values, size(case)) for activation, case in cases.items()}
     shown = "erf" if "erf" in powers else "linear"
     power, words = powers[shown], _regime(cases[shown])
     if power is None or power.stderr > _KNOWN:
-        return common.unresolved(words)
+        raise common.unresolved(words)
     slopes = [
         f"{name} not told from noise"
         if power is None
@@ -210,14 +207,14 @@ def _last_slope(data: xarray.Dataset, size: Callable[[xarray.Dataset], Measured]
     ),
     null=0.5,
 )
-def distance_from_smallest_step(data: xarray.Dataset) -> Finding | Verdict:
+def distance_from_smallest_step(data: xarray.Dataset) -> Finding:
     """Losses at small steps over that at the smallest."""
     values, errors = excess(data)
     distances, errors = abs(values[1:] - values[0]) / (1 + values[0]), np.hypot(errors[1:], errors[0])
     small = data.step.values[1:] <= SMALL_STEP
     off, error = max(zip(distances[small].tolist(), errors[small].tolist(), strict=True))
     if error > 0.025:
-        return common.unresolved(f"the loss at the smallest steps is known to {error:.1%} only.")
+        raise common.unresolved(f"the loss at the smallest steps is known to {error:.1%} only.")
     words = (
         f"Linear attention + {data.activation}, {SETTING}, width {data.width}. At a step of {data.step.values[-1]:g} over the curvature "
         f"the loss is {distances[-1]:.1%} off."

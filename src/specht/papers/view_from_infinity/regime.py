@@ -10,9 +10,7 @@ import xarray
 
 import specht
 from specht import learning
-from specht.papers import common
-from specht.papers.criteria import Finding, above, at_most, both, is_true, positive
-from specht.papers.measure import grid, measure
+from specht.papers import Finding, above, at_most, both, common, grid, is_true, measure, positive
 from specht.papers.view_from_infinity.sources import LEVELS
 from specht.report import Plot, Table, add_line, add_points, table
 

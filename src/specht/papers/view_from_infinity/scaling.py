@@ -10,9 +10,7 @@ import xarray
 
 import specht
 from specht import spectra
-from specht.papers import common
-from specht.papers.criteria import Finding, at_most, every, exponent, near
-from specht.papers.measure import fixed, grid, measure, present
+from specht.papers import Finding, at_most, common, every, exponent, fixed, grid, measure, near, present
 from specht.papers.view_from_infinity.blocks import findings
 from specht.papers.view_from_infinity.sources import LEVELS, TOLERANCE
 from specht.report import Plot, Table, add_line, add_points

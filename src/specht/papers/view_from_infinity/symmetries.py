@@ -9,9 +9,7 @@ import xarray
 
 import specht
 from specht import spectra
-from specht.papers import common
-from specht.papers.criteria import Finding, above, below, both, exponent
-from specht.papers.measure import fixed, grid, measure
+from specht.papers import Finding, above, below, both, common, exponent, fixed, grid, measure
 from specht.papers.view_from_infinity.sources import EXACT
 from specht.report import Plot, Table, add_guide, add_points, table
 

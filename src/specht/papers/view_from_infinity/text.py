@@ -10,10 +10,7 @@ import xarray
 
 from specht.corpus import KINDS
 from specht.corpus.stats import NULLS, Kind, Likeness
-from specht.papers import common
-from specht.papers.claims import Verdict, lacking
-from specht.papers.criteria import Finding, above, at_least, below, both, larger, positive
-from specht.papers.measure import Grid, NothingToJudge, grid, measure
+from specht.papers import Finding, Grid, NothingToJudge, above, at_least, below, both, common, grid, lacking, larger, measure, positive
 from specht.papers.view_from_infinity.text_blocks import HALF_TYPES, measure_blocks
 from specht.papers.view_from_infinity.texts import (
     BODY,
@@ -299,7 +296,7 @@ def tables(data: xarray.Dataset, scores: xarray.Dataset) -> list[Table]:
     null=(0.0, (0.0, 0.9), 0.0),
     beside=[measure_text],
 )
-def degree_of_symmetry(score: xarray.Dataset, text: xarray.Dataset) -> tuple[Finding, tuple[Finding, float], Finding] | Verdict:
+def degree_of_symmetry(score: xarray.Dataset, text: xarray.Dataset) -> tuple[Finding, tuple[Finding, float], Finding]:
     require(TEXT, text)
     require(BODY, score)
     similarity, collapse, low, high = _similarity(text), _collapse(text), float(score["low"]), float(score["high"])
@@ -311,7 +308,7 @@ def degree_of_symmetry(score: xarray.Dataset, text: xarray.Dataset) -> tuple[Fin
         f"exchangeable share of the correlations, shown, is in [{low:.3f}, {high:.3f}] for WikiText-2 without headings, {where(score)}."
     )
     if not float(score["defined"]):
-        return common.unresolved(words)
+        raise common.unresolved(words)
     return Finding(float(score["score"]), stderr_of(score["low"], score["high"]), words, (low, high)), similarity, collapse
 
 

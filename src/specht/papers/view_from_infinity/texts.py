@@ -16,10 +16,7 @@ import xarray
 from specht.corpus import SurveySettings, count_all, plan_survey, scores, take_census
 from specht.corpus.read import DATA, NAMED, UNKNOWN, Corpus, FilePart, TypeCounts, fingerprint, locate, named_parts
 from specht.errors import InputError
-from specht.papers import common
-from specht.papers.claims import Verdict, lacking
-from specht.papers.criteria import Finding, every, positive
-from specht.papers.measure import Measurement, NothingToJudge, grid, measure
+from specht.papers import Finding, Measurement, NothingToJudge, common, every, grid, lacking, measure, positive
 from specht.report import Plot, Table, add_series, error_bars, points_of, table
 
 TEXT, BODY, CODE, GENOME = "wikitext-2", "wikitext-2-body", "stdlib", "ecoli-genome"
@@ -174,12 +171,12 @@ def _by_score(data: xarray.Dataset) -> xarray.Dataset:
     every(positive("exchangeable share S of the correlations", whole_interval=True), "of 95 % for each corpus"),
     null=0.0,
 )
-def scores_of_corpora(data: xarray.Dataset) -> list[Finding] | Verdict:
+def scores_of_corpora(data: xarray.Dataset) -> list[Finding]:
     corpora, absent = _by_score(data), reasons(data)
     number = corpora.sizes["corpus"]
     words = f"Windows of {where(data)}; {number} {'corpora' if number > 1 else 'corpus'}."
     if not corpora["defined"].all():
-        return common.unresolved(words)
+        raise common.unresolved(words)
     least = corpora.isel(corpus=0)
     words += f" The smallest score is shown, that of {least.corpus.item()}."
     words += f" Not on this machine: {', '.join(absent)}." if absent else ""

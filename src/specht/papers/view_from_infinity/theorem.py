@@ -12,9 +12,7 @@ import xarray
 
 import specht
 from specht import groups
-from specht.papers import common
-from specht.papers.criteria import Finding, at_least, at_most, both
-from specht.papers.measure import fixed, grid, measure, rows
+from specht.papers import Finding, at_least, at_most, both, common, fixed, grid, measure, rows
 from specht.report import Plot, Table, add_points, points_of, table
 
 _ROWS = ("vocab", "length", "seed")

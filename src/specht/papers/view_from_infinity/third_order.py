@@ -10,10 +10,7 @@ import xarray
 
 from specht.corpus import SurveySettings, plan_survey, take_census
 from specht.corpus.stats import Null, Plan, Tables, ThirdMoments, symmetry, third_score, weights
-from specht.papers import common
-from specht.papers.claims import Verdict
-from specht.papers.criteria import Finding, at_most, below, both, positive
-from specht.papers.measure import grid, measure
+from specht.papers import Finding, at_most, below, both, common, grid, measure, positive
 from specht.papers.view_from_infinity.texts import (
     BODY,
     CUT,
@@ -109,10 +106,10 @@ def _interval(data: xarray.Dataset, name: str) -> str:
     ),
     null=(0.0, 1.0),
 )
-def third_order(data: xarray.Dataset) -> tuple[Finding, Finding] | Verdict:
+def third_order(data: xarray.Dataset) -> tuple[Finding, Finding]:
     (text, shuffled), words = _parts(data), _words(data)
     if not data["defined"].all():
-        return common.unresolved(words)
+        raise common.unresolved(words)
     interval = float(text["third_low"]), float(text["third_high"])
     control = Finding(abs(float(shuffled["third"]) - 1.0), float(shuffled["third_stderr"]))
     return Finding(float(text["third"]), float(text["third_stderr"]), words, interval), control
@@ -123,10 +120,10 @@ def third_order(data: xarray.Dataset) -> tuple[Finding, Finding] | Verdict:
     below(0, "upper end of the 95 % interval of S₃ less the lower end of that of S", where="with the same window, vocabulary and metric"),
     null=0.1,
 )
-def third_below_second(data: xarray.Dataset) -> Finding | Verdict:
+def third_below_second(data: xarray.Dataset) -> Finding:
     (text, _), words = _parts(data), _words(data)
     if not float(text["defined"]):
-        return common.unresolved(words)
+        raise common.unresolved(words)
     shown = float(text["third"] / text["second"]), None
     return Finding(float(text["third_high"]) - float(text["second_low"]), regime=f"{words} Their ratio is shown.", shown=shown)
 

@@ -11,10 +11,7 @@ import xarray
 
 import specht
 from specht import spectra
-from specht.papers import common
-from specht.papers.claims import Scale, Verdict
-from specht.papers.criteria import Finding, at_most, near
-from specht.papers.measure import Grid, fixed, grid, measure, points, present, rows
+from specht.papers import Finding, Grid, Scale, at_most, common, fixed, grid, measure, near, points, present, rows
 from specht.papers.view_from_infinity import scaling
 from specht.papers.view_from_infinity.sources import TOLERANCE
 from specht.report import Plot, Table, add_guide, add_scatter, points_of
@@ -122,17 +119,17 @@ _OUTSIDE = at_most(STEEP, "raw slope of [L-1,1]", where=f"where L > {FACTOR:g} e
 
 @measure_softmax.claim("e10-softmax-inside", _INSIDE, null=-2.0, below=True)
 @measure_softmax.claim("e10-softmax-outside", _OUTSIDE, null=-1.0, below=False)
-def slope_of_softmax(data: xarray.Dataset, below: bool) -> Finding | Verdict:
+def slope_of_softmax(data: xarray.Dataset, below: bool) -> Finding:
     """The slope nearest to breaking its rule among settings well below the window, or well beyond it."""
     cases = []
     for setting, power in _slopes(data):
         window, lengths = _window(setting), setting.length.values
         if lengths.max() * FACTOR < window if below else lengths.min() > FACTOR * window:
             if power is None:
-                return common.unresolved(scaling.regime(setting))
+                raise common.unresolved(scaling.regime(setting))
             cases.append((power, f"{scaling.variances(setting)}, window {window:.3g}: {power.exponent:.2f}", common.span(lengths)))
     if not cases:
-        return Verdict("not tested", regime="No setting lies in this range of lengths at this scale.")
+        raise common.nothing("No setting lies in this range of lengths at this scale.")
     power, _, lengths = (min if below else max)(cases, key=lambda case: case[0].exponent)
     words = f"Softmax + linear activation, L = {lengths}, raw eigenvalue of [L-1,1]: {'; '.join(told for _, told, _ in cases)}."
     return Finding(power.exponent, power.stderr, words)

@@ -10,9 +10,7 @@ import plotly.graph_objects as go
 import xarray
 
 import specht
-from specht.papers import common
-from specht.papers.criteria import Finding, at_most, below, both, exponent
-from specht.papers.measure import Grid, grid, measure, points
+from specht.papers import Finding, Grid, at_most, below, both, common, exponent, grid, measure, points
 from specht.report import Plot, Table, add_guide, add_line, add_points, points_of, table
 
 VOCAB, LENGTH, INPUTS = 3, 4, 5
