@@ -39,17 +39,18 @@ from specht.stats import standard_error
 
 __all__ = ["MeanOutputs", "MeasuredCurve", "learning_curve", "mean_outputs"]
 
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
-
-
 _REFERENCE: dict[Form, int] = {"classes": 4096, "weighted": 4096, "positions": 4096, "tied": 4096, "heads": 1024, "joint": 64}
 """Sequences over which the diagonal of the kernel is averaged, by how expensive it is."""
 _OWN_REFERENCE = 1024
 """How many are averaged over for a Gram function of one's own."""
 _FEW = 64
 """Sequences whose features are counted."""
+_BLOCK = 2**23
+"""Entries of a block of kernel values or features between new sequences and samples: 64 megabytes."""
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -241,10 +242,6 @@ def sample_sizes(n_train: Any) -> list[int]:
     if not values:
         raise InputError("n_train is empty: give one number of samples or more.")
     return [whole_number("n_train", value, 1) for value in values]
-
-
-_BLOCK = 2**23
-"""Entries of a block of kernel values or features between new sequences and samples: 64 megabytes."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

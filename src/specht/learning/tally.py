@@ -18,6 +18,17 @@ from specht.stats import standard_error
 
 FIRST = 256
 """Samples of a dataset that are drawn first. Each further draw, with a generator of its own, doubles their number."""
+LOSSES = ("test", "train", "ood", "learned")
+"""Fields of a learning curve; `ood` is None without a test source."""
+TARGET_SQUARED = "target squared"
+_MEANING = {
+    "test": "mean squared error on fresh sequences, against the target without noise",
+    "train": "mean squared error on the training labels, noise included",
+    "ood": "mean squared error out of distribution",
+    "learned": "share of the target in the prediction",
+}
+_SHOWN = 6
+"""Most numbers of samples that a summary shows."""
 
 
 class Role(enum.IntEnum):
@@ -75,19 +86,6 @@ def _draws(n: int) -> Iterator[int]:
     while total < n:
         size, total = total, 2 * total
         yield size
-
-
-LOSSES = ("test", "train", "ood", "learned")
-"""Fields of a learning curve; `ood` is None without a test source."""
-TARGET_SQUARED = "target squared"
-_MEANING = {
-    "test": "mean squared error on fresh sequences, against the target without noise",
-    "train": "mean squared error on the training labels, noise included",
-    "ood": "mean squared error out of distribution",
-    "learned": "share of the target in the prediction",
-}
-_SHOWN = 6
-"""Most numbers of samples that a summary shows."""
 
 
 def axes_of(n_train: np.ndarray) -> tuple[str, ...]:

@@ -63,6 +63,13 @@ MOST_COMPONENTS = 64
 """Most components of a mixture."""
 _RANK = 1e-12
 """Singular values of functions of unit norm, over the largest, below which they are rounding; they shrink as one over the length."""
+_SETTINGS = 2**12
+"""Most settings of read tokens that are listed."""
+_ENTRIES = 2**24
+"""Tokens that are held at a time."""
+_TRIED = 16
+"""Random fillings of the rest that a linear target must get right."""
+_FOLDS = 16
 
 
 def why_not_linear(arch: Architecture, source: Source) -> str | None:
@@ -198,15 +205,6 @@ def _matrix(joined: Joined, values: np.ndarray, multipliers: Monomials, degenera
     present, settings = np.unique(joined.settings, return_inverse=True)
     occurs = np.flatnonzero(np.abs(values[:, present]).sum(axis=1))
     return Matrix(functions[:, used], weights.some(used), settings, values[occurs][:, present], multipliers.some(occurs), degeneracy)
-
-
-_SETTINGS = 2**12
-"""Most settings of read tokens that are listed."""
-_ENTRIES = 2**24
-"""Tokens that are held at a time."""
-_TRIED = 16
-"""Random fillings of the rest that a linear target must get right."""
-_FOLDS = 16
 
 
 class Projected(NamedTuple):

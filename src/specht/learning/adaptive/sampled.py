@@ -22,6 +22,15 @@ from specht.nn import Schedule, diagnosed, square_of_mean
 from specht.results import Variable
 from specht.stats import standard_error
 
+HEADS = 256
+"""Heads that are drawn once where there are infinitely many and no closed form."""
+_LEVELS = {
+    "embedding": "embedding sampled, all else infinitely wide",
+    "layers": "embedding and linear layers sampled",
+    "heads": "embedding, heads and linear layers sampled",
+    "readout": "all weights but the readout sampled",
+}
+
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Chains(Schedule):
@@ -53,16 +62,6 @@ class LogPosterior(eqx.Module):
 def weights_of(collapsed: Collapsed, flat: Any) -> Weights:
     """Weights from a row of parameters."""
     return ravel_pytree(collapsed.draw(jax.random.key(0)))[1](flat)
-
-
-HEADS = 256
-"""Heads that are drawn once where there are infinitely many and no closed form."""
-_LEVELS = {
-    "embedding": "embedding sampled, all else infinitely wide",
-    "layers": "embedding and linear layers sampled",
-    "heads": "embedding, heads and linear layers sampled",
-    "readout": "all weights but the readout sampled",
-}
 
 
 class SampledPrediction(NamedTuple):

@@ -30,6 +30,7 @@ _FEW = 8
 """Inputs whose features are counted."""
 _DIAGONAL_ROWS = 256
 """Inputs of a function whose Gram is computed for the sake of its diagonal."""
+Method = Literal["nngp", "ntk"]
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -192,7 +193,6 @@ def _takes_masks(function: Any) -> bool:
     return {"mask", "mask_y"} <= set(arguments) or any(one.kind is inspect.Parameter.VAR_KEYWORD for one in arguments.values())
 
 
-Method = Literal["nngp", "ntk"]
 _METHODS: dict[str, Method] = {"nngp": "nngp", "__call__": "nngp", "ntk": "ntk"}
 
 

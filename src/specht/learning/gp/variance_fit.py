@@ -40,6 +40,14 @@ _MORE_POINTS = 4
 
 Values = Mapping[str, Any]
 """Numbers or vectors by name."""
+Objective = Callable[[np.ndarray], tuple[float, np.ndarray]]
+"""Logarithms of the parameters (P,) to log likelihood and its gradient (P,)."""
+_STEP = 1e-4
+"""Step of the differences of gradients that make the Hessian."""
+_AT_BOUND = 1e-6
+"""Distance of a logarithm from its bound below which it counts as stopped there."""
+_HOPELESS = 1e10
+"""Negative log likelihood for each label where there is none, because a Gram is not positive definite."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -104,7 +112,9 @@ def fit_model(
         bounds: smallest and largest value by name, where they should differ from the usual ones.
         progress: called as progress(done, total) after every start.
     """
-    y, starts = _varying(labels(y)), whole_number("starts", starts, at_least=1)
+    y, starts = labels(y), whole_number("starts", starts, at_least=1)
+    if (y == y[:1]).all():
+        raise InputError(f"All {len(y)} labels are equal, so they say nothing about variances: give labels that differ.")
     power = float(np.mean(y**2))
     layout = _Layout(model)
     low, high = layout.bounds(power, bounds or {})
@@ -216,24 +226,6 @@ def _identifiable(slopes: np.ndarray, layout: _Layout) -> tuple[np.ndarray, np.n
     columns = rows[:, [kept[place] for place in of_kernel]]
     direction[of_kernel] = np.linalg.lstsq(columns, rows[:, layout.scale])[0]
     return np.array(kept), direction
-
-
-def _varying(y: np.ndarray) -> np.ndarray:
-    """Labels, refused where every row has the same."""
-    if (y == y[:1]).all():
-        raise InputError(f"All {len(y)} labels are equal, so they say nothing about variances: give labels that differ.")
-    return y
-
-
-Objective = Callable[[np.ndarray], tuple[float, np.ndarray]]
-"""Logarithms of the parameters (P,) to log likelihood and its gradient (P,)."""
-
-_STEP = 1e-4
-"""Step of the differences of gradients that make the Hessian."""
-_AT_BOUND = 1e-6
-"""Distance of a logarithm from its bound below which it counts as stopped there."""
-_HOPELESS = 1e10
-"""Negative log likelihood for each label where there is none, because a Gram is not positive definite."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
