@@ -56,8 +56,9 @@ _LENGTHS, _FEWER, _THEORY = (25, 35, 50, 71, 100, 141, 200), (25, 50, 100, 200),
 _SMALL: Any = {"largest": 64, "width": 3.0, "budget": 24}
 _FINE: Any = {"largest": 512, "width": 1.2, "budget": 320}
 _WIDE: Any = {"largest": 4096, "width": 1.3, "budget": 320}
-_COSTLY: Any = {"largest": 4096, "width": 1.3, "budget": 40}
-"""For a regression that takes seconds: shown with its interval, and no verdict rests on it."""
+_COSTLY: Any = {"largest": 1024, "width": 1.3, "budget": 40}
+"""For a regression that takes seconds: shown with its interval, and no verdict rests on it. Up to 1024 samples, as in `features.trained`:
+one regression with 4096 takes minutes, and the kernel, which needs more samples, needs 700 at T = 100."""
 _PERCEPTRON = _searches(["perceptron"], _FEWER, **_WIDE, restarts=1, steps=250)
 
 thresholds = measure(
