@@ -12,7 +12,7 @@ import pytest
 from architectures import CASES, CLOSED, SAMPLED, tokens
 
 import specht
-from specht.kernel import heads, joint
+from specht.kernel import features, joint
 from specht.kernel.forms import why_no_features
 from specht.testing import assert_invariant, assert_psd
 
@@ -151,7 +151,7 @@ def moved_pair(case: architectures.Case, kind: str):
 )
 def test_compiled_equals_eager(name, kind, monkeypatch):
     monkeypatch.setattr(joint, "GROUPS", 2)  # eager heads are slow
-    monkeypatch.setattr(heads, "HEADS_STEP", 16)
+    monkeypatch.setattr(features, "HEADS_STEP", 16)
     arch = CASES[name].arch
     x = tokens(arch, n=3)
     kernel = specht.Kernel(arch, heads=16 if name in SAMPLED else None)

@@ -18,7 +18,7 @@ from specht.sequences import targets
 from specht.sequences.sources import default_mixture, reweighted, uniform
 from specht.sequences.targets import Target
 from specht.sequences.tasks import Task
-from specht.spectra import expectations as points_module
+from specht.spectra import combinatorics as points_module
 from specht.spectra.combinatorics import count_classes, points
 
 CASES = {"two tokens": (2, 5, "erf"), "three tokens": (3, 4, "erf"), "linear": (3, 5, "linear"), "mean": (2, 5, "relu")}
