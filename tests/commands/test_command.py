@@ -7,12 +7,15 @@ import dataclasses
 import json
 import shutil
 from pathlib import Path
+from typing import Annotated
 
 import cyclopts
 import pytest
 import xarray
+from pydantic import Field
 
-from specht.commands.command import Command, OutputFlags, command_line
+from specht.commands.app import _sentence
+from specht.commands.command import Command, Many, OutputFlags, command_line
 from specht.errors import InputError
 from specht.lab import store
 from specht.lab.config import Config
@@ -210,3 +213,33 @@ def test_one_field_needs_no_flag(capsys, words):
 def test_the_field_without_a_flag_comes_first():
     assert NamedConfig(note="mine", largest=4).flags() == ["4", "--note", "mine"]
     assert NamedConfig().flags() == ["3"]
+
+
+class SeveralConfig(Config):
+    "Several values, and no seed."
+
+    lengths: Annotated[tuple[int, ...], Field(min_length=1), Many] = (4, 8)
+    """Lengths."""
+    listed: list[int] | None = None
+    """A list."""
+
+
+class Several(Squares):
+    config = SeveralConfig
+    options = None
+    more_files = Command.more_files
+
+    def compute(self, config, progress=None):
+        return super().compute(SquaresConfig(largest=max(config.lengths)))
+
+
+def test_a_flag_may_take_several_values_and_what_draws_nothing_has_no_seed(capsys):
+    app = cyclopts.App(result_action="return_value")
+    app.command(command_line(Several), name="squares")
+    app(["squares", "--lengths", "2", "3", "--listed", "5", "--json"])
+    found = json.loads(capsys.readouterr().out)
+    assert (found["config"], found["seed"]) == ({"lengths": [2, 3], "listed": [5]}, 0)
+    assert "specht squares --lengths 2 3 --listed 5" in Path(found["report"]).read_text()
+    with pytest.raises(cyclopts.ValidationError) as refused:
+        app(["squares", "--lengths"], exit_on_error=False, print_error=False)
+    assert _sentence(refused.value) == "--lengths is empty: give at least one value, or leave it out."

@@ -62,6 +62,11 @@ def test_a_verdict_off_the_record_is_exit_code_1(toy, capsys, monkeypatch):
     assert "Other than on record came out: toy.large." in out
 
 
+def test_the_terminal_says_why_a_claim_on_record_was_not_tested(toy, capsys, monkeypatch):
+    monkeypatch.setattr("specht.papers.expected_outcomes", lambda scale: toy_paper.EXPECTED | {"toy.later": "holds"})
+    assert "\n  toy.later: There are no networks yet.\n" in reproduce(capsys)[1]
+
+
 def test_a_claim_without_a_record_is_exit_code_1(toy, capsys, monkeypatch):
     monkeypatch.setattr("specht.papers.expected_outcomes", lambda scale: {"toy.mean": "holds"})
     assert reproduce(capsys)[0] == 1

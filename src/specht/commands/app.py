@@ -155,6 +155,8 @@ def _field_sentence(detail: dict) -> str:
     flag = "--" + name.replace("_", "-")
     if detail["type"] == "missing":
         return f"{flag} is missing: `specht COMMAND --help` says what it is."
+    if detail["type"] == "too_short":
+        return f"{flag} is empty: give at least one value, or leave it out."
     if detail["type"] == "literal_error":
         choices = [word.strip("' ") for word in detail["ctx"]["expected"].replace(" or ", ", ").split(",")]
         return str(unknown_choice(f"value of {flag}", detail["input"], choices))

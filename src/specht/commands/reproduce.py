@@ -234,6 +234,8 @@ def _print(scorecard: Scorecard) -> None:
     rows = [[claim.id, claim.outcome, claim.number, claim.criterion] for claim in scorecard.claims]
     print_table(rows, header=["claim", "verdict", "measured", "criterion"], fit=True)
     print(f"\n{answer(scorecard.claims, scorecard.config.scale)}")
+    for claim in [claim for claim in scorecard.claims if claim.is_unexpected and claim.measured is None][:SHOWN_FAILURES]:
+        print(f"  {claim.id}: {claim.regime}")
     if scorecard.failures:
         print(f"{len(scorecard.failures)} jobs failed:")
         for failure in scorecard.failures[:SHOWN_FAILURES]:

@@ -52,14 +52,14 @@ class Config(BaseModel):
         for name, field in type(self).model_fields.items():
             value, flag = getattr(self, name), name.replace("_", "-")
             if name == self.positional:
-                flags = [*(map(str, value) if isinstance(value, tuple) else [str(value)]), *flags]
+                flags = [*(map(str, value) if isinstance(value, tuple | list) else [str(value)]), *flags]
             elif isinstance(value, Config):
                 flags += value.flags()
             elif value == field.default:
                 continue
             elif isinstance(value, bool):
                 flags.append(f"--{flag}" if value else f"--no-{flag}")
-            elif isinstance(value, tuple):
+            elif isinstance(value, tuple | list):
                 flags += [f"--{flag}", *map(str, value)]
             else:
                 flags += [f"--{flag}", str(value)]
