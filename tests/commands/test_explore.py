@@ -10,7 +10,6 @@ import pytest
 
 from specht.commands import explore
 from specht.commands.app import main
-from specht.explorer import server
 
 
 def test_help_teaches(capsys):
@@ -43,7 +42,7 @@ def test_a_port_out_of_range_is_refused(port, capsys):
 
 def test_the_address_is_printed_and_opened(monkeypatch, capsys):
     opened = []
-    monkeypatch.setattr(server, "serve", lambda port, announce: announce("http://127.0.0.1:1/?access_token=x"))
+    monkeypatch.setattr("specht.explorer.serve", lambda port, announce: announce("http://127.0.0.1:1/?access_token=x"))
     monkeypatch.setattr(explore.threading, "Thread", lambda target, args, daemon: opened.append(args[0]) or _Idle())
     assert main(["explore"]) == 0
     assert "http://127.0.0.1:1/?access_token=x" in capsys.readouterr().out
@@ -56,7 +55,7 @@ def test_control_c_is_the_way_to_end_it(monkeypatch, capsys):
     def interrupted(port, announce):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(server, "serve", interrupted)
+    monkeypatch.setattr("specht.explorer.serve", interrupted)
     assert main(["explore"]) == 0
     assert capsys.readouterr().err == ""
 

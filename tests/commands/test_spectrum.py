@@ -328,7 +328,7 @@ def test_the_longest_is_tried_first(monkeypatch):
         asked.append(arch.length)
         raise specht.InputError("too long")
 
-    monkeypatch.setattr("specht.spectra.solve.spectrum", refuse)
+    monkeypatch.setattr("specht.spectra.spectrum", refuse)
     with pytest.raises(specht.InputError, match="too long"):
         compute(lengths=(4, 6))
     assert asked == [6]

@@ -146,7 +146,8 @@ def test_equal_components_are_one(readout):
     orbits = find_orbits(arch, Task(BIASED, targets.conjunction(2, 1000)))
     for moved in (None, 2):
         one = LinearKernel(orbits, token_functions(BIASED.probabilities[0])).expand(moved)
-        functions = join([one, one], [0.3, 0.7]).functions()
+        joined = join([one, one], [0.3, 0.7])
+        functions = joined.turn @ np.concatenate([expansion.functions for expansion in joined.expansions])
         assert len(functions) <= len(one.rows)
         scale = np.linalg.norm(one.functions, axis=0)
         products, wanted = (each.T @ each / np.outer(scale, scale) for each in (functions, one.functions))
