@@ -80,7 +80,8 @@ def test_type_checkers_and_programs_find_the_same_names(module):
     loaded = importlib.import_module(module)
     blocks = [node for node in ast.parse(SOURCES[module].read_text()).body if isinstance(node, ast.If)]
     (imports,) = [block.body for block in blocks if isinstance(block.test, ast.Name) and block.test.id == "TYPE_CHECKING"]
-    homes = {alias.asname or alias.name: (node.module, alias.name) for node in imports if isinstance(node, ast.ImportFrom) for alias in node.names}
+    sources = [(node.module, alias) for node in imports if isinstance(node, ast.ImportFrom) for alias in node.names]
+    homes = {alias.asname or alias.name: (module, alias.name) for module, alias in sources}
     assert {*homes} == {name for name in loaded.__all__ if name != "__version__"}
     for name, (home, original) in homes.items():
         importlib.import_module(home)
