@@ -5,7 +5,7 @@ from __future__ import annotations
 import plotly.graph_objects as go
 import pytest
 
-from specht.report.static import _draw_image
+from specht.report.static import _draw_image, _set_axis
 
 figures = pytest.importorskip("matplotlib.figure", reason="Matplotlib is not installed")
 
@@ -33,3 +33,11 @@ def test_an_image_has_the_colours_of_the_page():
 def test_a_scale_is_drawn_where_the_page_has_one():
     assert len(image_of().figure.axes) == 2
     assert len(image_of(showscale=False).figure.axes) == 1
+
+
+def test_bars_that_lie_stand_in_the_order_of_the_page():
+    figure = go.Figure(go.Bar(x=[1, 2], y=["first", "second"], orientation="h"))
+    figure.update_yaxes(type="category", autorange="reversed")
+    axes = figures.Figure().add_subplot()
+    _set_axis(axes, "y", figure.layout.yaxis)
+    assert axes.yaxis_inverted()

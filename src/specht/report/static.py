@@ -173,6 +173,8 @@ def _set_axis(axes: Axes, which: str, axis: Any) -> None:
     elif axis.rangemode == "tozero":
         low, high = getattr(axes, f"get_{which}lim")()
         getattr(axes, f"set_{which}lim")(min(low, 0.0), max(high, 0.0))
+    if axis.autorange == "reversed" and not axes.images:  # an image is drawn from the top already
+        getattr(axes, f"invert_{which}axis")()
     if axis.tickvals is not None and axis.ticktext is not None:
         getattr(axes, f"{which}axis").set_minor_locator(NullLocator())  # a logarithmic axis has others with names of their own
         getattr(axes, f"set_{which}ticks")(list(axis.tickvals), list(axis.ticktext))
