@@ -1,9 +1,9 @@
-"""One's own data: a file of sequences and labels as arrays that a kernel takes, with every row that was not as it should be.
+"""One's own data: sequences and labels, of a file or in memory, as arrays that a kernel takes, with every row that was not as it should be.
 
 Policies, each reported with what it did:
 
 - A row without label or sequence, or one that does not parse, is left out.
-- Rows that repeat (same sequence, same label) are kept unless `duplicates="drop"`: a law that repeats itself in the file will do so in
+- Rows that repeat (same sequence, same label) are kept unless `duplicates="drop"`: a law that repeats itself in the table will do so in
   future samples. Equal sequences with different labels are always kept, since they show the noise of the labels.
 - Sequences longer than `max_length` lose their beginning, or their end with `keep="first"`.
 - Beyond `vocab` different tokens the rarest become one symbol, `<other>`.
@@ -12,37 +12,45 @@ Policies, each reported with what it did:
 
 from __future__ import annotations
 
-import collections
 import dataclasses
-import math
-from collections.abc import Sequence
+import os
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import Any, Literal
 
 import numpy as np
 
 from specht.checks import whole_number
 from specht.errors import InputError, unknown_choice
-from specht.forecasts.table_files import Problem, RawTable, read_raw
+from specht.forecasts.table_columns import sequence_cells, sequence_columns, target_column
+from specht.forecasts.table_encodings import encoding_name
+from specht.forecasts.table_files import Problem, RawTable, check_names, read_raw
+from specht.forecasts.table_labels import LabelledRow, Task, check_labels, clean_label, label_arrays, repeated_rows, task_of
+from specht.forecasts.table_memory import read_memory
+from specht.forecasts.table_tokens import OTHER as OTHER, TokenNumbers, cut_into, number_of_types, token_arrays
 
-Task = Literal["regression", "classification"]
-OTHER = "<other>"
-MISSING = frozenset({"", "na", "n/a", "nan", "null"})
-"""Texts that stand for a label which is not there, in any case."""
-FEW = 10
-"""Most distinct whole numbers that are taken for classes."""
-MAX_CLASSES = 100
+_CHOICES = {
+    "tokens": ("auto", "words", "characters"),
+    "task": ("auto", "regression", "classification"),
+    "keep": ("last", "first"),
+    "duplicates": ("keep", "drop"),
+}
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class TableOptions:
-    """How a file is read."""
+    """How a table is read."""
 
     delimiter: str | None = None
     """Of a CSV file; guessed unless given."""
+    encoding: str | None = None
+    """Of a text file; unless given, what a mark at its beginning says, else UTF-8, else cp1252 or latin-1."""
+    columns: tuple[str, ...] | None = None
+    """Names of the columns of a CSV file without header; its first line is a row then."""
     tokens: Literal["auto", "words", "characters"] = "auto"
-    """What a text is cut into; words if any text has a space between others."""
+    """What a text is cut into; words if at least half of the texts have a space between others."""
     task: Literal["auto", "regression", "classification"] = "auto"
+    """Labels as numbers or as classes. Unless given, texts are classes, and so are up to ten different whole numbers, and whole numbers
+    that are exactly 0 to k-1 or 1 to k, with k up to 100 and at least 20 rows a class on average."""
     vocab: int = 512
     max_length: int = 64
     keep: Literal["last", "first"] = "last"
@@ -52,11 +60,15 @@ class TableOptions:
     def __post_init__(self) -> None:
         whole_number("vocab", self.vocab, at_least=2)
         whole_number("max_length", self.max_length, at_least=1)
-        for name in ("tokens", "task", "keep", "duplicates"):
-            choices = {"tokens": ("auto", "words", "characters"), "task": ("auto", "regression", "classification")}
-            allowed = choices.get(name, ("last", "first") if name == "keep" else ("keep", "drop"))
+        for name, allowed in _CHOICES.items():
             if getattr(self, name) not in allowed:
                 raise unknown_choice(name, getattr(self, name), allowed)
+        if self.encoding is not None:
+            encoding_name(self.encoding)
+        if self.columns is not None:
+            if isinstance(self.columns, str) or not self.columns:
+                raise InputError(f"columns must be names, one a column, got {self.columns!r}: write for example ('text', 'label').")
+            check_names("The table", self.columns)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -94,6 +106,7 @@ class TableFacts:
     """What was read, and what was done to it."""
 
     path: str
+    """Of the file, or what the data in memory are called."""
     unit: str
     """What line numbers count: line or row."""
     target: str
@@ -110,241 +123,99 @@ class TableFacts:
     """Sequences that were too long."""
     kept_end: str
     types: int
-    """Different tokens in the file."""
+    """Different tokens in the table."""
     other_share: float
     """Share of tokens that became `<other>`."""
     duplicates: str
     """What was done with rows that repeat: keep or drop."""
+    encoding: str | None = None
+    """What a text file was read in; None for arrays and for data in memory."""
 
 
-def read_table(path: str | Path, target: str, sequence: str | None = None, options: TableOptions = TableOptions()) -> SequenceTable:  # noqa: B008 -- frozen
-    """Sequences and labels of a file.
+def read_table(data: Any, target: Any = None, sequence: str | None = None, options: TableOptions = TableOptions()) -> SequenceTable:  # noqa: B008 -- frozen
+    """Sequences and labels of a file, or of what is in memory.
 
     Arguments:
-        path: a CSV file with a header, JSON lines, NumPy arrays or Parquet, told apart by the ending.
-        target: column of the labels; in a plain NumPy array its number, negative ones from the right.
+        data: the path of a CSV file with a header, JSON lines, NumPy arrays or Parquet, told by the ending; or a DataFrame, a mapping of
+            columns, a list of records, or what a tokenizer returns, `{"input_ids", "attention_mask", "labels"}`; or the sequences alone:
+            texts, lists of tokens, or an integer array with one sequence a row, negative numbers filling up.
+        target: column of the labels; in a plain NumPy array its number, negative ones from the right. With the sequences alone, the
+            labels themselves. `labels` unless given, for what a tokenizer returns.
         sequence: column of the sequences; the only other column, or the only other one of text, unless given.
         options: how to read.
+
+    >>> table = read_table(["a b a", "b c", "a a b"], [1, 0, 1])
+    >>> table.tokens.tolist(), table.vocabulary, table.classes
+    ([[0, 1, 0], [0, 1, 2], [0, 0, 1]], ('a', 'b', 'c'), ('1', '0'))
     """
-    raw = read_raw(Path(path), options.delimiter)
-    target = _target_column(raw, target)
-    columns = _sequence_columns(raw, target, sequence)
-    cells = [row[columns[0]] if len(columns) == 1 else [row[name] for name in columns] for row in _rows(raw, [target, *columns])]
-    cut = _cut_into(cells, options.tokens)
-    problems = list(raw.problems)
-    found: list[tuple[int, tuple[str, ...], Any]] = []
-    for (line, row), cell in zip(raw.rows, cells, strict=True):
-        sequence_or_fault, label = _tokens(cell, cut), _label(row.get(target))
-        if label is None:
-            problems.append(Problem(line, "missing", f"no label in column {target!r}"))
-        elif isinstance(sequence_or_fault, str):
-            kind = "missing" if sequence_or_fault.startswith("no ") else "malformed"
-            problems.append(Problem(line, kind, sequence_or_fault))
-        else:
-            found.append((line, sequence_or_fault, label))
-    if raw.rows and not any(_label(row.get(target)) is not None for _, row in raw.rows):
-        raise InputError(f"Every label in column {target!r} of {path} is missing: choose another column with --target.")
-    task = _task([label for *_, label in found], options.task)
-    found, bad = _checked_labels(found, task, target)
-    problems += bad
-    if not found:
+    if isinstance(data, str | os.PathLike):
+        target = str(target) if isinstance(target, int) and not isinstance(target, bool) else target
+        if not isinstance(target, str):
+            raise InputError(f"{data} is a file, and its labels are in a column: give the name of that column as target, got {target!r}.")
+        raw = read_raw(Path(data), options.delimiter, options.encoding, options.columns)
+    else:
+        for name in ("delimiter", "encoding", "columns"):
+            if getattr(options, name) is not None:
+                raise InputError(f"{name}={getattr(options, name)!r} is for files, and the data are in memory: leave it out.")
+        raw, target, sequence = read_memory(data, target, sequence)
+    target = target_column(raw, target)
+    return _table_of(raw, target, sequence_columns(raw, target, sequence), options)
+
+
+def _table_of(raw: RawTable, target: str, columns: list[str], options: TableOptions) -> SequenceTable:
+    cells = sequence_cells(raw, columns)
+    cut = cut_into(cells, options.tokens)
+    numbers = TokenNumbers(cut)
+    rows, problems = _rows(raw, target, cells, numbers)
+    task = task_of([row.label for row in rows], options.task)
+    rows, faults = check_labels(rows, task, raw.label_place(target))
+    problems += faults
+    if not rows:
         detail = f" ({raw.unit} {problems[0].line}: {problems[0].detail})" if problems else ""
-        raise InputError(f"No row of {path} can be used{detail}: mend the file, or choose other columns.")
-    found, repeats = _duplicates(found, options.duplicates, raw.unit)
+        cure = "mend them" if raw.source == "sequences" else "mend it, or choose other columns"
+        raise InputError(f"No row of {raw.path} can be used{detail}: {cure}.")
+    rows, repeats = repeated_rows(rows, options.duplicates, raw.unit)
     problems += repeats
-    labels, classes = _arrays_of_labels([label for *_, label in found], task, target)
-    tokens, mask, vocabulary, other_share = _arrays_of_tokens([words for _, words, _ in found], options)
-    lengths = [len(words) for _, words, _ in found]
+    labels, classes = label_arrays([row.label for row in rows], task, target, raw)
+    sequences, names = [row.ids for row in rows], numbers.names
+    tokens, mask, vocabulary, other_share = token_arrays(sequences, names, options.vocab, options.max_length, options.keep)
+    lengths = [len(ids) for ids in sequences]
     facts = TableFacts(
-        path=str(path),
+        path=raw.path,
         unit=raw.unit,
         target=target,
         sequence=columns[0] if len(columns) == 1 else f"{columns[0]} to {columns[-1]}",
         cut_into=cut if any(isinstance(cell, str) for cell in cells) else "items",
-        rows_read=len(raw.rows) + len(raw.problems),
-        rows_used=len(found),
+        rows_read=len(raw.lines) + len(raw.problems),
+        rows_used=len(rows),
         shortest=min(lengths),
         longest=max(lengths),
         cut=sum(length > options.max_length for length in lengths),
         kept_end=options.keep,
-        types=len({word for _, words, _ in found for word in words}),
+        types=number_of_types(sequences, names),
         other_share=other_share,
         duplicates=options.duplicates,
+        encoding=raw.encoding,
     )
-    lines = np.array([line for line, *_ in found])
+    lines = np.array([row.line for row in rows])
     in_order = tuple(sorted(problems, key=lambda problem: problem.line))
     return SequenceTable(tokens, mask, labels, lines, task, classes, vocabulary, in_order, facts)
 
 
-def _rows(raw: RawTable, names: Sequence[str]) -> list[dict[str, Any]]:
-    return [{name: row.get(name) for name in names} for _, row in raw.rows]
-
-
-def _target_column(raw: RawTable, target: str) -> str:
-    numbered = raw.columns == tuple(map(str, range(len(raw.columns))))
-    if numbered and target.startswith("-") and target[1:].isdigit() and 0 < int(target[1:]) <= len(raw.columns):
-        return raw.columns[int(target)]
-    if target not in raw.columns:
-        raise unknown_choice(f"column of {raw.path}", target, raw.columns)
-    return target
-
-
-def _sequence_columns(raw: RawTable, target: str, sequence: str | None) -> list[str]:
-    others = [name for name in raw.columns if name != target]
-    if sequence is not None:
-        if sequence not in raw.columns:
-            raise unknown_choice(f"column of {raw.path}", sequence, raw.columns)
-        if sequence == target:
-            raise InputError(f"Column {target!r} cannot be both the label and the sequence: name another one with --sequence.")
-        return [sequence]
-    if not others:
-        raise InputError(f"{raw.path} has no column beside {target!r}: sequences need one of their own.")
-    if len(others) == 1:
-        return others
-    if raw.columns == tuple(map(str, range(len(raw.columns)))):  # a plain array: all that is not the label is the sequence
-        return others
-    texts = [name for name in others if any(_is_text(row.get(name)) for _, row in raw.rows)]
-    if len(texts) == 1:
-        return texts
-    which = f"{len(texts)} columns of text" if texts else "no column of text"
-    raise InputError(
-        f"{raw.path} has {which} beside {target!r} ({', '.join(others)}): say which holds the sequences with --sequence COLUMN."
-    )
-
-
-def _is_text(cell: Any) -> bool:
-    """Whether a cell is something other than a number or nothing."""
-    if isinstance(cell, list):
-        return True
-    return isinstance(cell, str) and cell.strip().lower() not in MISSING and _number(cell) is None
-
-
-def _cut_into(cells: Sequence[Any], tokens: str) -> str:
-    if tokens != "auto":
-        return tokens
-    return "words" if any(isinstance(cell, str) and len(cell.split()) > 1 for cell in cells) else "characters"
-
-
-def _tokens(cell: Any, cut: str) -> tuple[str, ...] | str:
-    """The tokens of a cell, or what is wrong with it."""
-    if isinstance(cell, str):
-        words = tuple(cell.split()) if cut == "words" else tuple(cell.strip())
-        return words or "no sequence"
-    if cell is None:
-        return "no sequence"
-    if not isinstance(cell, list):
-        cell = [cell]
-    if not cell:
-        return "no sequence"
-    for item in cell:
-        if isinstance(item, bool | int | str):
-            continue
-        if isinstance(item, float) and item.is_integer():
-            continue
-        return f"a sequence holds {item!r}, and tokens are texts or whole numbers"
-    return tuple(str(int(item)) if isinstance(item, float) else str(item) for item in cell)
-
-
-def _label(cell: Any) -> Any:
-    """The cell without surrounding spaces; None where it is missing."""
-    if isinstance(cell, str):
-        cell = cell.strip()
-        return None if cell.lower() in MISSING else cell
-    return None if cell is None or (isinstance(cell, float) and math.isnan(cell)) else cell
-
-
-def _number(label: Any) -> float | None:
-    if isinstance(label, bool | list | dict):
-        return None
-    try:
-        return float(label)
-    except (TypeError, ValueError):
-        return None
-
-
-def _task(labels: Sequence[Any], task: str) -> Task:
-    """Classes for texts, truth values and a few whole numbers; otherwise numbers, if nearly all are."""
-    if task != "auto":
-        return cast(Task, task)
-    numbers = [number for label in labels if (number := _number(label)) is not None]
-    distinct = set(numbers)
-    few = len(distinct) <= FEW and all(number.is_integer() for number in distinct if math.isfinite(number))
-    return "regression" if numbers and not few and len(numbers) >= 0.9 * len(labels) else "classification"
-
-
-def _checked_labels(
-    found: list[tuple[int, tuple[str, ...], Any]], task: Task, target: str
-) -> tuple[list[tuple[int, tuple[str, ...], Any]], list[Problem]]:
-    """Labels as numbers or names of classes; rows whose label is neither are problems."""
-    good: list[tuple[int, tuple[str, ...], Any]] = []
-    problems: list[Problem] = []
-    for line, words, label in found:
-        number = _number(label)
-        if isinstance(label, list | dict):
-            problems.append(Problem(line, "malformed", f"label {label!r} is not a single value"))
-        elif task == "classification":
-            good.append((line, words, f"{number:g}" if number is not None and number.is_integer() and abs(number) < 1e6 else str(label)))
-        elif number is None or not math.isfinite(number):
-            problems.append(Problem(line, "malformed", f"label {label!r} in column {target!r} is no finite number"))
+def _rows(raw: RawTable, target: str, cells: Any, numbers: TokenNumbers) -> tuple[list[LabelledRow], list[Problem]]:
+    """Rows with a sequence and a label, and what is wrong with the others."""
+    labels = [clean_label(cell.tolist() if isinstance(cell, np.ndarray | np.generic) else cell) for cell in raw.cells[target]]
+    if labels and all(label is None for label in labels):
+        whose = "" if raw.source == "sequences" else f" of {raw.path}"
+        raise InputError(f"Every label {raw.label_place(target)}{whose} is missing: {raw.other_labels}.")
+    rows: list[LabelledRow] = []
+    problems = list(raw.problems)
+    for line, cell, label in zip(raw.lines, cells, labels, strict=True):
+        ids = numbers.encode(cell)
+        if label is None:
+            problems.append(Problem(line, "missing", f"no label {raw.label_place(target)}"))
+        elif isinstance(ids, str):
+            problems.append(Problem(line, "missing" if ids.startswith("no ") else "malformed", ids))
         else:
-            good.append((line, words, number))
-    return good, problems
-
-
-def _duplicates(
-    found: list[tuple[int, tuple[str, ...], Any]], policy: str, unit: str
-) -> tuple[list[tuple[int, tuple[str, ...], Any]], list[Problem]]:
-    first: dict[tuple[str, ...], tuple[int, Any]] = {}
-    seen: dict[tuple[tuple[str, ...], Any], int] = {}
-    good: list[tuple[int, tuple[str, ...], Any]] = []
-    problems: list[Problem] = []
-    for line, words, label in found:
-        before = seen.setdefault((words, label), line)
-        origin, other = first.setdefault(words, (line, label))
-        if before != line:
-            problems.append(Problem(line, "duplicate", f"same sequence and label as {unit} {before}", kept=policy == "keep"))
-            if policy == "drop":
-                continue
-        elif origin != line:
-            problems.append(Problem(line, "conflict", f"same sequence as {unit} {origin}, label {label} and not {other}", kept=True))
-        good.append((line, words, label))
-    return good, problems
-
-
-def _arrays_of_labels(labels: list[Any], task: Task, target: str) -> tuple[np.ndarray, tuple[str, ...]]:
-    if task == "regression":
-        values = np.array(labels, dtype=np.float64)[:, None]
-        if np.ptp(values) == 0.0:
-            raise InputError(f"Every label in column {target!r} is {values[0, 0]:g}, so there is nothing to learn: choose another column.")
-        return values, ()
-    counts = collections.Counter(labels)
-    classes = tuple(sorted(counts, key=lambda name: (-counts[name], name)))
-    if len(classes) == 1:
-        raise InputError(f"Every label in column {target!r} is {classes[0]!r}, so there is nothing to learn: choose another column.")
-    if len(classes) > MAX_CLASSES:
-        raise InputError(
-            f"Column {target!r} has {len(classes)} different values, and at most {MAX_CLASSES} classes are told apart: "
-            "choose another column, or --task regression for numbers."
-        )
-    place = {name: index for index, name in enumerate(classes)}
-    return np.eye(len(classes))[[place[label] for label in labels]], classes
-
-
-def _arrays_of_tokens(sequences: list[tuple[str, ...]], options: TableOptions) -> tuple[np.ndarray, np.ndarray, tuple[str, ...], float]:
-    """Tokens, mask, names of the ids, and the share of tokens that became `<other>`."""
-    limit = options.max_length
-    kept = [words[-limit:] if options.keep == "last" else words[:limit] for words in sequences]
-    counts = collections.Counter(word for words in kept for word in words)
-    order = sorted(counts, key=lambda word: (-counts[word], word))
-    if len(order) > options.vocab:
-        order = [*order[: options.vocab - 1], OTHER]
-    place = {word: index for index, word in enumerate(order)}
-    columns = max(2, max(map(len, kept)))  # a context position and a readout column
-    tokens = np.zeros((len(kept), columns), dtype=np.int32)
-    mask = np.zeros((len(kept), columns), dtype=bool)
-    for row, words in enumerate(kept):
-        tokens[row, columns - len(words) :] = [place.get(word, len(order) - 1) for word in words]
-        mask[row, columns - len(words) :] = True
-    total = sum(counts.values())
-    other = total - sum(counts[word] for word in order if word != OTHER) if OTHER in place else 0
-    return tokens, mask, tuple(order), other / total
+            rows.append(LabelledRow(line, ids, label))
+    return rows, problems

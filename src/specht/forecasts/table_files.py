@@ -1,26 +1,33 @@
-"""Rows of a data file as they stand there: CSV, JSON lines, NumPy arrays and Parquet, each row with the line it came from.
+"""Columns of a data file as they stand there: CSV, JSON lines, NumPy arrays and Parquet, each row with the line it came from.
 
 Nothing is interpreted here, and no pickle is ever loaded. What does not parse is a `Problem` with its line number.
 """
 
 from __future__ import annotations
 
+import collections
 import csv
 import dataclasses
 import io
+import itertools
 import json
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from specht.errors import InputError
+from specht.forecasts.table_encodings import read_text
 
 DELIMITERS = (",", "\t", ";", "|")
 _SNIFFED = 50
 """Lines that a delimiter is judged on."""
+_HEAD = 2**20
+"""Characters that those lines are looked for in."""
+Column = Sequence[Any] | np.ndarray
+"""Cells, one a row."""
 _FIELD_LIMIT = 2**27
 """Characters of one CSV field; the standard limit of 131072 is shorter than some sequences."""
 
@@ -40,33 +47,64 @@ class Problem:
 
 @dataclasses.dataclass(frozen=True)
 class RawTable:
-    """The cells of a file by column name; a cell that is not there is None."""
+    """The cells of a table by column; a cell that is not there is None."""
 
     path: str
+    """Of the file, or what the data in memory are called."""
     unit: str
     """What a line number counts: line or row."""
-    columns: tuple[str, ...]
-    rows: tuple[tuple[int, dict[str, Any]], ...]
+    cells: Mapping[str, Column]
+    """By name, one cell a row; columns of numbers may be arrays, and so may cells that hold a sequence of them."""
+    lines: Sequence[int]
     problems: tuple[Problem, ...] = ()
+    encoding: str | None = None
+    """Of a text file."""
+    source: str = "file"
+    """file, table (in memory) or sequences (given with their labels)."""
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return tuple(self.cells)
+
+    @property
+    def numbered(self) -> bool:
+        """Whether columns have numbers and no names, as those of a plain array."""
+        return self.columns == tuple(map(str, range(len(self.columns))))
+
+    def option(self, name: str, value: str = "COLUMN") -> str:
+        """How people write an option: as a flag for a file, as an argument for data in memory."""
+        return f"--{name} {value}" if self.source == "file" else f"{name}={value!r}"
+
+    def label_place(self, target: str) -> str:
+        """Where labels are, after the word label."""
+        return "given" if self.source == "sequences" else f"in column {target!r}"
+
+    @property
+    def other_labels(self) -> str:
+        """What to do about labels that will not do."""
+        return "give other labels" if self.source == "sequences" else f"choose another column with {self.option('target')}"
 
 
-def read_raw(path: Path, delimiter: str | None = None) -> RawTable:
-    """The rows of a file, by the ending of its name."""
+def read_raw(path: Path, delimiter: str | None = None, encoding: str | None = None, columns: tuple[str, ...] | None = None) -> RawTable:
+    """The columns of a file, by the ending of its name."""
     if path.is_dir():
         raise InputError(f"{path} is a folder: give the data file itself.")
     if not path.exists():
         raise InputError(f"{path} does not exist: check the path given to --data.")
     readers: dict[str, Callable[[], RawTable]] = {
-        **dict.fromkeys((".csv", ".tsv", ".txt"), lambda: _read_csv(path, delimiter)),
-        **dict.fromkeys((".jsonl", ".ndjson"), lambda: _read_json_lines(path)),
+        **dict.fromkeys((".csv", ".tsv", ".txt"), lambda: _read_csv(path, delimiter, encoding, columns)),
+        **dict.fromkeys((".jsonl", ".ndjson"), lambda: _read_json_lines(path, encoding)),
         **dict.fromkeys((".npy", ".npz"), lambda: _read_numpy(path)),
         **dict.fromkeys((".parquet", ".pq"), lambda: _read_parquet(path)),
     }
     ending = path.suffix.lower()
     if ending not in readers:
         raise InputError(f"{path} ends in {ending!r}, which is none of {', '.join(readers)}: save it as one of these.")
-    if delimiter is not None and ending not in (".csv", ".tsv", ".txt"):
-        raise InputError(f"--delimiter belongs to CSV files, and {path} ends in {ending!r}: leave it out.")
+    for flag, value in (("delimiter", delimiter), ("columns", columns)):
+        if value is not None and ending not in (".csv", ".tsv", ".txt"):
+            raise InputError(f"--{flag} belongs to CSV files, and {path} ends in {ending!r}: leave it out.")
+    if encoding is not None and ending not in (".csv", ".tsv", ".txt", ".jsonl", ".ndjson"):
+        raise InputError(f"--encoding belongs to text files, and {path} ends in {ending!r}: leave it out.")
     try:
         if path.stat().st_size == 0:
             raise InputError(f"{path} is empty: give a file with at least one row.")
@@ -75,48 +113,59 @@ def read_raw(path: Path, delimiter: str | None = None) -> RawTable:
         raise InputError(f"{path} cannot be read ({error.strerror or error}): check the path given to --data.") from None
 
 
-def _text(path: Path) -> str:
-    data = path.read_bytes()
-    if b"\0" in data:
-        raise InputError(f"{path} holds binary data, not text: give UTF-8 text, or name the file by what it is (.npy, .npz, .parquet).")
-    try:
-        text = data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = data[: error.start].count(b"\n") + 1
-        raise InputError(f"{path} is not UTF-8 text (byte 0x{data[error.start]:02x} in line {line}): save it as UTF-8.") from None
-    if not text.strip():
-        raise InputError(f"{path} is empty: give a file with at least one row.")
-    return text
-
-
-def _read_csv(path: Path, delimiter: str | None) -> RawTable:
-    text = _text(path)
+def _read_csv(path: Path, delimiter: str | None, encoding: str | None, names: tuple[str, ...] | None) -> RawTable:
+    text, encoding = read_text(path, encoding)
     if delimiter is not None and (len(delimiter) != 1 or delimiter in '"\r\n'):
         raise InputError(f"delimiter must be one character other than a quote, got {delimiter!r}.")
     csv.field_size_limit(_FIELD_LIMIT)
     records = _records(text, delimiter or ("\t" if path.suffix.lower() == ".tsv" else guess_delimiter(text)))
+    columns, first = _names_of_columns(path, records, names)
+    rows: list[list[str]] = []
+    lines: list[int] = []
+    problems: list[Problem] = []
+    for line, fields in itertools.chain(first, records):
+        if isinstance(fields, str):
+            problems.append(Problem(line, "malformed", fields))
+        elif len(fields) != len(columns):
+            whose = "the header has" if names is None else "--columns names"
+            problems.append(Problem(line, "malformed", f"{counted(len(fields), 'field')}, but {whose} {len(columns)}"))
+        else:
+            rows.append(fields)
+            lines.append(line)
+    if not rows and not problems:
+        raise InputError(f"{path} has a header and no rows: give a file with at least one row.")
+    cells = {name: [row[place] for row in rows] for place, name in enumerate(columns)}
+    return RawTable(str(path), "line", cells, lines, tuple(problems), encoding)
+
+
+_Record = tuple[int, list[str] | str]
+
+
+def _names_of_columns(path: Path, records: Iterator[_Record], names: tuple[str, ...] | None) -> tuple[list[str], list[_Record]]:
+    """The names that are given or that the first record has, and the records that were read for it and are rows."""
     line, header = next(records)
+    if names is not None:
+        if not isinstance(header, str) and len(header) != len(names):
+            raise InputError(
+                f"--columns names {counted(len(names), 'column')}, and line {line} of {path} has {counted(len(header), 'field')}: "
+                "give one name a field."
+            )
+        return list(names), [(line, header)]
     if isinstance(header, str):
         raise InputError(f"The header of {path} cannot be read ({header}): put the names of the columns into its first line.")
     columns = [name.strip() for name in header]
-    twice = next((name for name in columns if columns.count(name) > 1), None)
+    check_names(str(path), columns)
+    return columns, []
+
+
+def check_names(path: str, columns: Sequence[str]) -> None:
+    """Refuse two columns of one name."""
+    twice = next((name for name, times in collections.Counter(columns).items() if times > 1), None)
     if twice is not None:
         raise InputError(f"{path} has two columns named {twice!r}: give every column a name of its own.")
-    rows: list[tuple[int, dict[str, Any]]] = []
-    problems: list[Problem] = []
-    for line, cells in records:
-        if isinstance(cells, str):
-            problems.append(Problem(line, "malformed", cells))
-        elif len(cells) != len(columns):
-            problems.append(Problem(line, "malformed", f"{_counted(len(cells), 'field')}, but the header has {len(columns)}"))
-        else:
-            rows.append((line, dict(zip(columns, cells, strict=True))))
-    if not rows and not problems:
-        raise InputError(f"{path} has a header and no rows: give a file with at least one row.")
-    return RawTable(str(path), "line", tuple(columns), tuple(rows), tuple(problems))
 
 
-def _records(text: str, delimiter: str) -> Iterator[tuple[int, list[str] | str]]:
+def _records(text: str, delimiter: str) -> Iterator[_Record]:
     """Every record with the line it starts on: its fields, or what is wrong with it. Empty lines are no records."""
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
     while True:
@@ -138,7 +187,7 @@ def guess_delimiter(text: str) -> str:
     >>> guess_delimiter("text;label\\na b, c;1\\nd e;0\\n") == ";"
     True
     """
-    head = "\n".join(text.splitlines()[:_SNIFFED])
+    head = "\n".join(text[:_HEAD].splitlines()[:_SNIFFED])
 
     def merit(delimiter: str) -> tuple[float, int]:
         sizes = [len(fields) for _, fields in _records(head, delimiter) if not isinstance(fields, str)]
@@ -149,11 +198,12 @@ def guess_delimiter(text: str) -> str:
     return max(DELIMITERS, key=merit)
 
 
-def _read_json_lines(path: Path) -> RawTable:
-    rows: list[tuple[int, dict[str, Any]]] = []
+def _read_json_lines(path: Path, encoding: str | None) -> RawTable:
+    rows: list[dict[str, Any]] = []
+    lines: list[int] = []
     problems: list[Problem] = []
-    columns: dict[str, None] = {}
-    for line, text in enumerate(_text(path).split("\n"), start=1):
+    whole, encoding = read_text(path, encoding)
+    for line, text in enumerate(whole.split("\n"), start=1):
         if not text.strip():
             continue
         try:
@@ -164,11 +214,17 @@ def _read_json_lines(path: Path) -> RawTable:
         if not isinstance(row, dict):
             problems.append(Problem(line, "malformed", f"a JSON {type(row).__name__}, not an object"))
             continue
-        columns |= dict.fromkeys(row)
-        rows.append((line, row))
+        rows.append(row)
+        lines.append(line)
     if not rows:
         raise InputError(f"{path} has no line that is a JSON object ({problems[0].detail}): write one object a line.")
-    return RawTable(str(path), "line", tuple(columns), tuple(rows), tuple(problems))
+    return RawTable(str(path), "line", cells_of_records(rows), lines, tuple(problems), encoding)
+
+
+def cells_of_records(records: Sequence[Mapping[Any, Any]]) -> dict[str, Column]:
+    """Records as columns, in the order in which their names come up."""
+    names = dict.fromkeys(itertools.chain.from_iterable(records))
+    return {str(name): [record.get(name) for record in records] for name in names}
 
 
 def _read_numpy(path: Path) -> RawTable:
@@ -176,7 +232,7 @@ def _read_numpy(path: Path) -> RawTable:
         # Arrays of Python objects are pickles, and loading a pickle runs whatever it says.
         loaded = np.load(path, allow_pickle=False)
         if isinstance(loaded, np.ndarray):
-            arrays = _columns_of(path, loaded)
+            arrays = columns_of_array(str(path), loaded)
         else:
             with loaded:
                 arrays = {name: loaded[name] for name in loaded.files}
@@ -191,14 +247,13 @@ def _read_numpy(path: Path) -> RawTable:
     if not sizes or not max(sizes.values()):
         raise InputError(f"{path} is empty: give arrays with at least one row.")
     if len(set(sizes.values())) > 1:
-        found = ", ".join(f"{name} {size}" for name, size in sizes.items())
-        raise InputError(f"The arrays in {path} have different numbers of rows ({found}): give one row a sequence in each.")
-    cells = {name: [_cell(row) for row in array] for name, array in arrays.items()}
-    rows = tuple((index + 1, {name: column[index] for name, column in cells.items()}) for index in range(max(sizes.values())))
-    return RawTable(str(path), "row", tuple(arrays), rows)
+        listed = ", ".join(f"{name} {size}" for name, size in sizes.items())
+        raise InputError(f"The arrays in {path} have different numbers of rows ({listed}): give one row a sequence in each.")
+    cells = {name: cells_of_array(array) for name, array in arrays.items()}
+    return RawTable(str(path), "row", cells, range(1, max(sizes.values()) + 1))
 
 
-def _columns_of(path: Path, array: np.ndarray) -> dict[str, np.ndarray]:
+def columns_of_array(path: str, array: np.ndarray) -> dict[str, np.ndarray]:
     """A single array by named fields, or by column numbers."""
     if array.dtype.names:
         return {name: array[name] for name in array.dtype.names}
@@ -207,13 +262,15 @@ def _columns_of(path: Path, array: np.ndarray) -> dict[str, np.ndarray]:
     return {str(column): array[:, column] for column in range(array.shape[1])}
 
 
-def _cell(value: Any) -> Any:
-    """A NumPy scalar or row as plain Python; negative whole numbers fill up short sequences and are left out."""
-    if not isinstance(value, np.ndarray):
-        return value.item() if isinstance(value, np.generic) else value
-    if value.dtype.kind == "i" and value.ndim == 1:
-        value = value[value >= 0]
-    return value.tolist()
+def cells_of_array(array: np.ndarray) -> Column:
+    """One cell a row: a number or text, or a sequence; negative whole numbers fill up short sequences and are left out."""
+    if array.ndim != 2:
+        return array if array.ndim == 1 and array.dtype.kind in "iuf" else array.tolist()
+    if array.dtype.kind == "f" and np.all(np.abs(array) < 2**53) and np.all(array == np.floor(array)):
+        array = array.astype(np.int64)
+    if array.dtype.kind not in "iu":
+        return array.tolist()
+    return [row[row >= 0] for row in array] if np.any(array < 0) else list(array)
 
 
 def _read_parquet(path: Path) -> RawTable:
@@ -230,9 +287,10 @@ def _read_parquet(path: Path) -> RawTable:
         raise InputError(f"{path} is not a Parquet file ({str(error).splitlines()[0]}): check what wrote it.") from None
     if not table.num_rows:
         raise InputError(f"{path} is empty: give a file with at least one row.")
-    rows = tuple((index, row) for index, row in enumerate(table.to_pylist(), start=1))
-    return RawTable(str(path), "row", tuple(table.column_names), rows)
+    check_names(str(path), table.column_names)
+    cells = {name: column.to_pylist() for name, column in zip(table.column_names, table.columns, strict=True)}
+    return RawTable(str(path), "row", cells, range(1, table.num_rows + 1))
 
 
-def _counted(number: int, noun: str) -> str:
+def counted(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
