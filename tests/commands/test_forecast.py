@@ -141,3 +141,25 @@ def test_a_table_without_faults_has_a_file_of_faults_with_its_header(run_json):
     found = run_json("forecast", "whole.csv", "--target", "y", "--compare", "bag", "--repeats", "2", "--fit-rows", "64")
     assert found["problems"] == []
     assert Path(found["rows"]).read_text() == "line,kind,detail,kept\n"
+
+
+def test_a_file_without_header_in_another_encoding(tmp_path, capsys):
+    rng = np.random.default_rng(2)
+    rows = [f"{' '.join(rng.choice(['é', 'b', 'c'], size=6))};{number % 3}" for number in range(70)]
+    path = tmp_path / "mine.csv"
+    path.write_bytes("\n".join(rows).encode("cp1252"))
+    flags = ["--target", "y", "--columns", "text", "y", "--compare", "bag", "--rows", "64", "--fit-rows", "64", "--repeats", "2"]
+    assert main(["forecast", str(path), *flags, "--sizes", "8", "16", "40"]) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    for words in (
+        "Of 70 rows 70 are usable",
+        "was read as cp1252 and not as UTF-8",
+        "3 classes",
+        "--task regression takes them for numbers",
+    ):
+        assert words in shown
+
+
+def test_an_encoding_or_columns_that_do_not_fit_are_refused_with_one_sentence(data, refuses):
+    refuses(f"forecast {data} --target y --encoding klingon", "encoding 'klingon' is not known")
+    refuses(f"forecast {data} --target y --columns a y z", "--columns names 3 columns, and line 1")

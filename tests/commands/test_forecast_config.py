@@ -40,6 +40,9 @@ def test_flags_give_the_configuration_again(data):
 def test_options_of_the_table_are_passed_on(data):
     config = ForecastConfig(data=data, target="y", max_vocab=7, max_length=5, keep="first", duplicates="drop", task="regression")
     assert config.table_options() == TableOptions(vocab=7, max_length=5, keep="first", duplicates="drop", task="regression")
+    elsewhere = ForecastConfig(data=data, target="y", encoding="cp1252", columns=("text", "y"))
+    assert elsewhere.table_options() == TableOptions(encoding="cp1252", columns=("text", "y"))
+    assert elsewhere.flags()[3:] == ["--encoding", "cp1252", "--columns", "text", "y"]
 
 
 @pytest.mark.parametrize(
@@ -48,6 +51,7 @@ def test_options_of_the_table_are_passed_on(data):
         ({"compare": ("bags",)}, "did you mean 'bag'"),
         ({"compare": ("bag", "bag")}, "names an architecture twice"),
         ({"compare": ()}, "--compare is empty"),
+        ({"columns": ()}, "--columns is empty"),
         ({"horizons": (4.0, 2.0)}, "--horizons must increase, got 4.0 2.0"),
         ({"horizons": (-1.0,)}, "greater than 0"),
         ({"confidence": 1.0}, "less than 1"),

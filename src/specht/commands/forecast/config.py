@@ -36,10 +36,15 @@ class ForecastConfig(Config):
     """Column of the sequences; the only other one, or the only other one of text, unless given."""
     delimiter: str | None = None
     """Between the fields of a CSV file; guessed unless given."""
+    encoding: str | None = None
+    """Of a text file, for example cp1252; unless given, UTF-8 or what the file looks like."""
+    columns: Annotated[tuple[str, ...], Many] | None = None
+    """Names of the columns of a CSV file without a header, whose first line is a row."""
     tokens: Literal["auto", "words", "characters"] = "auto"
-    """What a text is cut into; words if any text has a space in it, unless given."""
+    """What a text is cut into; words if at least half of the texts have a space in them, unless given."""
     task: Literal["auto", "regression", "classification"] = "auto"
-    """Labels as numbers or as classes; texts and up to ten whole numbers are classes unless given."""
+    """Labels as numbers or as classes. Classes, unless given, are texts, up to ten different whole numbers, and codes 0 to k-1 or 1 to k
+    with at least 20 rows each on average."""
     max_vocab: Annotated[int, Field(ge=2)] = 512
     """Most different tokens; the rarest beyond become one symbol."""
     max_length: Annotated[int, Field(ge=1)] = 64
@@ -71,7 +76,7 @@ class ForecastConfig(Config):
         """How the file is read."""
         from specht.forecasts import TableOptions  # loads NumPy, which help does not need
 
-        names = ("delimiter", "tokens", "task", "max_length", "keep", "duplicates")
+        names = ("delimiter", "encoding", "columns", "tokens", "task", "max_length", "keep", "duplicates")
         return TableOptions(vocab=self.max_vocab, **{name: getattr(self, name) for name in names})
 
     def settings(self) -> ForecastSettings:
@@ -95,6 +100,8 @@ class ForecastConfig(Config):
                 raise InputError(f"--{flag} is empty: give at least one value, or leave it out.")
         if len(set(self.compare)) < len(self.compare):
             raise InputError(f"--compare names an architecture twice, got {' '.join(self.compare)}: write each once.")
+        if self.columns is not None and not self.columns:
+            raise InputError("--columns is empty: give one name a column, or leave it out.")
         if any(second <= first for first, second in itertools.pairwise(self.horizons)):
             raise InputError(f"--horizons must increase, got {' '.join(map(str, self.horizons))}: write each once, smallest first.")
         return self

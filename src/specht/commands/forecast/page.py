@@ -185,11 +185,13 @@ def table_remarks(result: SimpleNamespace) -> list[str]:
     said.append(
         f"Sequences from {_quoted(table.sequence)} have {span} {unit}, labels from {_quoted(table.target)} are taken for {_labels(result)}."
     )
+    if table.encoding not in (None, "utf-8"):
+        said.append(f"The file was read as {table.encoding} and not as UTF-8: --encoding names another.")
     if table.cut:
         said.append(f"{table.cut} sequences were too long: their {table.kept_end} tokens are kept.")
     if table.other_share:
         said.append(
-            f"Of {table.types} different tokens {table.vocabulary - 1} are told apart; all others, "
+            f"Of {table.types} different tokens {table.vocabulary - 1} keep a symbol of their own; all others, "
             f"{100 * table.other_share:.1f} % of the text, are one symbol."
         )
     counts = collections.Counter((problem.kind, problem.kept) for problem in result.problems)
@@ -202,7 +204,8 @@ def _labels(result: SimpleNamespace) -> str:
         return "numbers"
     classes = result.classes
     names = ", ".join(map(_quoted, classes[:5])) + (", …" if len(classes) > 5 else "")
-    return f"{len(classes)} classes ({names})"
+    whole_numbers = all(name.removeprefix("-").isdecimal() for name in classes)
+    return f"{len(classes)} classes ({names})" + ("; --task regression takes them for numbers" if whole_numbers else "")
 
 
 def _quoted(word: str) -> str:
