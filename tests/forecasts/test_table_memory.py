@@ -106,6 +106,8 @@ def test_cells_that_are_not_there_are_problems_with_their_row():
     assert table.lines.tolist() == [1, 4]
     assert [problem.line for problem in read_table([{"s": "a", "y": 1}, {"s": "b"}, {"s": "c", "y": 0}], "y").problems] == [2]
     assert [problem.detail for problem in read_table(["a", None, "b"], [1, 0, 0]).problems] == ["no sequence"]
+    encoded = ENCODED | {"input_ids": [None, *IDS[1:]], "attention_mask": [None, *MASK[1:]]}
+    assert [problem.line for problem in read_table(encoded).problems] == [1]
 
 
 def test_another_column_than_the_labels_of_a_tokenizer_can_be_the_target():
@@ -156,6 +158,8 @@ FRAME = pandas.DataFrame({"text": TEXTS, "y": LABELS})
         ((ENCODED | {"attention_mask": MASK[:2]},), "input_ids has 3 rows, and attention_mask 2"),
         ((ENCODED | {"attention_mask": [[2, 1, 1, 1]] * 3},), "attention_mask holds 2"),
         (({"input_ids": IDS, "attention_mask": MASK},), "There is 'input_ids' and no 'labels'"),
+        (({"input_ids": 5, "attention_mask": MASK, "labels": [0, 1, 0]},), "input_ids of the mapping given has no sequences as rows"),
+        ((ENCODED | {"attention_mask": 3},), "attention_mask of the mapping given has no sequences as rows"),
         (({"input_ids": [1, 2], "attention_mask": [1, 1], "labels": [0, 1]},), "has no sequences as rows"),
     ],
 )

@@ -171,7 +171,9 @@ def _rows(values: Any, name: str) -> Column:
         rows = values
     else:
         rows = values.tolist() if hasattr(values, "isna") else as_numpy(values, name)
-    if np.ndim(rows[0] if len(rows) else []) != 1:
+    in_a_row = isinstance(rows, list | tuple) or rows.ndim > 0
+    first = next((row for row in rows if row is not None), []) if in_a_row else rows
+    if np.ndim(first) != 1:
         raise InputError(f"{name} has no sequences as rows: give one list of numbers a sequence, for example [[0, 1], [1, 0]].")
     return rows
 
