@@ -15,7 +15,7 @@ HEATMAP_ROWS = 300
 HEIGHT = 440
 """Of a figure whose legend has up to six lines on a telephone; each further one adds to it."""
 # Each has contrast enough on white and on near-black.
-SERIES_COLOURS = ("#2a7fba", "#d9682b", "#3f9d6b", "#9a62b8", "#c9507c", "#8f7d2a", "#2f97a0")
+SERIES_COLOURS = ("#2a7fba", "#d9682b", "#3f9d6b", "#9a62b8", "#c9507c", "#8f7d2a", "#2f97a0", "#5a3d2b")
 CLEAR = "rgba(0,0,0,0)"
 GREY = "#808890"
 _RATIOS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 0.85, 1.0, 1.2, 1.5, 2.0, 3.0, 5.0, 10.0, 20.0, 50.0, 100.0, 1e3, 1e4, 1e5)
