@@ -282,11 +282,11 @@ def test_undefined_corpora_are_marked_and_not_drawn_as_zero():
     assert sum(part.x[0] for part in parts) == pytest.approx(100.0)
 
 
-def test_at_most_seven_corpora_are_coloured():
+def test_at_most_eight_corpora_are_coloured():
     plot = lag_plot(corpora_of(CASES["many"]))
-    assert sum(bool(trace.showlegend) for trace in plot.figure.data) == 7
+    assert sum(bool(trace.showlegend) for trace in plot.figure.data) == 8
     assert sum(trace.fill is None for trace in plot.figure.data) == 25
-    assert "Of 25 corpora 7 are in colour" in plot.caption
+    assert "Of 25 corpora 8 are in colour" in plot.caption
 
 
 def test_names_are_no_formulas():
