@@ -127,7 +127,7 @@ def _series(corpora: Corpora, field: str, key: str, where: str, *, x: str) -> tu
 
 
 def _coloured(corpora: Corpora) -> tuple[list[tuple[SimpleNamespace, str]], str]:
-    """Corpora that have a score, with colours: as many as there are colours, evenly spaced by score; the others grey, and a sentence that says so."""
+    """Corpora that have a score, with colours: as many as there are colours, evenly spaced by score; the others grey, and a sentence."""
     defined = [corpus for corpus in corpora if corpus.defined]
     places = np.unique(np.linspace(0, len(defined) - 1, min(len(defined), len(SERIES_COLOURS))).round()).astype(int).tolist()
     colours = dict(zip(places, SERIES_COLOURS, strict=False))
