@@ -94,3 +94,14 @@ def _scatter(x: np.ndarray, y: np.ndarray, variances: np.ndarray) -> float:
 
     zero = root_scalar(lambda log: excess(math.exp(log)), bracket=(math.log(least), math.log(most)), xtol=1e-10)
     return math.exp(zero.root)
+
+
+def interval_score(low: np.ndarray | float, high: np.ndarray | float, truth: np.ndarray | float, confidence: float) -> np.ndarray:
+    r"""Width plus $2/\alpha$ times the miss, $\alpha = 1 - $ confidence: smaller is better (Gneiting & Raftery 2007, eq. 43).
+
+    >>> float(interval_score(1.0, 2.0, 2.5, 0.8).round(6))
+    6.0
+    """
+    low, high, truth = np.asarray(low), np.asarray(high), np.asarray(truth)
+    miss = np.maximum(low - truth, 0.0) + np.maximum(truth - high, 0.0)
+    return high - low + 2.0 / (1.0 - confidence) * miss
