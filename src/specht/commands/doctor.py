@@ -34,8 +34,11 @@ EXTRAS = {
     "explorer": ("marimo",),
     "hmm": ("dynamax",),
     "figures": ("matplotlib",),
+    "learners": ("sklearn",),
 }
-"""What `pip install 'specht[NAME]'` adds; each library is installed and imported by the same name."""
+"""What `pip install 'specht[NAME]'` adds, by the name that is imported."""
+INSTALLED_AS = {"sklearn": "scikit-learn"}
+"""Libraries that are installed by another name than they are imported by."""
 
 
 def doctor(*, json: JsonSwitch = False) -> None:
@@ -72,7 +75,7 @@ def _facts() -> dict[str, Any]:
 
 def _version(library: str) -> str:
     try:
-        return importlib.metadata.version(library)
+        return importlib.metadata.version(INSTALLED_AS.get(library, library))
     except importlib.metadata.PackageNotFoundError:
         return "of unknown version" if _is_there(library) else "missing"  # a folder on the path has no version
 
