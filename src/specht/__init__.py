@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from specht.activations import Activation as Activation, register_activation as register_activation
     from specht.architecture import Architecture as Architecture, Variances as Variances
     from specht.errors import InputError as InputError
+    from specht.forecasts.own_data import forecast as forecast
     from specht.kernel.functions import nngp as nngp, ntk as ntk
     from specht.kernel.kernel import Kernel as Kernel
     from specht.learning import exact as gp

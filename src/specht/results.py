@@ -51,7 +51,7 @@ FIGURES: dict[str, dict[str, str]] = {
     "ComplexityByWidth": {"samples": "needs_by_width"},
     "AdaptiveResult": {"order": "order_parameters"},
     "SampledPosterior": {"outputs": "outputs"},
-    "Forecast": {"curve": "forecast", "architectures": "architectures", "accuracy": "accuracy"},
+    "Forecast": {"curve": "forecast", "learners": "learners", "error": "forecast_error"},
 }
 """Figures of each type of result, the main one first, and the functions of `_DRAWN` that make them, a `Plot` of a result each."""
 

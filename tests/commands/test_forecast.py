@@ -15,16 +15,16 @@ from specht.commands.command import OutputFlags
 from specht.commands.forecast import ForecastConfig, forecast
 from specht.errors import InputError
 
-FAST = {"compare": ("bag", "positions"), "rows": 64, "fit_rows": 64, "repeats": 2, "sizes": (8, 16, 40)}
+FAST = {"learners": ("bag", "positions"), "rows": 160, "budget": "30s"}
 
 
 @pytest.fixture
 def data(tmp_path) -> Path:
-    """Classes that depend on the first of four tokens, with one row of every kind of fault."""
+    """Classes that depend on the first of seven tokens, with one row of every kind of fault."""
     rng = np.random.default_rng(0)
     lines = ["text,y"]
-    for _ in range(80):
-        words = rng.choice(["a", "b", "c"], size=4)
+    for _ in range(160):
+        words = rng.choice(["a", "b", "c"], size=7)
         lines.append(f"{' '.join(words)},{'yes' if (words[0] == 'a') != (rng.random() < 0.05) else 'no'}")
     lines += ["a b,", "a,b,c", lines[1]]
     path = tmp_path / "mine.csv"
@@ -36,37 +36,35 @@ def test_files_json_and_text_agree(data, tmp_path, capsys):
     config = ForecastConfig(data=data, target="y", **FAST)
     forecast(config=config, output=OutputFlags(json=True))
     found = json.loads(capsys.readouterr().out)
-    assert {"command", "config", "seed", "version", "report", "data", "n_train", "theory", "gp", "architectures", "order"} <= set(found)
+    assert {"command", "config", "seed", "version", "report", "data", "answer", "learners", "order", "worth"} <= set(found)
     assert (found["command"], found["task"], found["classes"]) == ("forecast", "classification", ["no", "yes"])
-    assert found["n_train"] == [8, 16, 40]
-    assert len(found["theory"]["test"]) == len(found["gp"]["test"]) == 3
     assert [(problem["line"], problem["kind"]) for problem in found["problems"]][-3:] == [
-        (82, "missing"),
-        (83, "malformed"),
-        (84, "duplicate"),
+        (162, "missing"),
+        (163, "malformed"),
+        (164, "duplicate"),
     ]
-    assert found["best"] == "positions"
-    assert found["order"]["low"] > 0
+    assert found["best"] == found["learners"][0]["name"] == "positions"
+    assert found["order"]["verdict"] == "yes"
     with xarray.open_datatree(found["data"], engine="h5netcdf") as stored:
-        one = next(entry for entry in found["architectures"] if entry["name"] == "positions")
-        np.testing.assert_array_equal(stored["forecast_high"].sel(architecture="positions"), one["forecast"]["high"])
-        assert stored["measured"].dims == ("architecture", "n_train", "repeat")
+        one = found["learners"][0]
+        np.testing.assert_array_equal(stored["error_rate_high"].sel(learner="positions"), one["error_rate"]["forecast"]["high"])
+        assert stored["error"].dims == ("learner", "horizon")
         assert stored["problems"]["line"].values.tolist() == [problem["line"] for problem in found["problems"]]
     with open(found["rows"], encoding="utf-8") as file:
         assert [int(row["line"]) for row in csv.DictReader(file)] == [problem["line"] for problem in found["problems"]]
     with open(found["csv"], encoding="utf-8") as file:
-        rows = [row for row in csv.DictReader(file) if row["what"] == "forecast" and row["architecture"] == "positions"]
-        assert [float(row["low"]) for row in rows] == one["forecast"]["low"]
+        rows = [row for row in csv.DictReader(file) if (row["learner"], row["measure"], row["what"]) == ("positions", "error", "forecast")]
+        assert [float(row["low"]) for row in rows] == one["error"]["forecast"]["low"]
     report = Path(found["report"]).read_text(encoding="utf-8")
-    for words in ("times your data", "Order carries", "line 83", "mine.csv", "specht forecast", "Accuracy"):
+    for words in ("times your rows", "Does order matter? Yes", "line 163", "mine.csv", "specht forecast", "accuracy"):
         assert words in report
 
     forecast(config=config, output=OutputFlags())  # found again, and printed for people
     printed = capsys.readouterr()
     assert "computed before" in printed.err
     for words in (
-        "At 4 times your data (256 rows)",
-        "Order carries",
+        "with 4 times your rows",
+        "Does order matter? Yes",
         "power law",
         "repeated",
         "left out",
@@ -81,11 +79,11 @@ def test_numbers_have_a_root_mean_square(tmp_path, capsys):
     rng = np.random.default_rng(1)
     x = rng.integers(3, size=(70, 4))
     np.savez(tmp_path / "mine.npz", x=x, y=x[:, 0] + 0.1 * rng.normal(size=70))
-    forecast(config=ForecastConfig(data=tmp_path / "mine.npz", target="y", **FAST | {"compare": ("positions",)}), output=OutputFlags())
+    forecast(config=ForecastConfig(data=tmp_path / "mine.npz", target="y", **FAST | {"learners": ("bag",)}), output=OutputFlags())
     out = capsys.readouterr().out
     assert "root mean square" in out
-    assert "no architecture with positions was compared to the bag of words" in out
-    assert "Accuracy" not in out
+    assert "no learner that sees order was measured" in out
+    assert "accuracy" not in out
 
 
 @pytest.mark.parametrize(
@@ -101,16 +99,13 @@ def test_bad_data_leave_no_folder(tmp_path, content, sentence):
 
 
 def test_the_former_name_gives_the_same_and_says_the_new_one(data, tmp_path, capsys):
-    flags = ["--target", "y", "--compare", "bag", "--rows", "64", "--fit-rows", "64", "--repeats", "2", "--sizes", "8", "16", "40"]
+    flags = ["--target", "y", "--learners", "bag", "--rows", "64", "--budget", "5s"]
     assert main(["forecast", str(data), "--json", *flags, "--out", str(tmp_path / "new")]) == 0
     new = capsys.readouterr()
     assert main(["predict", "--data", str(data), "--json", *flags, "--out", str(tmp_path / "former")]) == 0
     former = capsys.readouterr()
-    assert new.err == ""
-    assert former.err == "specht: `specht predict --data FILE` is now `specht forecast FILE`, with the same flags and numbers.\n"
-    changing = {"cpu_seconds", "wall_seconds", "report", "data", "csv", "rows"}
-    one, other = ({name: value for name, value in json.loads(shown.out).items() if name not in changing} for shown in (new, former))
-    assert one == other
+    assert "specht: `specht predict --data FILE` is now `specht forecast FILE`, with the same flags and numbers." in former.err
+    assert json.loads(new.out)["answer"] == json.loads(former.out)["answer"]
 
 
 def test_the_former_name_is_refused_with_one_sentence(refuses):
@@ -138,7 +133,7 @@ def test_many_faulty_rows_are_listed_in_the_report_and_counted_behind_it(data, c
 def test_a_table_without_faults_has_a_file_of_faults_with_its_header(run_json):
     lines = [f"{' '.join(f'{number:07b}')},{number % 2}" for number in range(70)]
     Path("whole.csv").write_text("\n".join(["text,y", *lines]))
-    found = run_json("forecast", "whole.csv", "--target", "y", "--compare", "bag", "--repeats", "2", "--fit-rows", "64")
+    found = run_json("forecast", "whole.csv", "--target", "y", "--learners", "bag", "--budget", "5s")
     assert found["problems"] == []
     assert Path(found["rows"]).read_text() == "line,kind,detail,kept\n"
 
@@ -148,8 +143,8 @@ def test_a_file_without_header_in_another_encoding(tmp_path, capsys):
     rows = [f"{' '.join(rng.choice(['é', 'b', 'c'], size=6))};{number % 3}" for number in range(70)]
     path = tmp_path / "mine.csv"
     path.write_bytes("\n".join(rows).encode("cp1252"))
-    flags = ["--target", "y", "--columns", "text", "y", "--compare", "bag", "--rows", "64", "--fit-rows", "64", "--repeats", "2"]
-    assert main(["forecast", str(path), *flags, "--sizes", "8", "16", "40"]) == 0
+    flags = ["--target", "y", "--columns", "text", "y", "--learners", "bag", "--rows", "64", "--budget", "5s"]
+    assert main(["forecast", str(path), *flags]) == 0
     shown = " ".join(capsys.readouterr().out.split())
     for words in (
         "Of 70 rows 70 are usable",

@@ -30,10 +30,10 @@ def test_the_name_follows_the_content_and_not_the_place(data, tmp_path):
 
 
 def test_flags_give_the_configuration_again(data):
-    config = ForecastConfig(data=data, target="y", compare=("bag", "mean"), sizes=(10, 20, 30), keep="first", confidence=0.8)
+    config = ForecastConfig(data=data, target="y", learners=("bag", "mean"), goal="accuracy=0.9", keep="first", confidence=0.8)
     assert config.flags() == [
-        *(str(data), "--target", "y", "--keep", "first", "--compare", "bag", "mean"),
-        *("--sizes", "10", "20", "30", "--confidence", "0.8"),
+        *(str(data), "--target", "y", "--keep", "first", "--learners", "bag", "mean"),
+        *("--goal", "accuracy=0.9", "--confidence", "0.8"),
     ]
 
 
@@ -48,16 +48,16 @@ def test_options_of_the_table_are_passed_on(data):
 @pytest.mark.parametrize(
     ("fields", "sentence"),
     [
-        ({"compare": ("bags",)}, "did you mean 'bag'"),
-        ({"compare": ("bag", "bag")}, "names an architecture twice"),
-        ({"compare": ()}, "--compare is empty"),
+        ({"learners": ("bags",)}, "did you mean 'bag'"),
+        ({"learners": ("bag", "bag")}, "is named twice"),
+        ({"learners": ()}, "--learners is empty"),
+        ({"goal": "accuracy"}, "--goal must be accuracy="),
+        ({"budget": "soon"}, "The budget must be a time"),
         ({"columns": ()}, "--columns is empty"),
         ({"horizons": (4.0, 2.0)}, "--horizons must increase, got 4.0 2.0"),
         ({"horizons": (-1.0,)}, "greater than 0"),
         ({"confidence": 1.0}, "less than 1"),
         ({"rows": 10}, "greater than or equal to 64"),
-        ({"repeats": 1}, "greater than or equal to 2"),
-        ({"test_share": 0.95}, "less than 0.9"),
         ({"task": "ranking"}, "regression"),
     ],
 )

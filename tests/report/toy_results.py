@@ -15,8 +15,8 @@ import plotly.graph_objects as go
 import specht
 from specht.corpus.measuring import measure
 from specht.corpus.survey import EXTRAS
-from specht.forecasts.contenders import choose_contenders
 from specht.forecasts.forecast import ForecastSettings, forecast_table
+from specht.forecasts.learners.registry import choose_learners
 from specht.forecasts.table import read_table
 from specht.report.figures import Plot
 from specht.sequences.tasks import shifted
@@ -77,8 +77,7 @@ def forecast() -> Any:
         path = Path(folder) / "table.csv"
         path.write_text("\n".join(["text,label", *lines]) + "\n", encoding="utf-8")
         table = read_table(path, "label")
-    settings = ForecastSettings(fit_rows=40, repeats=2, sizes=(10, 20, 50))
-    return forecast_table(table, choose_contenders(["bag"], len(table.vocabulary), table.tokens.shape[1]), settings)
+    return forecast_table(table, choose_learners(["bag"], table), ForecastSettings(budget=1.0))
 
 
 RESULTS: dict[str, Callable[[], Any]] = {

@@ -60,7 +60,7 @@ Every command writes into `specht-results/`, or where `--out` says, and prints o
 # What stands in the list of commands, so that it shows without loading any of them. A test compares it with what they say themselves.
 COMMANDS: dict[str, tuple[str, int, str]] = {
     "predict": ("specht.commands.predict:predict", 1, "The learning curve of a transformer before any training: test, train and out of distribution, and what each irrep costs."),
-    "forecast": ("specht.commands.forecast:forecast", 1, "The learning curve of your own data, measured on part of it and forecast beyond, and how much of the labels needs order."),
+    "forecast": ("specht.commands.forecast:forecast", 1, "How good will predictions become with more rows like yours, is it worth it, and does the order of tokens matter?"),
     "profile": ("specht.commands.profile:profile", 2, "The symmetry profile of a function: how much of it ignores order or singles out 1, 2, ... positions, hence what it costs to learn."),
     "probe": ("specht.commands.probe:probe", 2, "Does a model see the order of its tokens? Which permutations it ignores, at every position of every layer, and from where on it sees."),
     "spectrum": ("specht.commands.spectrum:spectrum", 3, "Eigenvalues of the kernel by irrep of the symmetric group, against length: what is learnt first, and how much later the rest."),

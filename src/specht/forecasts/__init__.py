@@ -7,12 +7,19 @@ from typing import TYPE_CHECKING
 from specht.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from specht.forecasts.contenders import (
-        CONTENDERS as CONTENDERS,
-        DEFAULT_CONTENDERS as DEFAULT_CONTENDERS,
-        choose_contenders as choose_contenders,
+    from specht.forecasts.budget import seconds_of as seconds_of
+    from specht.forecasts.forecast import (
+        Forecast as Forecast,
+        ForecastSettings as ForecastSettings,
+        forecast_table as forecast_table,
+        measured as measured,
+        used_rows as used_rows,
     )
-    from specht.forecasts.forecast import ForecastSettings as ForecastSettings, forecast_table as forecast_table
+    from specht.forecasts.learners.names import check_learner_names as check_learner_names
+    from specht.forecasts.learners.registry import choose_learners as choose_learners
+    from specht.forecasts.plan import PlannedRun as PlannedRun
+    from specht.forecasts.subsets import SplitErrors as SplitErrors
     from specht.forecasts.table import SequenceTable as SequenceTable, TableOptions as TableOptions, read_table as read_table
+    from specht.forecasts.verdicts import Goal as Goal
 
 __all__, __getattr__, __dir__ = lazy_names(__name__)

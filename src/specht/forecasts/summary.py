@@ -3,99 +3,102 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from specht.forecasts.contenders import CONTENDERS
-from specht.forecasts.extrapolate import CONTINUED, REACH
+from specht.forecasts.sentences import answer_sentences
+from specht.forecasts.verdicts import WITHIN_REACH, WORTH_CUT, WORTH_TIMES
 from specht.results import Variable
-from specht.stats import standard_error
 
 if TYPE_CHECKING:
-    from specht.forecasts.forecast import ArchitectureForecast, Band, Forecast
+    from specht.forecasts.curves import Band, CurveForecast
+    from specht.forecasts.forecast import Forecast, LearnerForecast
 
 
 def forecast_summary(forecast: Forecast) -> dict[str, Any]:
-    """Curves as plain values, those of the best architecture first."""
-    from specht.forecasts.forecast import DRIFT, PRIOR, QUARTERS  # which knows what a forecast is
-
-    best = forecast.best
+    """Curves as plain values, those of the best learner first."""
     return {
-        "n_train": best.measured.n_train.tolist(),
-        "theory": {"test": best.curve.value[np.isin(best.curve.n_train, best.measured.n_train)].tolist()},
-        "gp": {"test": _means(best.measured.error), "test_stderr": best.measured.stderr.tolist()},
+        "answer": answer_sentences(forecast),
         "rows": forecast.rows,
         "rows_available": forecast.rows_available,
         "label_variance": forecast.variance,
         "majority": forecast.majority,
         "confidence": forecast.settings.confidence,
-        "best": best.name,
+        "best": forecast.best.name,
+        "worth": dataclasses.asdict(forecast.worth) | {"times": WORTH_TIMES, "least": WORTH_CUT},
         "order": None if forecast.order is None else dataclasses.asdict(forecast.order),
-        "constants": {"reach": REACH, "continued": CONTINUED, "prior": PRIOR, "quarters": QUARTERS, "drift": DRIFT},
-        "architectures": [_architecture(one) for one in forecast.architectures],
+        "where": None if forecast.where is None else dataclasses.asdict(forecast.where),
+        "goal": None if forecast.goal is None else _goal(forecast),
+        "left_out": list(forecast.left_out),
+        "learners": [_learner(one) for one in forecast.learners],
     }
 
 
 def forecast_variables(forecast: Forecast) -> list[Variable]:
-    """Forecasts along architecture and horizon first, then curves and what was measured."""
-    every, unit = forecast.architectures, "label variance"
-    words = {"forecast": "forecast error", "power_law": "error by a power law", "curve": "forecast error", "power_law_curve": "a power law"}
-    dims = {"forecast": "horizon", "power_law": "horizon", "curve": "n_curve", "power_law_curve": "n_curve"}
-    variables = []
-    for name, meaning in words.items():
-        for end, said in (("value", ""), ("low", "lower end of the interval of the "), ("high", "upper end of the interval of the ")):
-            values = np.stack([getattr(getattr(one, name), end) for one in every])
-            label = name if end == "value" else f"{name}_{end}"
-            variables.append(Variable(label, ("architecture", dims[name]), values, f"{said}{meaning}", unit))
-    repeats = ("architecture", "n_train", "repeat")
-    variables += [
-        Variable("architecture", "architecture", np.array([one.name for one in every]), "name of the architecture"),
-        Variable("horizon", "horizon", every[0].forecast.n_train, "number of training rows that is forecast", "rows"),
-        Variable("n_curve", "n_curve", every[0].curve.n_train, "number of training rows of the curves", "rows"),
-        Variable("n_train", "n_train", every[0].measured.n_train, "number of training rows that was measured", "rows"),
-        Variable("measured", repeats, np.stack([one.measured.error for one in every]), "error on held-out rows", unit),
-        Variable("leave_one_out", ("architecture", "row"), np.stack([one.squares for one in every]), "squared residuals at all rows", unit),
-        Variable("error", "architecture", [one.error for one in every], "leave-one-out error at all rows", unit),
-        Variable("ridge", "architecture", [one.fit.ridge for one in every], "fitted ridge", "E[k]"),
-        Variable("signal", "architecture", [one.fit.signal for one in every], "fitted prior variance of the output", unit),
-        Variable("log_likelihood", "architecture", [one.fit.log_likelihood for one in every], "log likelihood of one row"),
+    """Forecasts along learner and horizon first."""
+    learners = forecast.learners
+    horizon = learners[0].error.horizons.n_train
+    variables = [
+        Variable("learner", "learner", np.array([one.name for one in learners]), "name of the learner"),
+        Variable("horizon", "horizon", horizon, "number of rows that is forecast", "rows"),
     ]
-    accuracies = [one.measured.accuracy for one in every if one.measured.accuracy is not None]
-    if accuracies:
-        variables.append(Variable("accuracy", repeats, np.stack(accuracies), "share of held-out rows whose class is named rightly"))
+    kinds = {"error": ("mean squared error", "label variance"), "error_rate": ("share of rows named wrongly", "1")}
+    for kind, (meaning, unit) in kinds.items():
+        if getattr(learners[0], kind) is None:
+            continue
+        for end, said in (
+            ("value", "median of the "),
+            ("low", "lower end of the interval of the "),
+            ("high", "upper end of the interval of the "),
+        ):
+            values = np.stack([getattr(getattr(one, kind).horizons, end) for one in learners])
+            name = kind if end == "value" else f"{kind}_{end}"
+            variables.append(Variable(name, ("learner", "horizon"), values, said + meaning, unit))
+        law = np.stack([getattr(one, kind).law.value for one in learners])
+        variables.append(Variable(f"{kind}_power_law", ("learner", "horizon"), law, f"{meaning} by a power law with an offset", unit))
     return variables
 
 
-def _architecture(one: ArchitectureForecast) -> dict[str, Any]:
-    measured = one.measured
-    accuracy = None
-    if measured.accuracy is not None:
-        accuracy = {"value": _means(measured.accuracy), "stderr": [float(standard_error(row)) for row in measured.accuracy]}
+def _goal(forecast: Forecast) -> dict[str, Any]:
+    goal = forecast.goal
+    assert goal is not None
+    rows = {name: None if math.isinf(value) else value for name, value in (("rows", goal.value), ("low", goal.low), ("high", goal.high))}
     return {
-        "name": one.name,
-        "description": CONTENDERS[one.name][0] if one.name in CONTENDERS else str(one.fit.arch),
-        "architecture": str(one.fit.arch),
-        "ratio": one.fit.ratio,
-        "gain": one.fit.gain,
-        "ridge": one.fit.ridge,
-        "log_likelihood": one.fit.log_likelihood,
-        "at_edge": list(one.fit.at_edge),
-        "error": one.error,
-        "stderr": one.stderr,
-        "measured": {"n_train": measured.n_train.tolist(), "value": _means(measured.error), "stderr": measured.stderr.tolist()},
-        "accuracy": accuracy,
-        "forecast": _band(one.forecast) | {"continued": one.continued.tolist()},
-        "power_law": _band(one.power_law),
-        "curve": _band(one.curve),
-        "power_law_curve": _band(one.power_law_curve),
-        "calibration": dataclasses.asdict(one.calibration),
+        "measure": goal.goal.measure,
+        "value": goal.goal.value,
+        **rows,
+        "within_reach": not math.isinf(goal.value),
+        "times": WITHIN_REACH,
     }
 
 
-def _band(band: Band) -> dict[str, list[float]]:
+def _learner(one: LearnerForecast) -> dict[str, Any]:
+    return {
+        "name": one.name,
+        "description": one.description,
+        "seconds": one.seconds,
+        "error": _curve(one.error),
+        "error_rate": None if one.error_rate is None else _curve(one.error_rate),
+    }
+
+
+def _curve(curve: CurveForecast) -> dict[str, Any]:
+    measured = curve.measured
+    return {
+        "measured": {
+            "n_train": measured.n_train.tolist(),
+            "value": measured.mean.tolist(),
+            "stderr": measured.stderr.tolist(),
+            "repeats": measured.error.shape[1],
+            "shared": measured.shared,
+        },
+        "forecast": band_values(curve.horizons),
+        "curve": band_values(curve.curve),
+        "power_law": band_values(curve.law),
+    }
+
+
+def band_values(band: Band) -> dict[str, list[float]]:
     return {name: getattr(band, name).tolist() for name in ("n_train", "value", "low", "high")}
-
-
-def _means(values: np.ndarray) -> list[float]:
-    return values.mean(axis=1).tolist()

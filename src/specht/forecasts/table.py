@@ -51,8 +51,8 @@ class TableOptions:
     task: Literal["auto", "regression", "classification"] = "auto"
     """Labels as numbers or as classes. Unless given, texts are classes, and so are up to ten different whole numbers, and whole numbers
     that are exactly 0 to k-1 or 1 to k, with k up to 100 and at least 20 rows a class on average."""
-    vocab: int = 512
-    max_length: int = 64
+    vocab: int = 4000
+    max_length: int = 256
     keep: Literal["last", "first"] = "last"
     """Which end of a sequence is kept when it is too long."""
     duplicates: Literal["keep", "drop"] = "keep"

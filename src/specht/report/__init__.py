@@ -34,7 +34,7 @@ if TYPE_CHECKING:
         style_axes,
         style_counts,
     )
-    from specht.report.forecast_figures import accuracy_plot, architectures_plot, best, forecast_plot
+    from specht.report.forecast_figures import best, forecast_plot, learners_plot, main_measure
     from specht.report.function_figures import adjacency_plot, class_plot, correlation_plot, profile_plot, residual_plot, share_plot
     from specht.report.html import fragment, render
     from specht.report.page import (

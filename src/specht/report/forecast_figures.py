@@ -1,9 +1,9 @@
-"""The figures of a forecast: the curve to come, architectures side by side, and accuracy. They take what `Forecast.summary` says."""
+"""The figures of a forecast: the best learner's curve to come, and all learners side by side. They take what `Forecast.summary` says."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable
 from types import SimpleNamespace
 from typing import Any
 
@@ -12,54 +12,55 @@ import plotly.graph_objects as go
 from specht.report.figures import GREY, SERIES_COLOURS, Plot, add_band, add_series, error_bars, marks, style_axes
 
 _FILL = "rgba(42,127,186,0.20)"
-_LAW = SERIES_COLOURS[1]
+_MEASURES = {"error": "error / label variance", "error_rate": "accuracy"}
 
 
 def best(result: SimpleNamespace) -> SimpleNamespace:
-    """The architecture with the smallest error now, which the answer and the main figure are about."""
-    return next(one for one in result.architectures if one.name == result.best)
+    """The learner with the smallest error now, which the answer and the main figure are about."""
+    return next(one for one in result.learners if one.name == result.best)
 
 
-def forecast_plot(result: SimpleNamespace, *, title: str, caption: str) -> Plot:
-    """Measured errors, the forecast with its band, and the power law."""
-    one, figure = best(result), go.Figure()
-    band, law = one.curve, one.power_law_curve
-    add_band(figure, band.n_train, band.low, band.high, _FILL, name=f"{100 * result.confidence:g} % interval")
+def main_measure(result: SimpleNamespace) -> str:
+    """error_rate for classes, error for numbers."""
+    return "error" if result.majority is None else "error_rate"
+
+
+def forecast_plot(result: SimpleNamespace, measure: str, *, title: str, caption: str) -> Plot:
+    """What was measured for the best learner, the forecast with its band, and a power law; error rates are drawn as accuracies."""
+    drawn, figure = getattr(best(result), measure), go.Figure()
+    band, law = (_turned(one, measure) for one in (drawn.curve, drawn.power_law))
+    _add_band(figure, band, drawn, _FILL, name=f"{100 * result.confidence:g} % interval")
     _add_line(figure, band, "forecast", SERIES_COLOURS[0])
-    _add_line(figure, law, "power law", _LAW, line_width=1.4, line_dash="dash")
-    for end in ("low", "high"):
-        add_series(figure, law.n_train, getattr(law, end), end, _LAW, line_width=1, line_dash="dot", showlegend=False)
-    _add_points(figure, one, "measured", SERIES_COLOURS[2])
-    figure.add_vline(x=result.rows, line={"color": GREY, "width": 1, "dash": "dot"})
-    values = [*band.low, *band.high, *one.measured.value, *law.value]
-    return _finish(figure, values, title, caption)
+    _add_line(figure, law, "power law", SERIES_COLOURS[1], line_width=1.4, line_dash="dash")
+    points = _add_points(figure, drawn, measure, "measured", SERIES_COLOURS[2])
+    return _finish(figure, result, measure, [*band.low, *band.high, *points, *law.value], title, caption)
 
 
-def architectures_plot(result: SimpleNamespace, *, title: str, caption: str) -> Plot:
-    """The forecast and the measured errors of every architecture."""
-    figure, seen = go.Figure(), []
-    for one, colour in zip(result.architectures, SERIES_COLOURS, strict=False):
-        _add_line(figure, one.curve, one.name, colour, legendgroup=one.name)
-        _add_points(figure, one, one.name, colour, legendgroup=one.name, showlegend=False)
-        seen += one.curve.value + one.measured.value
-    figure.add_vline(x=result.rows, line={"color": GREY, "width": 1, "dash": "dot"})
-    return _finish(figure, seen, title, caption)
+def learners_plot(result: SimpleNamespace, measure: str, *, title: str, caption: str) -> Plot:
+    """The forecast of every learner with its band, and what was measured."""
+    figure, shown = go.Figure(), []
+    for one, colour in zip(result.learners, SERIES_COLOURS, strict=False):
+        drawn = getattr(one, measure)
+        curve = _turned(drawn.curve, measure)
+        _add_band(figure, curve, drawn, _pale(colour), name=one.name, showlegend=False, legendgroup=one.name)
+        _add_line(figure, curve, one.name, colour, legendgroup=one.name)
+        shown += _add_points(figure, drawn, measure, one.name, colour, legendgroup=one.name, showlegend=False)
+        shown += curve.value
+    return _finish(figure, result, measure, shown, title, caption)
 
 
-def accuracy_plot(result: SimpleNamespace, *, title: str, caption: str) -> Plot:
-    """Share of held-out rows named rightly, against the rows for training."""
-    figure = go.Figure()
-    seen = [result.majority]
-    for number, one in enumerate(result.architectures):
-        sizes, values, errors = one.measured.n_train, one.accuracy.value, one.accuracy.stderr
-        seen += values
-        hover = f"{one.name} at %{{x}} rows<br>%{{y:.3f}}"
-        add_series(figure, sizes, values, one.name, number, mode="lines+markers", errors=errors, hover=hover, marker_size=6)
-    figure.add_hline(y=result.majority, line={"color": GREY, "width": 1, "dash": "dash"})
-    style_axes(figure, x="rows for training", y="accuracy", linear="y")
-    figure.update_yaxes(range=[min(seen) - 0.03, min(1.0, max(seen) + 0.03)])
-    figure.update_xaxes(marks(result.n_train))
-    return Plot(figure, title, caption, wide=True)
+def _turned(band: SimpleNamespace, measure: str) -> SimpleNamespace:
+    """Accuracies for error rates."""
+    if measure == "error":
+        return band
+    low, value, high = ([1.0 - share for share in shares] for shares in (band.high, band.value, band.low))
+    return SimpleNamespace(n_train=band.n_train, value=value, low=low, high=high)
+
+
+def _add_band(figure: go.Figure, curve: SimpleNamespace, drawn: SimpleNamespace, fill: str, **style: Any) -> None:
+    """The interval from the largest subset on: before, the points say how good predictions are."""
+    start = next(place for place, n_train in enumerate(curve.n_train) if n_train >= drawn.measured.n_train[-1])
+    add_band(figure, curve.n_train[start:], curve.low[start:], curve.high[start:], fill, **style)
 
 
 def _add_line(figure: go.Figure, curve: SimpleNamespace, name: str, colour: str, **style: Any) -> None:
@@ -67,21 +68,35 @@ def _add_line(figure: go.Figure, curve: SimpleNamespace, name: str, colour: str,
     add_series(figure, curve.n_train, curve.value, name, colour, hover=hover, line_width=style.pop("line_width", 2), **style)
 
 
-def _add_points(figure: go.Figure, one: SimpleNamespace, name: str, colour: str, **style: Any) -> None:
-    measured, hover = one.measured, f"{name} at %{{x}} rows<br>%{{y:.4g}}"
+def _add_points(figure: go.Figure, drawn: SimpleNamespace, measure: str, name: str, colour: str, **style: Any) -> list[float]:
+    measured, hover = drawn.measured, f"{name} at %{{x}} rows<br>%{{y:.4g}}"
+    values = [1.0 - value for value in measured.value] if measure == "error_rate" else list(measured.value)
     bars = error_bars(measured.stderr, color=colour)
-    add_series(figure, measured.n_train, measured.value, name, colour, mode="markers", errors=bars, hover=hover, **style)
+    add_series(figure, measured.n_train, values, name, colour, mode="markers", errors=bars, hover=hover, **style)
+    return values
 
 
-def _finish(figure: go.Figure, values: Sequence[float], title: str, caption: str) -> Plot:
-    style_axes(figure, x="rows for training", y="error / label variance")
-    seen = [value for value in values if value > 0]
-    # A power law with a floor of nothing would stretch the axis over many empty decades.
-    low = max(min(seen), max(seen) * 1e-4)
-    ends = [math.log10(low) - 0.04, math.log10(max(seen)) + 0.04]
-    figure.update_yaxes(marks(_ticks(*ends)), range=ends)
+def _finish(figure: go.Figure, result: SimpleNamespace, measure: str, values: Iterable[float], title: str, caption: str) -> Plot:
+    figure.add_vline(x=result.rows, line={"color": GREY, "width": 1, "dash": "dot"})
+    if measure == "error_rate":
+        figure.add_hline(y=result.majority, line={"color": GREY, "width": 1, "dash": "dash"})
+        style_axes(figure, x="rows for training", y=_MEASURES[measure], linear="y")
+        shown = [result.majority, *values]
+        figure.update_yaxes(range=[max(0.0, min(shown) - 0.03), min(1.0, max(shown) + 0.03)])
+    else:
+        style_axes(figure, x="rows for training", y=_MEASURES[measure])
+        shown = [value for value in values if value > 0]
+        # A law with a floor of nothing would stretch the axis over many empty decades.
+        ends = [math.log10(max(min(shown), max(shown) * 1e-4)) - 0.04, math.log10(max(shown)) + 0.04]
+        figure.update_yaxes(marks(_ticks(*ends)), range=ends)
     figure.update_xaxes(dtick="D2", exponentformat="none", tickformat="~s")
     return Plot(figure, title, caption, wide=True)
+
+
+def _pale(colour: str) -> str:
+    """A colour of which a band is filled."""
+    red, green, blue = (int(colour[place : place + 2], 16) for place in (1, 3, 5))
+    return f"rgba({red},{green},{blue},0.10)"
 
 
 def _ticks(low: float, high: float) -> list[float]:
@@ -91,5 +106,5 @@ def _ticks(low: float, high: float) -> list[float]:
     [0.7, 0.8, 0.9, 1.0]
     """
     digits = range(1, 10) if high - low < 0.8 else (1, 2, 5) if high - low < 2 else (1,)
-    found = [float(f"{digit}e{power}") for power in range(math.floor(low), math.ceil(high) + 1) for digit in digits]
-    return [value for value in found if low <= math.log10(value) <= high]
+    values = [float(f"{digit}e{power}") for power in range(math.floor(low), math.ceil(high) + 1) for digit in digits]
+    return [value for value in values if low <= math.log10(value) <= high]

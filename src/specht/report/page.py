@@ -38,6 +38,8 @@ class Table:
     """Whether a terminal shows it too."""
     most: int | None = None
     """How many rows a terminal shows; all of them unless given."""
+    folded: bool = False
+    """Whether a page shows it only when its title is clicked."""
 
     @classmethod
     def of(cls, records: Iterable[Any], columns: Mapping[str, Column], **words: Any) -> Table:

@@ -182,29 +182,27 @@ def parameters(fitted: Any) -> Plot:
     return Plot(figure, "Fitted variances and ridge", caption, wide=True)
 
 
-def forecast(outlook: Any) -> Plot:
-    """The learning curve of a table, measured and to come."""
+def forecast(outlook: Any, measure: str = "") -> Plot:
+    """The learning curve of a table, measured and to come, by its best learner: accuracy for classes, error for numbers."""
     result = named(outlook.summary())
+    measure = measure or forecast_figures.main_measure(result)
     caption = (
-        f"Architecture {result.best}, the one with the smallest error now. Points: held-out errors. Line and band: the forecast and its "
-        f"{100 * result.confidence:g} % interval. Dashed and dotted: a power law through the points, with its own."
+        f"Learner {result.best}, the best one now. Points: held-out rows. Line and band: the forecast and its "
+        f"{100 * result.confidence:g} % interval. Dashed: a power law with an offset through the points."
     )
-    return forecast_figures.forecast_plot(result, title="The learning curve, measured and to come", caption=caption)
+    return forecast_figures.forecast_plot(result, measure, title="The learning curve, measured and to come", caption=caption)
 
 
-def architectures(outlook: Any) -> Plot:
-    """The forecasts of all architectures."""
-    caption = "Points: held-out errors on the same subsets for all architectures. Lines: their forecasts."
-    return forecast_figures.architectures_plot(named(outlook.summary()), title="Architectures side by side", caption=caption)
+def forecast_error(outlook: Any) -> Plot:
+    """The same with squared errors, for classes as well."""
+    return forecast(outlook, "error")
 
 
-def accuracy(outlook: Any) -> Plot:
-    """The accuracy of all architectures."""
+def learners(outlook: Any) -> Plot:
+    """The forecasts of all learners."""
     result = named(outlook.summary())
-    if result.majority is None:
-        raise InputError("The labels of this table are numbers, so there is no accuracy: plot another figure of the forecast.")
-    caption = "Share of held-out rows whose class is named rightly; dashed, always naming the most frequent class."
-    return forecast_figures.accuracy_plot(result, title="Accuracy", caption=caption)
+    caption = "Points: held-out rows, the same subsets for all learners. Lines and bands: their forecasts."
+    return forecast_figures.learners_plot(result, forecast_figures.main_measure(result), title="Learners side by side", caption=caption)
 
 
 def needs_by_width(complexity: Any) -> Plot:

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 
 from specht.commands.command import Command, Writer, command_line
 from specht.commands.forecast.config import ForecastConfig
+from specht.commands.workers import STORE, WorkFlags, removed_if_bad
 from specht.files import csv_text
-from specht.trees import along, facts, plain, tree
+from specht.trees import facts, plain, tree
 
 if TYPE_CHECKING:
     import xarray
@@ -21,40 +22,41 @@ PROBLEM_COLUMNS = ("line", "kind", "detail", "kept")
 
 
 class ForecastCommand(Command):
-    """The learning curve of your own data, measured on part of it and forecast beyond, and how much of the labels needs order.
+    """How good will predictions become with more rows like yours, is it worth it, and does the order of tokens matter?
 
-    For example:
+    Several learners are measured on part of your data, and the curves are continued. For example:
 
         specht forecast reviews.csv --target stars
-        specht forecast reviews.csv --target stars --sequence text --compare bag positions softmax
-        specht forecast reads.jsonl --target class --tokens characters --max-length 128 --horizons 4 16
+        specht forecast reviews.csv --target stars --goal accuracy=0.95 --budget 5m
+        specht forecast reviews.csv --target stars --sequence text --learners ngrams transformer
+        specht forecast reads.jsonl --target class --tokens characters --workers 4
     """
 
     name = "forecast"
     config = ForecastConfig
+    options = WorkFlags
+    resumes = True
 
     def compute(self, config: ForecastConfig, progress: Callable[[int, int], None] | None = None) -> xarray.DataTree:
-        """Read the file and forecast its learning curve; numbers that JSON has by architecture stand along named dimensions as well."""
+        """Read the file, measure the learners and continue their curves; what JSON has by learner stands along dimensions as well."""
         # Loaded now and not above, so that --help stays quick.
-        from specht.forecasts import choose_contenders, forecast_table, read_table
-        from specht.kernel import check_memory
+        from specht.commands.forecast.jobs import forecast_of, read
 
         cpu, wall = time.process_time(), time.perf_counter()
-        table = read_table(config.data, config.target, config.sequence, config.table_options())
-        rows = min(len(table), config.rows)
-        check_memory(rows, rows, 4, "use fewer rows with --rows")
-        architectures = choose_contenders(config.compare, len(table.vocabulary), table.tokens.shape[1])
-        result = forecast_table(table, architectures, config.settings(), progress)
+        work: WorkFlags = self.chosen
+        folder = work.store or (STORE if self.folder is None else self.folder / "jobs")
+        with removed_if_bad(lambda: {folder} if folder.exists() and not any(folder.glob("*.json")) else set()):
+            table = read(config)
+            result = forecast_of(config, table, folder, work, progress)
         costs = {"cpu_seconds": time.process_time() - cpu, "wall_seconds": time.perf_counter() - wall}
-        read = {
+        about = {
             "task": table.task,
             "classes": list(table.classes),
             "table": dataclasses.asdict(table.facts) | {"vocabulary": len(table.vocabulary)},
             "problems": [dataclasses.asdict(problem) for problem in table.problems],
-            "fit_rows": min(rows, config.fit_rows),
         }
-        data = tree(along("n_train", result.summary()) | read | costs)
-        data.dataset = data.to_dataset().assign(result.to_xarray().drop_vars("n_train").variables)
+        data = tree(result.summary() | about | costs)
+        data.dataset = data.to_dataset().assign(result.to_xarray().variables)
         return data
 
     def page(self, data: xarray.DataTree) -> Page:

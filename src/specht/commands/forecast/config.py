@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
 from cyclopts import Parameter
 from pydantic import Field, model_validator
 
-from specht.errors import InputError, unknown_choice
-from specht.forecasts import CONTENDERS, DEFAULT_CONTENDERS
+from specht.errors import InputError
+from specht.forecasts import check_learner_names, seconds_of
 from specht.lab import Config
 
 if TYPE_CHECKING:
@@ -45,28 +45,24 @@ class ForecastConfig(Config):
     task: Literal["auto", "regression", "classification"] = "auto"
     """Labels as numbers or as classes. Classes, unless given, are texts, up to ten different whole numbers, and codes 0 to k-1 or 1 to k
     with at least 20 rows each on average."""
-    max_vocab: Annotated[int, Field(ge=2)] = 512
+    max_vocab: Annotated[int, Field(ge=2)] = 4000
     """Most different tokens; the rarest beyond become one symbol."""
-    max_length: Annotated[int, Field(ge=1)] = 64
+    max_length: Annotated[int, Field(ge=1)] = 256
     """Tokens of a sequence that are kept."""
     keep: Literal["last", "first"] = "last"
     """Which end of a longer sequence is kept."""
     duplicates: Literal["keep", "drop"] = "keep"
     """What to do with rows that repeat an earlier one, sequence and label; they are listed either way."""
-    compare: Annotated[tuple[str, ...], Many] = DEFAULT_CONTENDERS
-    """Architectures to compare, of bag, last, positions, mean, erf, softmax."""
-    rows: Annotated[int, Field(ge=64)] = 1500
-    """Most rows that are used, drawn at random; time goes as their cube."""
-    fit_rows: Annotated[int, Field(ge=64)] = 400
-    """Rows that variances and ridge are fitted on."""
-    test_share: Annotated[float, Field(gt=0, lt=0.9)] = 0.25
-    """Share of rows held out to measure errors."""
-    sizes: Annotated[tuple[Annotated[int, Field(ge=4)], ...], Many] | None = None
-    """Sizes of the measured subsets; six up to the rows that are not held out, unless given."""
-    repeats: Annotated[int, Field(ge=2)] = 8
-    """Random subsets of each size."""
-    horizons: Annotated[tuple[Annotated[float, Field(gt=0)], ...], Many] = (2.0, 4.0, 8.0)
-    """How many times the rows used the forecast looks ahead."""
+    learners: Annotated[tuple[str, ...], Many] | None = None
+    """Of bag, last, positions, mean, erf, softmax, local, ngrams, places, transformer; unless given, what the budget has room for."""
+    goal: str | None = None
+    """A quality to reach, such as accuracy=0.95, R2=0.8 or error=0.2: how many rows does it take?"""
+    budget: str = "2m"
+    """CPU time that measuring may take, such as 20s, 2m or 1h; more of it measures more learners and repeats."""
+    rows: Annotated[int, Field(ge=64)] = 20000
+    """Most rows that are used, drawn at random."""
+    horizons: Annotated[tuple[Annotated[float, Field(gt=0)], ...], Many] = (1.0, 2.0, 4.0, 10.0)
+    """How many times your rows the forecast looks ahead."""
     confidence: Annotated[float, Field(gt=0, lt=1)] = 0.9
     """Probability that an interval is stated to hold with."""
     seed: Annotated[int, Field(ge=0, lt=2**31)] = 0
@@ -81,10 +77,11 @@ class ForecastConfig(Config):
 
     def settings(self) -> ForecastSettings:
         """How the forecast is made."""
-        from specht.forecasts import ForecastSettings  # loads SciPy
+        from specht.forecasts import ForecastSettings, Goal  # loads SciPy
 
-        names = ("rows", "fit_rows", "test_share", "sizes", "repeats", "horizons", "confidence", "seed")
-        return ForecastSettings(**{name: getattr(self, name) for name in names})
+        goal = None if self.goal is None else Goal.parse(self.goal)
+        names = ("rows", "horizons", "confidence", "seed")
+        return ForecastSettings(goal=goal, budget=seconds_of(self.budget), **{name: getattr(self, name) for name in names})
 
     def identity(self) -> dict[str, Any]:
         # The content of the file decides, wherever it lies.
@@ -92,16 +89,18 @@ class ForecastConfig(Config):
 
     @model_validator(mode="after")
     def _lists_are_lists(self) -> Self:
-        for name in self.compare:
-            if name not in CONTENDERS:
-                raise unknown_choice("architecture to compare", name, CONTENDERS)
-        for flag, values in (("compare", self.compare), ("horizons", self.horizons), ("sizes", self.sizes)):
+        for flag, values in (("learners", self.learners), ("horizons", self.horizons)):
             if values is not None and not values:
                 raise InputError(f"--{flag} is empty: give at least one value, or leave it out.")
-        if len(set(self.compare)) < len(self.compare):
-            raise InputError(f"--compare names an architecture twice, got {' '.join(self.compare)}: write each once.")
         if self.columns is not None and not self.columns:
             raise InputError("--columns is empty: give one name a column, or leave it out.")
+        if self.learners is not None:
+            check_learner_names(self.learners)
+        if self.goal is not None:
+            from specht.forecasts import Goal
+
+            Goal.parse(self.goal)
+        seconds_of(self.budget)
         if any(second <= first for first, second in itertools.pairwise(self.horizons)):
             raise InputError(f"--horizons must increase, got {' '.join(map(str, self.horizons))}: write each once, smallest first.")
         return self

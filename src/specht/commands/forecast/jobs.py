@@ -1,0 +1,91 @@
+"""The measurements of a forecast as jobs of a sweep: one repeat of one learner each."""
+
+from __future__ import annotations
+
+import functools
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import xarray
+
+from specht.commands.forecast.config import ForecastConfig, checksum
+from specht.forecasts import (
+    Forecast,
+    PlannedRun,
+    SequenceTable,
+    SplitErrors,
+    choose_learners,
+    forecast_table,
+    measured,
+    read_table,
+    used_rows,
+)
+from specht.lab import Archive, Job, datasets_of, this_process
+from specht.progress import Progress
+
+if TYPE_CHECKING:
+    from specht.commands.workers import WorkFlags
+
+_TABLE = (
+    "data",
+    "target",
+    "sequence",
+    "delimiter",
+    "encoding",
+    "columns",
+    "tokens",
+    "task",
+    "max_vocab",
+    "max_length",
+    "keep",
+    "duplicates",
+)
+"""What decides the table."""
+CURVES = ("n_train", "error", "accuracy", "row_variance")
+
+
+def read(config: ForecastConfig) -> SequenceTable:
+    """The table that a configuration names."""
+    return read_table(config.data, config.target, config.sequence, config.table_options())
+
+
+def forecast_of(config: ForecastConfig, table: SequenceTable, folder: Path, work: WorkFlags, progress: Progress | None) -> Forecast:
+    """The forecast, from jobs that are found again when the same command is given once more."""
+    archive, places = Archive(folder), work.places(folder) if work.is_asked else this_process
+    asked = config.model_dump(mode="json", include={*_TABLE, "rows", "learners", "seed"})
+    asked |= {"data": str(config.data.resolve()), "checksum": checksum(config.data)}
+
+    def run(measurements: Sequence[PlannedRun], report: Progress | None) -> list[SplitErrors]:
+        jobs = [Job.of(f"{__name__}:measure", asked=asked, **vars(one)) for one in measurements]
+        return [_split_errors(dataset) for dataset in datasets_of(jobs, archive, places, report)]
+
+    def first(forecast: Forecast) -> None:
+        answer = [sentence for sentence in forecast.summary()["answer"] if not sentence.startswith("Does order")]  # which comes last
+        print("First answer, refined now:", *answer, "", sep="\n", file=sys.stderr)
+
+    learners = choose_learners(config.learners, used_rows(table, config.settings()))
+    return forecast_table(table, learners, config.settings(), run=run, progress=progress, first=first)
+
+
+def measure(asked: dict[str, Any], learner: str, repeat: int, octaves: float, shuffled: bool) -> xarray.Dataset:
+    """One repeat of one learner."""
+    table, learners = _opened(**{name: tuple(value) if isinstance(value, list) else value for name, value in asked.items()})
+    result = measured(learners[learner], table, PlannedRun(learner, repeat, octaves, shuffled), asked["seed"])
+    curves = {name: ("n_train", getattr(result, name)) for name in CURVES[1:]}
+    return xarray.Dataset(curves | {"last_rows": ("test_row", result.last_rows), "seconds": result.seconds}, {"n_train": result.n_train})
+
+
+@functools.lru_cache(maxsize=1)
+def _opened(checksum: str, **asked: Any) -> tuple[SequenceTable, dict[str, Any]]:
+    """The rows used and the learners, which jobs in one process share."""
+    config = ForecastConfig(**asked)
+    table = used_rows(read(config), config.settings())
+    return table, {learner.name: learner for learner in choose_learners(config.learners, table)}
+
+
+def _split_errors(dataset: xarray.Dataset) -> SplitErrors:
+    curves = (np.asarray(dataset[name]) for name in CURVES)
+    return SplitErrors(*curves, seconds=float(dataset["seconds"]), last_rows=np.asarray(dataset["last_rows"]))

@@ -1,0 +1,115 @@
+"""Which rows train and which judge: nested subsets of growing size, and a fold of other rows that judges all of them."""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+
+import numpy as np
+
+from specht.forecasts.learners.learner import Learner, PreparedLearner
+from specht.forecasts.table import SequenceTable
+
+FOLDS = 5
+"""Every row judges once in five repeats; the other four fifths train."""
+OCTAVES = 4
+"""The smallest subset is this many halvings of the largest."""
+LEAST = 12
+"""Rows of the smallest subset."""
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Split:
+    """Rows of a table for one repeat."""
+
+    train: np.ndarray
+    """In the order in which they join the subsets."""
+    test: np.ndarray
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class SplitErrors:
+    """How well one learner predicts the test rows of one split from each of the nested subsets."""
+
+    n_train: np.ndarray
+    """(P,)"""
+    error: np.ndarray
+    """(P,): mean squared error in units of the label variance."""
+    accuracy: np.ndarray
+    """(P,): share of test rows whose likeliest class is right; not a number for regression."""
+    row_variance: np.ndarray
+    """(P,): variance of one row's squared error, in the same unit squared."""
+    seconds: float
+    """CPU time of all fits."""
+    last_rows: np.ndarray
+    """(test rows,) at the largest size: one where the class is right and zero elsewhere; for numbers the squared error, negative."""
+
+
+def subset_sizes(rows: int, step: float = 0.5) -> np.ndarray:
+    """Sizes of the subsets of so many rows, largest last, a number of octaves apart.
+
+    >>> subset_sizes(500).tolist()
+    [25, 35, 50, 71, 100, 141, 200, 283, 400]
+    >>> subset_sizes(500, step=1.0).tolist()
+    [25, 50, 100, 200, 400]
+    """
+    most = rows - -(-rows // FOLDS)
+    sizes = np.round(most * 2.0 ** -np.arange(0.0, OCTAVES + 1e-9, step)[::-1]).astype(int)
+    return np.unique(sizes[sizes >= min(LEAST, most)])
+
+
+def learner_sizes(learner: Learner, rows: int, octaves: float) -> np.ndarray:
+    """Sizes of the subsets that a learner takes, up to its limit."""
+    sizes = subset_sizes(rows, octaves)
+    if learner.most_rows is None or sizes[-1] <= learner.most_rows:
+        return sizes
+    return np.append(sizes[sizes < learner.most_rows], learner.most_rows)
+
+
+def nested_splits(rows: int, repeats: int, seed: int) -> list[Split]:
+    """The folds of random permutations one after the other, each with the other rows in random order.
+
+    >>> [split.test.tolist() for split in nested_splits(5, 5, seed=0)]
+    [[2], [4], [3], [0], [1]]
+    """
+    rng = np.random.default_rng(seed)
+    splits: list[Split] = []
+    while len(splits) < repeats:
+        folds = np.array_split(rng.permutation(rows), FOLDS)
+        for fold in folds:
+            rest = np.setdiff1d(np.arange(rows), fold)
+            splits.append(Split(rng.permutation(rest), fold))
+    return splits[:repeats]
+
+
+def measure_split(learner: Learner, table: SequenceTable, split: Split, sizes: np.ndarray, seed: int) -> SplitErrors:
+    """Train on each subset and judge by the rows of the fold."""
+    variance = label_variance(table.labels)
+    test = table.take(split.test)
+    errors, accuracies, variances = np.empty((3, len(sizes)))
+    last = np.empty(0)
+    begun = time.process_time()
+    if isinstance(learner, PreparedLearner):
+        learner.prepare(table, split.train[: sizes[-1]], seed)
+    for index, size in enumerate(sizes):
+        outputs = learner.predict(table.take(np.sort(split.train[:size])), test, seed)
+        squares = np.sum((outputs - test.labels) ** 2, axis=1) / variance
+        errors[index], variances[index] = squares.mean(), squares.var()
+        accuracies[index] = right_share(test.labels, outputs)
+        last = -squares if test.labels.shape[1] == 1 else right_rows(test.labels, outputs)
+    return SplitErrors(sizes, errors, accuracies, variances, time.process_time() - begun, last)
+
+
+def label_variance(labels: np.ndarray) -> float:
+    """Mean squared distance of labels from their mean, summed over outputs."""
+    return float(np.mean(np.sum((labels - labels.mean(axis=0)) ** 2, axis=1)))
+
+
+def right_rows(labels: np.ndarray, outputs: np.ndarray) -> np.ndarray:
+    """One for every row whose largest output is that of its class, zero for the others."""
+    return (np.argmax(outputs, axis=1) == np.argmax(labels, axis=1)).astype(float)
+
+
+def right_share(labels: np.ndarray, outputs: np.ndarray) -> float:
+    """Share of rows whose largest output is that of their class; not a number where labels are numbers."""
+    return float("nan") if labels.shape[1] == 1 else float(right_rows(labels, outputs).mean())

@@ -1,0 +1,131 @@
+"""What people ask of a forecast: rows for a goal, whether more rows are worth it, and whether the order of tokens matters."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import re
+from collections.abc import Sequence
+from typing import Literal
+
+import numpy as np
+from scipy import special
+
+from specht.errors import InputError
+from specht.forecasts.shapes import ErrorForecast
+from specht.forecasts.subsets import SplitErrors
+
+WITHIN_REACH = 100.0
+"""A goal that takes more than this many times the rows at hand is out of reach."""
+WORTH_TIMES, WORTH_CUT = 4.0, 0.1
+"""More rows are worth collecting if so many times the rows cut the error by at least this share."""
+CERTAIN = 0.98
+"""Two-sided probability at which order is said to matter: one table without order in a hundred is taken for one with."""
+_STEPS = 200
+
+
+@dataclasses.dataclass(frozen=True)
+class Goal:
+    """A quality that somebody wants to reach.
+
+    >>> Goal.parse("accuracy=0.95")
+    Goal(measure='accuracy', value=0.95)
+    """
+
+    measure: Literal["accuracy", "R2", "error"]
+    """error is the mean squared error in units of the label variance, and R2 is one minus that."""
+    value: float
+
+    @classmethod
+    def parse(cls, text: str) -> Goal:
+        match = re.fullmatch(r"\s*(accuracy|r2|error)\s*=\s*([0-9.eE+-]+)\s*(%?)\s*", text, re.IGNORECASE)
+        try:
+            measure, value = (match[1].lower(), float(match[2]) / (100.0 if match[3] else 1.0)) if match else ("", math.nan)
+        except ValueError:
+            measure, value = "", math.nan
+        if not 0.0 < value < 1.0:
+            raise InputError(
+                f"--goal must be accuracy=, R2= or error= and a number between 0 and 1, got {text!r}: for example accuracy=0.95."
+            )
+        return cls({"accuracy": "accuracy", "r2": "R2", "error": "error"}[measure], value)  # type: ignore[arg-type]
+
+    @property
+    def largest_error(self) -> float:
+        """The error, or the error rate, that reaches it."""
+        return self.value if self.measure == "error" else 1.0 - self.value
+
+
+@dataclasses.dataclass(frozen=True)
+class RowsForGoal:
+    """How many rows a goal takes; infinite where that is more than `WITHIN_REACH` times the rows at hand."""
+
+    goal: Goal
+    value: float
+    low: float
+    high: float
+
+
+def rows_for_goal(goal: Goal, ahead: ErrorForecast, rows: int, confidence: float) -> RowsForGoal:
+    """The numbers of rows at which the goal is met with a chance of one half, and at both ends of the interval."""
+    grid = np.geomspace(max(ahead.curve.n_train[0], 1.0), WITHIN_REACH * rows, _STEPS)
+    chance = np.maximum.accumulate([ahead.share_below(float(n), goal.largest_error) for n in grid])
+    tail = (1.0 - confidence) / 2.0
+
+    def first(level: float) -> float:
+        return float(grid[np.argmax(chance >= level)]) if chance[-1] >= level else math.inf
+
+    return RowsForGoal(goal, first(0.5), first(tail), first(1.0 - tail))
+
+
+@dataclasses.dataclass(frozen=True)
+class Worth:
+    """What four times the rows do to the error."""
+
+    verdict: Literal["yes", "no", "unclear"]
+    cut: float
+    """Share of the error that goes."""
+    low: float
+    high: float
+
+
+def worth_of_more(ahead: ErrorForecast, rows: int, confidence: float) -> Worth:
+    """Yes or no where at least the stated probability of the interval lies on that side of `WORTH_CUT`, unclear otherwise."""
+    tail = (1.0 - confidence) / 2.0
+    low, value, high = 1.0 - ahead.ratio_quantiles(rows, WORTH_TIMES * rows, np.array([1.0 - tail, 0.5, tail]))
+    verdict = "yes" if value >= WORTH_CUT and low > 0.0 else "no" if high < WORTH_CUT or value <= WORTH_CUT / 2.0 else "unclear"
+    return Worth(verdict, float(value), float(low), float(high))
+
+
+@dataclasses.dataclass(frozen=True)
+class OrderVerdict:
+    """What a learner loses when the tokens of every sequence are shuffled."""
+
+    measured_by: str
+    """The learner; called so because `learner` is a dimension of a forecast."""
+    verdict: Literal["yes", "no"]
+    """Yes where the interval that holds with `CERTAIN` lies above zero."""
+    value: float
+    """Accuracy that is lost for classes; error that is gained, in units of the label variance, for numbers."""
+    low: float
+    high: float
+    is_accuracy: bool
+
+
+def order_verdict(learner: str, ordered: Sequence[SplitErrors], shuffled: Sequence[SplitErrors], confidence: float) -> OrderVerdict:
+    r"""The mean difference of all test rows at the largest size, each row beside itself.
+
+    Rows scatter, and on top the differences of repeats may, because other rows trained: with v the variance of the n rows' differences,
+    T rows a fold, and s² the variance of the R repeats' means, $\mathrm{stderr}^2 = v / n + \max(s^2 - v / T, 0) / R$.
+
+    Arguments:
+        ordered: repeats on sequences as they are.
+        shuffled: the same repeats on sequences whose tokens are shuffled.
+    """
+    folds = [one.last_rows - other.last_rows for one, other in zip(ordered, shuffled, strict=True)]
+    differences, repeats = np.concatenate(folds), len(folds)
+    v, of_repeats = float(differences.var(ddof=1)), float(np.var([fold.mean() for fold in folds], ddof=1))
+    extra = max(of_repeats - v * repeats / len(differences), 0.0) / repeats
+    stderr, value = math.sqrt(v / len(differences) + extra), float(differences.mean())
+    reach, strict = (float(special.ndtri((1.0 + level) / 2.0)) * stderr for level in (confidence, CERTAIN))
+    is_accuracy = not math.isnan(ordered[0].accuracy[-1])
+    return OrderVerdict(learner, "yes" if value > max(strict, 0.0) else "no", value, value - reach, value + reach, is_accuracy)

@@ -1,0 +1,76 @@
+"""Goals, whether more rows are worth it, and whether order matters: each says yes and no where it should."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from specht.errors import InputError
+from specht.forecasts.shapes import ErrorCurve, learned_shapes
+from specht.forecasts.subsets import SplitErrors
+from specht.forecasts.verdicts import Goal, order_verdict, rows_for_goal, worth_of_more
+
+SIZES = 25.0 * 2.0 ** np.arange(0, 4.5, 0.5)
+
+
+def ahead(law, relative=0.01):
+    return learned_shapes().forecast(ErrorCurve(SIZES, law(SIZES), relative * law(SIZES)))
+
+
+def test_rows_for_a_goal_are_where_the_curve_crosses_it():
+    needed = rows_for_goal(Goal("error", 0.05), ahead(lambda n: n**-0.5), 500, 0.9)
+    assert needed.low <= 400.0 <= needed.high
+    assert needed.value == pytest.approx(400.0, rel=0.1)
+    beyond = rows_for_goal(Goal("accuracy", 0.975), ahead(lambda n: n**-0.5), 500, 0.9)
+    assert 1000 < beyond.value < 3000  # 1600 on the curve
+    assert beyond.low < beyond.value < beyond.high
+
+
+def test_a_goal_below_the_floor_is_out_of_reach():
+    needed = rows_for_goal(Goal("error", 0.1), ahead(lambda n: 0.4 + 0.0 * n), 500, 0.9)
+    assert math.isinf(needed.value)
+    assert math.isinf(needed.high)
+
+
+@pytest.mark.parametrize(("law", "verdict"), [(lambda n: n**-0.5, "yes"), (lambda n: 0.4 + 0.0 * n, "no")])
+def test_more_rows_are_worth_it_where_the_curve_falls(law, verdict):
+    assert worth_of_more(ahead(law), 500, 0.9).verdict == verdict
+
+
+@pytest.mark.parametrize("text", ["accuracy", "accuracy=2", "f1=0.9", "accuracy=x", "R2=0", ""])
+def test_a_goal_that_says_nothing_is_refused(text):
+    with pytest.raises(InputError, match="--goal must be accuracy="):
+        Goal.parse(text)
+
+
+def test_goals_are_read_as_people_write_them():
+    assert Goal.parse("accuracy=95%") == Goal.parse("Accuracy = 0.95")
+    assert Goal.parse("r2=0.8").largest_error == pytest.approx(0.2)
+
+
+def splits(rows, folds=5):
+    """Folds of rows that are right or wrong."""
+    arrays = (np.array([80.0]), np.array([0.5]), np.array([0.5]), np.array([0.1]))
+    return [SplitErrors(*arrays, seconds=0.0, last_rows=fold.astype(float)) for fold in np.array_split(rows, folds)]
+
+
+def test_order_matters_where_shuffling_costs_more_than_chance():
+    rng = np.random.default_rng(0)
+    right = rng.random(400) < 0.9
+    yes = order_verdict("a", splits(right), splits(right & (rng.random(400) < 0.9)), 0.9)
+    assert (yes.verdict, yes.is_accuracy) == ("yes", True)
+    assert yes.low < 0.09 < yes.high
+    said = [order_verdict("a", splits(rng.random(200) < 0.8), splits(rng.random(200) < 0.8), 0.9).verdict for _ in range(400)]
+    assert said.count("yes") <= 4 + 3 * 2  # one in a hundred, and three standard errors
+
+
+def test_repeats_that_scatter_more_than_their_rows_count():
+    """Whole folds that go up or down together are no evidence of the size of their rows."""
+    rng = np.random.default_rng(1)
+    said = []
+    for _ in range(300):
+        level = np.repeat(0.1 * rng.standard_normal(5), 80)
+        said.append(order_verdict("a", splits(rng.random(400) < 0.7 + level), splits(rng.random(400) < 0.7 - level), 0.9).verdict)
+    assert said.count("yes") <= 0.06 * 300
