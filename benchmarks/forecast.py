@@ -1,212 +1,167 @@
-"""Forecasts of tables whose outcome is known: how often the interval at four times the rows holds, and its score against a power law.
+"""Forecasts on real tables whose outcome is known: from N rows to 4 N, beside the laws that people continue curves with now.
 
-    python benchmarks/forecast.py            # 40 repeats of every table, several minutes on one core
-    python benchmarks/forecast.py --quick    # 20 repeats
+    python benchmarks/forecast.py measure test FOLDER > test.jsonl       # what there is to forecast, and what came of it
+    python benchmarks/forecast.py measure test FOLDER --part-of 0 2      # every second table, in one of two processes
+    python benchmarks/forecast.py judge test.jsonl                       # forecasts, and whether they meet their targets
 
-Each repeat draws N rows, fits and forecasts from them alone, and then trains the same predictor on 4 N fresh rows, tested on many more.
-Tables are drawn from known laws, and one is made of WikiText-2: from a window of words, is the next token a comma? It is left out where
-the folder of corpora (SPECHT_DATA, by default ../shared/data) is not there. `held` counts the intervals that hold, `score` is the mean
-interval score (smaller is better), and what starts with `law` belongs to the power law. Prints one JSON object a line; `met` says which
-targets a line meets, and the exit code is 1 when one is missed.
+FOLDER holds the tables that `python benchmarks/tables.py make` builds; train, validation and test are its split, and train's are in
+../shared/data/tables. Every draw takes N rows at random and measures a learner on nested subsets of them; then the same learner is trained
+on 4 N rows, those N among them, and tested on up to 2000 others. Forecasts and laws see the measured points alone. `miss` is
+log(truth / forecast) of the error: mean squared error, or for `rate` the share of wrong rows. `score` is the interval score of the
+logarithm (smaller is better). A draw without a wrong row in its test is left out. The exit code is 1 when a target is missed.
 """
 
-from __future__ import annotations
+from common import MISSED, print_line  # isort: skip -- first, because it sets the number of threads
 
-from common import print_line, run  # isort: skip -- first, because it sets the number of threads
-
-import dataclasses
-import math
-import os
-from collections.abc import Callable
+import argparse
+import json
+import tomllib
+from collections import defaultdict
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy import stats
 
-from specht.forecasts.contenders import choose_contenders
-from specht.forecasts.forecast import ForecastSettings, draw_splits, forecast_gram, measured_sizes, standardised
-from specht.forecasts.power_law import interval_score
-from specht.kernel.kernel import Kernel
-from specht.learning.gp.fit import fit_architecture
-from specht.learning.gp.regression import regress
+from specht.forecasts import SequenceTable, TableOptions, choose_learners, read_table
+from specht.forecasts.curves import MeasuredErrors, band, measured_error_rates, measured_errors
+from specht.forecasts.laws import LAWS, extrapolate_law
+from specht.forecasts.learners.learner import Learner, PreparedLearner
+from specht.forecasts.shapes import KnownCurve, learned_shapes
+from specht.forecasts.subsets import SplitErrors, label_variance, measure_split, nested_splits, right_share, subset_sizes
+from specht.stats import interval_score
 
-REPEATS, ROWS, TEST_ROWS, HORIZON, CONFIDENCE = 40, 300, 2000, 4, 0.9
-FIRST_SEED = 1000
-"""Seeds below were seen while the method was made."""
-Draw = Callable[[np.random.Generator, int], tuple[np.ndarray, np.ndarray, np.ndarray]]
-"""(generator, n) -> tokens (n, columns), mask (n, columns), labels (n, outputs)"""
-
-
-def positions(rng: np.random.Generator, n: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Regression on what stands at three of ten places, with noise."""
-    x = rng.integers(5, size=(n, 10))
-    y = 1.5 * (x[:, 1] == 0) - (x[:, 4] == 2) + (x[:, 8] == 1) + rng.normal(0.0, 0.5, n)
-    return x, np.ones(x.shape, bool), y[:, None]
+LEARNERS = {250: ("bag", "local"), 500: ("bag", "local"), 1000: ("local",)}
+"""By number of rows: quick ones, without order and with it; exact inference from 4000 rows takes a minute."""
+TIMES, DRAWS, TEST_ROWS = 4, 5, 2000
+REPEATS, CONFIDENCE = 5, 0.9
+CURVES = ("n_train", "error", "accuracy", "row_variance")
+JUDGES = ("power", "pow4", "mmf4")
+"""Laws that the forecast has to beat."""
+BETTER, BIAS, HELD = 0.8, 0.05, (0.85, 0.95)
 
 
-def counts(rng: np.random.Generator, n: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Regression on counts of tokens and a product of two of them, lengths from 6 to 12, little noise."""
-    lengths = rng.integers(6, 13, size=n)
-    mask = np.arange(12)[None, :] >= 12 - lengths[:, None]
-    x = np.where(mask, rng.integers(6, size=(n, 12)), 0)
-    share = np.stack([((x == v) & mask).sum(1) / lengths for v in range(3)])
-    y = 4.0 * share[0] + 12.0 * share[1] * share[2] + rng.normal(0.0, 0.2, n)
-    return x, mask, y[:, None]
+def tables_of(part: str, folder: Path) -> Iterator[tuple[str, SequenceTable]]:
+    catalogue = tomllib.loads(Path(__file__).with_name("tables.toml").read_text())
+    for name in sorted(catalogue["split"][part]):
+        what = catalogue["tables"].get(name, {}).get("what", {})
+        options = TableOptions(task=what.get("task", "auto"), tokens=what.get("tokens", "auto"))
+        yield name, read_table(folder / f"{name}.csv", "label", "text", options)
 
 
-def components(rng: np.random.Generator, n: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Classification: which of three laws drew the tokens, and one of them repeats its neighbours."""
-    component = rng.integers(3, size=n)
-    weights = np.array([[0.4, 0.3, 0.2, 0.1], [0.1, 0.2, 0.3, 0.4], [0.25, 0.25, 0.25, 0.25]])
-    draws = np.stack([rng.choice(4, size=(n, 8), p=weights[k]) for k in range(3)])
-    x = draws[component, np.arange(n)]
-    repeated = x.copy()
-    repeated[:, 1::2] = np.where(rng.random((n, 4)) < 0.6, x[:, ::2], x[:, 1::2])
-    x = np.where((component == 2)[:, None], repeated, x)
-    return x, np.ones(x.shape, bool), np.eye(3)[component]
+def draws_of(table: SequenceTable, draws: int) -> Iterator[dict[str, Any]]:
+    """What is measured on N rows of one table, and the truth at 4 N."""
+    for rows, learners in LEARNERS.items():
+        if len(table) < TIMES * rows + 300:
+            continue
+        for draw in range(draws):
+            order = np.random.default_rng([draw, rows]).permutation(len(table))[: TIMES * rows + TEST_ROWS]
+            own, whole = table.take(order[:rows]), table.take(order)
+            for learner in choose_learners(learners, own):
+                yield {"rows": rows, "draw": draw, "learner": learner.name} | outcome(learner, own, whole, draw)
 
 
-def conjunction(rng: np.random.Generator, n: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Regression without noise on two places at once: what a linear kernel never learns, and a nonlinear one slowly."""
-    x = rng.integers(4, size=(n, 9))
-    y = 3.0 * ((x[:, 1] == 0) & (x[:, 5] == 1)) + (x[:, 3] == x[:, 7])
-    return x, np.ones(x.shape, bool), y[:, None].astype(float)
+def outcome(learner: Learner, own: SequenceTable, whole: SequenceTable, draw: int) -> dict[str, Any]:
+    """Errors on subsets of the own rows, and from all training rows of the whole."""
+    rows = len(own)
+    splits = [measure_split(learner, own, split, subset_sizes(rows), draw) for split in nested_splits(rows, REPEATS, draw)]
+    train, judged = np.arange(TIMES * rows), whole.take(np.arange(TIMES * rows, len(whole)))
+    if isinstance(learner, PreparedLearner):
+        learner.prepare(whole, train, draw)
+    outputs = learner.predict(whole.take(train), judged, draw)
+    error = float(np.mean(np.sum((outputs - judged.labels) ** 2, axis=1))) / label_variance(own.labels)
+    measured = [{name: getattr(split, name).tolist() for name in CURVES} for split in splits]
+    return {"splits": measured, "error": error, "rate": 1.0 - right_share(judged.labels, outputs), "tested": len(judged)}
 
 
-def wikitext(window: int = 8, vocab: int = 200) -> Draw | None:
-    """From a window of words of WikiText-2: is the next token a comma? Half of the rows are, and windows do not overlap."""
-    folder = Path(os.environ.get("SPECHT_DATA", Path(__file__).resolve().parents[2] / "shared" / "data")) / "wikitext2"
-    if not folder.exists():
-        return None
-    words = [
-        word
-        for line in (folder / "train.txt").read_text(encoding="utf-8").splitlines()
-        if not line.startswith(" =")
-        for word in line.split()
-    ]
-    names, ids = np.unique(words, return_inverse=True)
-    common = np.argsort(-np.bincount(ids))[: vocab - 1]
-    place = np.full(len(names), vocab - 1)
-    place[common] = np.arange(vocab - 1)
-    tokens, comma = place[ids], place[np.searchsorted(names, ",")]
-    ends = np.arange(window, len(tokens), window + 1)
-    yes, no = ends[tokens[ends] == comma], ends[tokens[ends] != comma]
-
-    def draw(rng: np.random.Generator, n: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        chosen = rng.permutation(np.concatenate([rng.choice(yes, n // 2, replace=False), rng.choice(no, n - n // 2, replace=False)]))
-        x = tokens[chosen[:, None] + np.arange(-window, 0)]
-        return x, np.ones(x.shape, bool), np.eye(2)[(tokens[chosen] == comma).astype(int)]
-
-    return draw
+def measured_of(line: dict[str, Any]) -> Iterator[tuple[str, MeasuredErrors, float]]:
+    """What was measured, and the truth, of the error and for classes of the share of wrong rows."""
+    arrays = [{name: np.array(values, dtype=float) for name, values in split.items()} for split in line["splits"]]
+    splits = [SplitErrors(**curves, seconds=0.0, last_rows=np.empty(0)) for curves in arrays]
+    yield "error", measured_errors(splits, line["rows"]), line["error"]
+    if line["rate"] * line["tested"] >= 0.5:
+        yield "rate", measured_error_rates(splits, line["rows"]), line["rate"]
 
 
-TABLES: dict[str, tuple[Draw, str, int]] = {
-    "positions": (positions, "positions", 5),
-    "counts": (counts, "bag", 6),
-    "components": (components, "mean", 4),
-    "conjunction": (conjunction, "erf", 4),
-}
-"""Where rows come from, the architecture, and the number of tokens."""
+def known_curves(line: dict[str, Any]) -> Iterator[KnownCurve]:
+    """For learning: the beginning and the point at 4 N, whose stated error is that of the rows that judge the beginning and are shared."""
+    for _, measured, truth in measured_of(line):
+        yield KnownCurve(measured.curve(), float(TIMES * line["rows"]), truth, measured.shared * truth)
 
 
-@dataclasses.dataclass(frozen=True)
-class Outcome:
-    """One forecast and what came of it."""
-
-    truth: float
-    value: float
-    low: float
-    high: float
-    law_value: float
-    law_low: float
-    law_high: float
-    factor: float
-    drift: float
-    continued: float
-    now: float
+def judged(line: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """The forecast of the error and, for classes, of the share of wrong rows."""
+    about = {name: line[name] for name in ("table", "rows", "draw", "learner")}
+    for measure, measured, truth in measured_of(line):
+        yield about | {"measure": measure} | continued(measured, line["rows"], truth, line["draw"])
 
 
-def try_once(draw: Draw, name: str, vocab: int, seed: int, rows: int = ROWS, repeats: int = 8) -> Outcome:
-    """Forecast the error at HORIZON times the rows, and compute it."""
-    rng = np.random.default_rng([seed, 1])
-    x, mask, y = draw(rng, rows + HORIZON * rows + TEST_ROWS)
-    settings = ForecastSettings(rows=rows, horizons=(float(HORIZON),), confidence=CONFIDENCE, repeats=repeats, seed=seed)
-    own = slice(0, rows)
-    labels, variance = standardised(y[own])
-    arch = choose_contenders([name], vocab, x.shape[1])[name]
-    fit = fit_architecture(arch, x[own], mask[own], labels)
-    splits = draw_splits(rows, measured_sizes(rows, settings), settings, rng)
-    kernel = Kernel(fit.arch)
-    raw = kernel.nngp(x[own], mask=mask[own])
-    size = np.trace(raw) / rows
-    found = forecast_gram(name, fit, raw / size + 1.0, labels, splits, settings, rng)
-    train, test = slice(rows, rows + HORIZON * rows), slice(rows + HORIZON * rows, None)
-    fresh = (y - y[own].mean(axis=0)) / math.sqrt(variance)
-    posterior = regress(kernel.nngp(x[train], mask=mask[train]) / size + 1.0, fresh[train], fit.ridge)
-    mean = posterior.mean(kernel.nngp(x[test], x[train], mask=mask[test], mask_y=mask[train]) / size + 1.0)
-    truth = float(np.mean(np.sum((fresh[test] - mean) ** 2, axis=1)))
-    one, law = found.forecast, found.power_law
-    return Outcome(
-        truth,
-        *(float(part[0]) for part in (one.value, one.low, one.high, law.value, law.low, law.high)),
-        found.calibration.trust.factor,
-        found.calibration.trust.drift,
-        float(found.continued[0]),
-        found.error,
-    )
+def continued(measured: MeasuredErrors, rows: int, truth: float, draw: int) -> dict[str, Any]:
+    """How far the forecast and every law miss the truth, whether intervals hold, and their scores."""
+    at = np.array([float(TIMES * rows)])
+    ahead = band(learned_shapes().forecast(measured.curve(), measured.shared), at, CONFIDENCE)
+    bands = {"forecast": (ahead.value, ahead.low, ahead.high)}
+    for name in LAWS:
+        rng = np.random.default_rng(draw)
+        bands[name] = extrapolate_law(name, measured.curve(), at, shared=measured.shared, confidence=CONFIDENCE, rng=rng)
+    line: dict[str, Any] = {"truth": truth, "now": float(measured.mean[-1])}
+    for name, (value, low, high) in bands.items():
+        logs = np.log(np.maximum([value[0], low[0], high[0]], 1e-4))
+        score = float(interval_score(logs[1], logs[2], np.log(truth), CONFIDENCE))
+        line[name] = {"miss": float(np.log(truth) - logs[0]), "held": bool(low[0] <= truth <= high[0]), "score": score}
+    return line
 
 
-def summary(outcomes: list[Outcome]) -> dict[str, Any]:
-    """Coverage and mean interval score of the forecast and of the power law."""
-    columns = {name: np.array([getattr(one, name) for one in outcomes]) for name in Outcome.__dataclass_fields__}
-    truth = columns["truth"]
-    held = (columns["low"] <= truth) & (truth <= columns["high"])
-    law_held = (columns["law_low"] <= truth) & (truth <= columns["law_high"])
-    score = interval_score(columns["low"], columns["high"], truth, CONFIDENCE)
-    law_score = interval_score(columns["law_low"], columns["law_high"], truth, CONFIDENCE)
-    found = {
-        "repeats": len(outcomes),
-        "error_now": columns["now"].mean(),
-        "truth": truth.mean(),
-        "forecast": columns["value"].mean(),
-        "log_bias": np.log(truth / columns["value"]).mean(),
-        "log_rms": np.sqrt(np.mean(np.log(truth / columns["value"]) ** 2)),
-        "law_log_rms": np.sqrt(np.mean(np.log(truth / np.maximum(columns["law_value"], 1e-6)) ** 2)),
-        "held": int(held.sum()),
-        "law_held": int(law_held.sum()),
-        "width": (columns["high"] - columns["low"]).mean(),
-        "law_width": (columns["law_high"] - columns["law_low"]).mean(),
-        "score": score.mean(),
-        "law_score": law_score.mean(),
-        "calibration_factor": columns["factor"].mean(),
-        "drift": columns["drift"].mean(),
-        "continued": columns["continued"].mean(),
-    }
-    return {name: int(value) if name in ("repeats", "held", "law_held") else float(value) for name, value in found.items()}
+def summarise(lines: list[dict[str, Any]]) -> None:
+    """Every way over all draws, and whether the forecast meets its targets."""
+    for measure in ("error", "rate"):
+        some = [line for line in lines if line["measure"] == measure]
+        values: dict[str, Any] = {}
+        for name in ("forecast", *LAWS):
+            misses = np.array([line[name]["miss"] for line in some])
+            values[name] = {
+                "bias": float(misses.mean()),
+                "rms": float(np.sqrt(np.mean(misses**2))),
+                "median": float(np.median(np.abs(misses))),
+                "held": float(np.mean([line[name]["held"] for line in some])),
+                "score": float(np.mean([line[name]["score"] for line in some])),
+            }
+        own, laws = values["forecast"], [values[name] for name in JUDGES]
+        met = {
+            "rms": own["rms"] <= BETTER * min(law["rms"] for law in laws),
+            "bias": abs(own["bias"]) <= BIAS,
+            "held": HELD[0] <= own["held"] <= HELD[1],
+            "score": own["score"] < min(law["score"] for law in laws),
+        }
+        tables = len({line["table"] for line in some})
+        print_line("forecast", measure=measure, tables=tables, draws=len(some), **values, met=met)
+        by_table: dict[str, list[float]] = defaultdict(list)
+        for line in some:
+            by_table[line["table"]].append(line["forecast"]["miss"])
+        print_line("forecast", measure=measure, bias_by_table={name: float(np.mean(misses)) for name, misses in by_table.items()})
 
 
-def coverage_band(repeats: int) -> tuple[int, int]:
-    """Numbers of hits that a rate of CONFIDENCE gives with probability 0.99."""
-    return int(stats.binom.ppf(0.005, repeats, CONFIDENCE)), int(stats.binom.ppf(0.995, repeats, CONFIDENCE))
-
-
-def report(quick: bool) -> None:
-    repeats = 20 if quick else REPEATS
-    tables = dict(TABLES)
-    real = wikitext()
-    if real is not None:
-        tables["wikitext comma"] = (real, "positions", 200)
-    low, high = coverage_band(repeats)
-    scores = []
-    for table, (draw, name, vocab) in tables.items():
-        found = summary([try_once(draw, name, vocab, FIRST_SEED + seed) for seed in range(repeats)])
-        scores.append(found["score"] / found["law_score"])
-        met = {f"holds in at least {low} of {repeats}": found["held"] >= low, "beats the power law": found["score"] < found["law_score"]}
-        print_line(table, architecture=name, rows=ROWS, horizon=HORIZON, confidence=CONFIDENCE, **found, expected_hits=[low, high], met=met)
-    ratio = float(np.exp(np.mean(np.log(scores))))
-    print_line("all tables", score_over_power_law=ratio, real_table=real is not None, met={"below 1": ratio < 1.0})
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    tasks = parser.add_subparsers(dest="what", required=True)
+    measuring = tasks.add_parser("measure")
+    measuring.add_argument("part", choices=("train", "validation", "test"))
+    measuring.add_argument("folder", type=Path)
+    measuring.add_argument("--part-of", type=int, nargs=2, default=(0, 1), metavar=("NUMBER", "OF"), dest="share")
+    measuring.add_argument("--draws", type=int, default=DRAWS)
+    tasks.add_parser("judge").add_argument("files", type=Path, nargs="+")
+    chosen = parser.parse_args()
+    if chosen.what == "judge":
+        lines = [json.loads(text) for path in chosen.files for text in path.read_text().splitlines()]
+        summarise([outcome for line in lines for outcome in judged(line)])
+        return 1 if MISSED else 0
+    number, of = chosen.share
+    for place, (name, table) in enumerate(tables_of(chosen.part, chosen.folder)):
+        if place % of == number:
+            for line in draws_of(table, chosen.draws):
+                print(json.dumps({"table": name} | line), flush=True)
+    return 0
 
 
 if __name__ == "__main__":
-    raise SystemExit(run(report, __doc__))
+    raise SystemExit(main())

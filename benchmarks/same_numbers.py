@@ -66,7 +66,7 @@ class Case:
         return [*self.words.split(), "--json", *(["--out", f"{OUT}/case"] if self.out else [])]
 
 
-SMALL_TABLE = "--rows 64 --fit-rows 64 --repeats 2"
+SMALL_TABLE = "--rows 64 --budget 5s"
 SMOKE = "--scale smoke --workers 0"
 CASES = {
     "predict": Case("predict"),
@@ -83,9 +83,9 @@ CASES = {
     "predict shift": Case("predict --target next-token --shift order-broken --shift-epsilon 0.3 --length 8"),
     "predict own function": Case("predict --target mine:score --vocab 2 --source uniform --length 6"),
     "predict tasks": Case("predict --list-tasks", out=False),
-    "forecast classes": Case(f"forecast table.csv --target kind {SMALL_TABLE}"),
-    "forecast numbers": Case(f"predict --data table.csv --target score --sequence text --compare bag erf {SMALL_TABLE}"),
-    "forecast softmax": Case(f"forecast table.csv --target kind --compare bag softmax --tokens characters {SMALL_TABLE}"),
+    "forecast classes": Case(f"forecast table.csv --target kind --learners bag local {SMALL_TABLE}"),
+    "forecast numbers": Case(f"predict --data table.csv --target score --sequence text --learners bag erf {SMALL_TABLE}"),
+    "forecast softmax": Case(f"forecast table.csv --target kind --learners bag softmax --tokens characters {SMALL_TABLE}"),
     "kernel": Case("kernel --n 50"),
     "kernel softmax erf": Case("kernel --preset lecun --length 8 --n 30 --heads 128 --kind both"),
     "kernel deep relu": Case("kernel --arch V=8|L=12|relu|depth=2|residual|norm=pre --n 40"),
