@@ -2,6 +2,7 @@
 
     python benchmarks/forecast.py measure test FOLDER > test.jsonl       # what there is to forecast, and what came of it
     python benchmarks/forecast.py measure test FOLDER --part-of 0 2      # every second table, in one of two processes
+    python benchmarks/forecast.py measure test FOLDER --rows 250 500     # what docs/howto/own_data.md shows; 1000 rows take hours
     python benchmarks/forecast.py judge test.jsonl                       # forecasts, and whether they meet their targets
 
 FOLDER holds the tables that `python benchmarks/tables.py make` builds; train, validation and test are its split, and train's are in
@@ -26,9 +27,9 @@ import numpy as np
 from specht.forecasts import SequenceTable, TableOptions, choose_learners, read_table
 from specht.forecasts.curves import MeasuredErrors, band, measured_error_rates, measured_errors
 from specht.forecasts.laws import LAWS, extrapolate_law
-from specht.forecasts.learners.learner import Learner, PreparedLearner
+from specht.forecasts.learners.learner import Learner, PreparedLearner, accuracy, squared_error
 from specht.forecasts.shapes import KnownCurve, learned_shapes
-from specht.forecasts.subsets import SplitErrors, label_variance, measure_split, nested_splits, right_share, subset_sizes
+from specht.forecasts.subsets import SplitErrors, label_variance, measure_split, nested_splits, subset_sizes
 from specht.stats import interval_score
 
 LEARNERS = {250: ("bag", "local"), 500: ("bag", "local"), 1000: ("local",)}
@@ -49,15 +50,15 @@ def tables_of(part: str, folder: Path) -> Iterator[tuple[str, SequenceTable]]:
         yield name, read_table(folder / f"{name}.csv", "label", "text", options)
 
 
-def draws_of(table: SequenceTable, draws: int) -> Iterator[dict[str, Any]]:
+def draws_of(table: SequenceTable, sizes: list[int], draws: int) -> Iterator[dict[str, Any]]:
     """What is measured on N rows of one table, and the truth at 4 N."""
-    for rows, learners in LEARNERS.items():
+    for rows in sizes:
         if len(table) < TIMES * rows + 300:
             continue
         for draw in range(draws):
             order = np.random.default_rng([draw, rows]).permutation(len(table))[: TIMES * rows + TEST_ROWS]
             own, whole = table.take(order[:rows]), table.take(order)
-            for learner in choose_learners(learners, own):
+            for learner in choose_learners(LEARNERS[rows], own):
                 yield {"rows": rows, "draw": draw, "learner": learner.name} | outcome(learner, own, whole, draw)
 
 
@@ -69,9 +70,9 @@ def outcome(learner: Learner, own: SequenceTable, whole: SequenceTable, draw: in
     if isinstance(learner, PreparedLearner):
         learner.prepare(whole, train, draw)
     outputs = learner.predict(whole.take(train), judged, draw)
-    error = float(np.mean(np.sum((outputs - judged.labels) ** 2, axis=1))) / label_variance(own.labels)
+    error = squared_error(judged.labels, outputs, label_variance(own.labels))
     measured = [{name: getattr(split, name).tolist() for name in CURVES} for split in splits]
-    return {"splits": measured, "error": error, "rate": 1.0 - right_share(judged.labels, outputs), "tested": len(judged)}
+    return {"splits": measured, "error": error, "rate": 1.0 - accuracy(judged.labels, outputs), "tested": len(judged)}
 
 
 def measured_of(line: dict[str, Any]) -> Iterator[tuple[str, MeasuredErrors, float]]:
@@ -148,6 +149,7 @@ def main() -> int:
     measuring.add_argument("part", choices=("train", "validation", "test"))
     measuring.add_argument("folder", type=Path)
     measuring.add_argument("--part-of", type=int, nargs=2, default=(0, 1), metavar=("NUMBER", "OF"), dest="share")
+    measuring.add_argument("--rows", type=int, nargs="+", choices=LEARNERS, default=list(LEARNERS), help="numbers of rows to begin with")
     measuring.add_argument("--draws", type=int, default=DRAWS)
     tasks.add_parser("judge").add_argument("files", type=Path, nargs="+")
     chosen = parser.parse_args()
@@ -158,7 +160,7 @@ def main() -> int:
     number, of = chosen.share
     for place, (name, table) in enumerate(tables_of(chosen.part, chosen.folder)):
         if place % of == number:
-            for line in draws_of(table, chosen.draws):
+            for line in draws_of(table, chosen.rows, chosen.draws):
                 print(json.dumps({"table": name} | line), flush=True)
     return 0
 

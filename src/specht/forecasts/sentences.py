@@ -31,7 +31,7 @@ def quality(forecast: Forecast, error: float) -> str:
 def percent(share: float) -> str:
     """With one digit behind the point near all and nothing."""
     digits = 1 if 0.0 < abs(share) < 0.1 or 0.9 < share < 1.0 else 0
-    return f"{100 * share:.{digits}f} %".replace("-", "−")
+    return f"{100 * share:z.{digits}f} %".replace("-", "−")
 
 
 def count(number: float) -> str:
@@ -104,7 +104,7 @@ def _order(forecast: Forecast) -> str:
         size = f"{order.value:.3f} ({order.low:.3f} to {order.high:.3f}) of R²"
     if order.verdict == "yes":
         return f"Does order matter? Yes: with the tokens of every row shuffled, {order.measured_by} loses {size}."
-    return f"Does order matter? No sign of it: with the tokens of every row shuffled, {order.measured_by} loses {size}: it can be chance."
+    return f"Does order matter? No sign of it: {order.measured_by} loses {size} when the tokens of every row are shuffled, within chance."
 
 
 def _where(where: WhereItLooks) -> str:
@@ -113,4 +113,4 @@ def _where(where: WhereItLooks) -> str:
         for what, those in (("the tokens", where.tokens), ("the places", where.places))
         if those
     ]
-    return f"Where are the labels told? A transformer of width {where.width} makes {' and '.join(named)} count more than others."
+    return f"What do the labels depend on? A transformer of width {where.width} gives more weight to {' and '.join(named)} than to others."

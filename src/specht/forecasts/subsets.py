@@ -7,7 +7,7 @@ import time
 
 import numpy as np
 
-from specht.forecasts.learners.learner import Learner, PreparedLearner
+from specht.forecasts.learners.learner import Learner, PreparedLearner, accuracy, right_rows
 from specht.forecasts.table import SequenceTable
 
 FOLDS = 5
@@ -95,7 +95,7 @@ def measure_split(learner: Learner, table: SequenceTable, split: Split, sizes: n
         outputs = learner.predict(table.take(np.sort(split.train[:size])), test, seed)
         squares = np.sum((outputs - test.labels) ** 2, axis=1) / variance
         errors[index], variances[index] = squares.mean(), squares.var()
-        accuracies[index] = right_share(test.labels, outputs)
+        accuracies[index] = accuracy(test.labels, outputs)
         last = -squares if test.labels.shape[1] == 1 else right_rows(test.labels, outputs)
     return SplitErrors(sizes, errors, accuracies, variances, time.process_time() - begun, last)
 
@@ -103,13 +103,3 @@ def measure_split(learner: Learner, table: SequenceTable, split: Split, sizes: n
 def label_variance(labels: np.ndarray) -> float:
     """Mean squared distance of labels from their mean, summed over outputs."""
     return float(np.mean(np.sum((labels - labels.mean(axis=0)) ** 2, axis=1)))
-
-
-def right_rows(labels: np.ndarray, outputs: np.ndarray) -> np.ndarray:
-    """One for every row whose largest output is that of its class, zero for the others."""
-    return (np.argmax(outputs, axis=1) == np.argmax(labels, axis=1)).astype(float)
-
-
-def right_share(labels: np.ndarray, outputs: np.ndarray) -> float:
-    """Share of rows whose largest output is that of their class; not a number where labels are numbers."""
-    return float("nan") if labels.shape[1] == 1 else float(right_rows(labels, outputs).mean())

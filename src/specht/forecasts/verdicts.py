@@ -19,8 +19,11 @@ WITHIN_REACH = 100.0
 """A goal that takes more than this many times the rows at hand is out of reach."""
 WORTH_TIMES, WORTH_CUT = 4.0, 0.1
 """More rows are worth collecting if so many times the rows cut the error by at least this share."""
+LIKELY = 0.75
+"""Probability from which more rows are said to be worth it or not."""
 CERTAIN = 0.98
-"""Two-sided probability at which order is said to matter: one table without order in a hundred is taken for one with."""
+"""Two-sided probability at which order is said to matter: one table without order in a hundred is taken for one with it, and one in forty
+where whole folds go up or down by ten points."""
 _STEPS = 200
 
 
@@ -89,10 +92,11 @@ class Worth:
 
 
 def worth_of_more(ahead: ErrorForecast, rows: int, confidence: float) -> Worth:
-    """Yes or no where at least the stated probability of the interval lies on that side of `WORTH_CUT`, unclear otherwise."""
+    """Yes if a cut of at least `WORTH_CUT` is as likely as `LIKELY`, no if one below it is, and unclear otherwise."""
     tail = (1.0 - confidence) / 2.0
-    low, value, high = 1.0 - ahead.ratio_quantiles(rows, WORTH_TIMES * rows, np.array([1.0 - tail, 0.5, tail]))
-    verdict = "yes" if value >= WORTH_CUT and low > 0.0 else "no" if high < WORTH_CUT or value <= WORTH_CUT / 2.0 else "unclear"
+    levels = np.array([1.0 - tail, LIKELY, 0.5, 1.0 - LIKELY, tail])
+    low, modest, value, bold, high = 1.0 - ahead.ratio_quantiles(rows, WORTH_TIMES * rows, levels)
+    verdict = "yes" if modest >= WORTH_CUT else "no" if bold < WORTH_CUT else "unclear"
     return Worth(verdict, float(value), float(low), float(high))
 
 
@@ -115,7 +119,8 @@ def order_verdict(learner: str, ordered: Sequence[SplitErrors], shuffled: Sequen
     r"""The mean difference of all test rows at the largest size, each row beside itself.
 
     Rows scatter, and on top the differences of repeats may, because other rows trained: with v the variance of the n rows' differences,
-    T rows a fold, and s² the variance of the R repeats' means, $\mathrm{stderr}^2 = v / n + \max(s^2 - v / T, 0) / R$.
+    T rows a fold, and s² the variance of the R repeats' means, $\mathrm{stderr}^2 = v / n + \max(s^2 - v / T, 0) / R$. The second part is
+    known from R repeats alone, so the interval is Student's t with the degrees of freedom of Welch and Satterthwaite.
 
     Arguments:
         ordered: repeats on sequences as they are.
@@ -125,7 +130,10 @@ def order_verdict(learner: str, ordered: Sequence[SplitErrors], shuffled: Sequen
     differences, repeats = np.concatenate(folds), len(folds)
     v, of_repeats = float(differences.var(ddof=1)), float(np.var([fold.mean() for fold in folds], ddof=1))
     extra = max(of_repeats - v * repeats / len(differences), 0.0) / repeats
-    stderr, value = math.sqrt(v / len(differences) + extra), float(differences.mean())
-    reach, strict = (float(special.ndtri((1.0 + level) / 2.0)) * stderr for level in (confidence, CERTAIN))
+    of_rows, value = v / len(differences), float(differences.mean())
+    parts = of_rows**2 / (len(differences) - 1) + extra**2 / (repeats - 1)
+    freedom = (of_rows + extra) ** 2 / parts if parts > 0.0 else 1.0  # nothing differs at all
+    stderr = math.sqrt(of_rows + extra)
+    reach, strict = (float(special.stdtrit(freedom, (1.0 + level) / 2.0)) * stderr for level in (confidence, CERTAIN))
     is_accuracy = not math.isnan(ordered[0].accuracy[-1])
     return OrderVerdict(learner, "yes" if value > max(strict, 0.0) else "no", value, value - reach, value + reach, is_accuracy)

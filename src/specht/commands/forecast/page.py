@@ -268,7 +268,7 @@ def _method(result: SimpleNamespace) -> list[Step]:
         ),
         Step(
             "The curve is continued by a mixture of shapes, with u the number of rows over the largest that was measured. How likely each "
-            "shape is beforehand was learned from 12,000 learning curves of other data and other learners (LCDB 1.1), by how they went on; "
+            "shape is beforehand was learned from how 12,000 curves of other learners (LCDB 1.1) and those of 22 other tables went on; "
             "the measured points change these weights by Bayes' rule. The forecast is the median of the mixture:",
             ["log E = a + log( φ + (1 − φ) ((u^β + δ) / (1 + δ))^(−α/β) ) + deviation of size μ |log u|"],
         ),

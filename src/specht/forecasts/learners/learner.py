@@ -57,12 +57,17 @@ def squared_error(labels: np.ndarray, outputs: np.ndarray, variance: float) -> f
 
 
 def accuracy(labels: np.ndarray, outputs: np.ndarray) -> float:
-    """Share of rows whose largest output is that of their class.
+    """Share of rows whose largest output is that of their class; not a number where labels are numbers.
 
     >>> accuracy(np.eye(2)[[0, 1]], np.array([[0.9, 0.1], [0.6, 0.4]]))
     0.5
     """
-    return float(np.mean(np.argmax(outputs, axis=1) == np.argmax(labels, axis=1)))
+    return float("nan") if labels.shape[1] == 1 else float(right_rows(labels, outputs).mean())
+
+
+def right_rows(labels: np.ndarray, outputs: np.ndarray) -> np.ndarray:
+    """One for every row whose largest output is that of its class, zero for the others."""
+    return (np.argmax(outputs, axis=1) == np.argmax(labels, axis=1)).astype(float)
 
 
 def one_class(labels: np.ndarray) -> bool:
