@@ -25,7 +25,7 @@ def answer_sentences(forecast: Forecast) -> list[str]:
 
 def quality(forecast: Forecast, error: float) -> str:
     """An error as people read it: accuracy for classes, R² for numbers."""
-    return percent(1.0 - error) if forecast.majority is not None else f"{1.0 - error:.2f}"
+    return percent(1.0 - error) if forecast.majority is not None else f"{1.0 - error:z.2f}".replace("-", "−")
 
 
 def percent(share: float) -> str:

@@ -69,11 +69,12 @@ def _add_line(figure: go.Figure, curve: SimpleNamespace, name: str, colour: str,
 
 
 def _add_points(figure: go.Figure, drawn: SimpleNamespace, measure: str, name: str, colour: str, **style: Any) -> list[float]:
+    """Draw what was measured, and return both ends of every bar."""
     measured, hover = drawn.measured, f"{name} at %{{x}} rows<br>%{{y:.4g}}"
     values = [1.0 - value for value in measured.value] if measure == "error_rate" else list(measured.value)
     bars = error_bars(measured.stderr, color=colour)
     add_series(figure, measured.n_train, values, name, colour, mode="markers", errors=bars, hover=hover, **style)
-    return values
+    return [value + sign * stderr for value, stderr in zip(values, measured.stderr, strict=True) for sign in (-1.0, 1.0)]
 
 
 def _finish(figure: go.Figure, result: SimpleNamespace, measure: str, values: Iterable[float], title: str, caption: str) -> Plot:
