@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from specht.lazy import lazy_names
 
 if TYPE_CHECKING:
+    from specht.commands.forecast import PROBLEM_COLUMNS, ForecastCommand, ForecastConfig, forecast_tree
     from specht.commands.predict import NetworkFlags, PredictCommand, PredictConfig, ShiftFlags
     from specht.commands.profile import ProfileCommand, ProfileConfig
     from specht.commands.spectrum import ScalableArchitecture, SpectrumCommand, SpectrumConfig

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from specht.forecasts.plan import PlannedRun as PlannedRun
     from specht.forecasts.subsets import SplitErrors as SplitErrors
     from specht.forecasts.table import SequenceTable as SequenceTable, TableOptions as TableOptions, read_table as read_table
+    from specht.forecasts.table_files import RawTable, read_raw
+    from specht.forecasts.table_guess import GuessedColumns, guess_columns
     from specht.forecasts.verdicts import Goal as Goal
 
 __all__, __getattr__, __dir__ = lazy_names(__name__)

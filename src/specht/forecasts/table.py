@@ -138,7 +138,7 @@ def read_table(data: Any, target: Any = None, sequence: str | None = None, optio
     Arguments:
         data: the path of a CSV file with a header, JSON lines, NumPy arrays or Parquet, told by the ending; or a DataFrame, a mapping of
             columns, a list of records, or what a tokenizer returns, `{"input_ids", "attention_mask", "labels"}`; or the sequences alone:
-            texts, lists of tokens, or an integer array with one sequence a row, negative numbers filling up.
+            texts, lists of tokens, or an integer array with one sequence a row, negative numbers filling up; or what `read_raw` read.
         target: column of the labels; in a plain NumPy array its number, negative ones from the right. With the sequences alone, the
             labels themselves. `labels` unless given, for what a tokenizer returns.
         sequence: column of the sequences; the only other column, or the only other one of text, unless given.
@@ -157,7 +157,7 @@ def read_table(data: Any, target: Any = None, sequence: str | None = None, optio
         for name in ("delimiter", "encoding", "columns"):
             if getattr(options, name) is not None:
                 raise InputError(f"{name}={getattr(options, name)!r} is for files, and the data are in memory: leave it out.")
-        raw, target, sequence = read_memory(data, target, sequence)
+        raw, target, sequence = (data, target, sequence) if isinstance(data, RawTable) else read_memory(data, target, sequence)
     target = target_column(raw, target)
     return _table_of(raw, target, sequence_columns(raw, target, sequence), options)
 

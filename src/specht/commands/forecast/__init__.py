@@ -16,6 +16,7 @@ from specht.trees import facts, plain, tree
 if TYPE_CHECKING:
     import xarray
 
+    from specht.forecasts import Forecast, SequenceTable
     from specht.report import Page
 
 PROBLEM_COLUMNS = ("line", "kind", "detail", "kept")
@@ -49,15 +50,7 @@ class ForecastCommand(Command):
             table = read(config)
             result = forecast_of(config, table, folder, work, progress)
         costs = {"cpu_seconds": time.process_time() - cpu, "wall_seconds": time.perf_counter() - wall}
-        about = {
-            "task": table.task,
-            "classes": list(table.classes),
-            "table": dataclasses.asdict(table.facts) | {"vocabulary": len(table.vocabulary)},
-            "problems": [dataclasses.asdict(problem) for problem in table.problems],
-        }
-        data = tree(result.summary() | about | costs)
-        data.dataset = data.to_dataset().assign(result.to_xarray().variables)
-        return data
+        return forecast_tree(table, result, costs)
 
     def page(self, data: xarray.DataTree) -> Page:
         from specht.commands.forecast.page import forecast_page
@@ -72,6 +65,19 @@ class ForecastCommand(Command):
             "csv": ("forecast.csv", lambda path: save_text(csv_text(CURVE_COLUMNS, curve_lines(facts(data))), path)),
             "rows": ("problems.csv", lambda path: save_text(csv_text(PROBLEM_COLUMNS, plain(data["problems"])), path)),
         }
+
+
+def forecast_tree(table: SequenceTable, result: Forecast, costs: Mapping[str, float]) -> xarray.DataTree:
+    """What a forecast found, what its table was, and what it cost, as the tree that is stored and shown."""
+    about = {
+        "task": table.task,
+        "classes": list(table.classes),
+        "table": dataclasses.asdict(table.facts) | {"vocabulary": len(table.vocabulary)},
+        "problems": [dataclasses.asdict(problem) for problem in table.problems],
+    }
+    data = tree(result.summary() | about | costs)
+    data.dataset = data.to_dataset().assign(result.to_xarray().variables)
+    return data
 
 
 forecast = command_line(ForecastCommand)
