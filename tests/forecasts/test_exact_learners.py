@@ -10,35 +10,43 @@ import pytest
 from learner_tables import easy, shuffled, table_of
 
 from specht.errors import InputError
-from specht.forecasts.learners import PreparedLearner, accuracy, choose_learners, exact, squared_error
+from specht.forecasts.learners import PreparedLearner, accuracy, choose_learners, exact, ridge, squared_error
 from specht.forecasts.learners.local import LocalLearner, order_grams
 from specht.forecasts.learners.ngrams import ngram_counts, orders_of
 from specht.forecasts.learners.ridge import CEILING, FLOOR, LeaveOneOut, fit_ridge_by_leaving_out
+from specht.learning.gp.fit import normalised_gram
 
 RNG = np.random.default_rng(0)
 
 
-def refitted(gram: np.ndarray, labels: np.ndarray, ridge: float) -> np.ndarray:
+def refitted(gram: np.ndarray, labels: np.ndarray, strength: float) -> np.ndarray:
     """Residuals at every row of a regression on all others, by solving anew."""
     residuals = []
     for row in range(len(gram)):
         rest = np.delete(np.arange(len(gram)), row)
-        weights = np.linalg.solve(gram[np.ix_(rest, rest)] + ridge * np.eye(len(rest)), labels[rest])
+        weights = np.linalg.solve(gram[np.ix_(rest, rest)] + strength * np.eye(len(rest)), labels[rest])
         residuals.append(labels[row] - gram[row, rest] @ weights)
     return np.array(residuals)
 
 
-@pytest.mark.parametrize("ridge", [0.01, 1.0, 100.0])
-def test_leaving_out_is_fitting_without(ridge):
+@pytest.mark.parametrize("strength", [0.01, 1.0, 100.0])
+def test_leaving_out_is_fitting_without(strength):
     x, labels = RNG.standard_normal((12, 20)), RNG.standard_normal((12, 3))
-    np.testing.assert_allclose(LeaveOneOut(x @ x.T, labels).residuals(ridge), refitted(x @ x.T, labels, ridge), rtol=1e-8)
+    np.testing.assert_allclose(LeaveOneOut(x @ x.T, labels).residuals(strength), refitted(x @ x.T, labels, strength), rtol=1e-8)
+
+
+def test_errors_of_many_ridges_are_those_of_each(monkeypatch):
+    x, labels = RNG.standard_normal((12, 20)), RNG.standard_normal((12, 3))
+    left, ridges = LeaveOneOut(x @ x.T, labels), np.geomspace(1e-3, 1e3, 7)
+    monkeypatch.setattr(ridge, "_TOGETHER", 9)  # three ridges at a time
+    np.testing.assert_allclose(left.errors(ridges), [left.error(one) for one in ridges], rtol=1e-12)
 
 
 def test_the_ridge_is_the_best_of_a_fine_grid():
     x = RNG.standard_normal((40, 10))
     labels = x @ RNG.standard_normal((10, 1)) + 2.0 * RNG.standard_normal((40, 1))
     fit = fit_ridge_by_leaving_out(x @ x.T, labels)
-    errors = {ridge: np.mean(refitted(x @ x.T, labels, ridge) ** 2) for ridge in np.geomspace(1e-3, 1e4, 300)}
+    errors = {point: np.mean(refitted(x @ x.T, labels, point) ** 2) for point in np.geomspace(1e-3, 1e4, 300)}
     assert not fit.at_bound
     assert fit.left_out_error == pytest.approx(np.mean(refitted(x @ x.T, labels, fit.ridge) ** 2), rel=1e-8)
     assert fit.left_out_error <= min(errors.values()) * (1 + 1e-6)
@@ -109,6 +117,32 @@ def test_a_prepared_kernel_gives_the_same(name):
     assert accuracy(test.labels, prepared) == 1.0
     # The kernel is in units of its mean over other rows, beside the shared offset: nearly the same predictor.
     np.testing.assert_allclose(prepared, again, atol=0.05)
+
+
+def by_the_whole_gram(arch, train, test, others):
+    """Outputs by the square Gram of all rows, in units of its own trace."""
+    rows = [train, test, *others]
+    gram = normalised_gram(arch, np.concatenate([part.tokens for part in rows]), np.concatenate([part.mask for part in rows]))
+    n, m, mean = len(train), len(test), train.labels.mean(axis=0)
+    return gram[n : n + m, :n] @ fit_ridge_by_leaving_out(gram[:n, :n], train.labels - mean).weights + mean
+
+
+@pytest.mark.parametrize("most", [50, 4000])
+@pytest.mark.parametrize("name", ["bag", "mean", "positions", "erf"])
+def test_what_test_rows_share_with_each_other_changes_nothing(name, most, monkeypatch):
+    monkeypatch.setattr(exact, "MOST_ROWS", most)
+    table, order = easy(90), np.random.default_rng(1).permutation(90)
+    training, test = order[:50], table.take(order[50:])
+    learner = choose_learners([name], table)[0]
+    assert isinstance(learner, exact.ExactLearner)
+    learner.prepare(table, training, seed=0)
+    fit = learner._fit(table.take(training), 0)
+    assert fit is not None
+    for n in (20, 50):
+        train = table.take(np.sort(training[:n]))
+        others = [] if most < 90 else [table.take(training[n:])]  # whose own kernels are in the unit of few rows
+        expected = by_the_whole_gram(fit.arch, train, test, others)
+        np.testing.assert_allclose(learner.predict(train, test, seed=0), expected, rtol=1e-10, atol=1e-10)
 
 
 def test_labels_of_test_rows_are_not_looked_at():

@@ -45,6 +45,26 @@ def test_blocks_fit_together():
     np.testing.assert_allclose(CountedBatch(x).gram(PLAIN), Kernel(PLAIN)(x), rtol=1e-13)
 
 
+@pytest.mark.parametrize("arch", ARCHITECTURES.values(), ids=ARCHITECTURES)
+@pytest.mark.parametrize("block", [8, 256])
+def test_leading_columns_are_those_of_the_gram(batch, arch, block, monkeypatch):
+    monkeypatch.setattr(counts, "_BLOCK", block)
+    exact = Kernel(arch)(batch.tokens, mask=batch.mask)
+    for columns in (1, 8, 19, 40):
+        gram, own = batch.leading(arch, columns)
+        np.testing.assert_allclose(gram, exact[:, :columns], rtol=1e-13, atol=1e-13)
+        np.testing.assert_allclose(own, np.diagonal(exact), rtol=1e-13)
+
+
+def test_many_columns_are_counted_as_few_are():
+    """More matches than a byte holds."""
+    rng = np.random.default_rng(3)
+    for dtype in (np.int16, np.int32):
+        left, right = (rng.integers(0, 3, (4, 700)).astype(dtype) for _ in range(2))
+        expected = (left[:, None] == right[None]).sum(axis=2)
+        np.testing.assert_array_equal(counts.matching_places(left, right), expected)
+
+
 def test_one_program_serves_all_variances_and_sizes():
     x, arch = np.random.default_rng(2).integers(0, 3, (600, 5)), PLAIN.replace(s_1=0.5)
     program: Any = counts._from_counts

@@ -90,7 +90,8 @@ def measure_split(learner: Learner, table: SequenceTable, split: Split, sizes: n
     last = np.empty(0)
     begun = time.process_time()
     if isinstance(learner, PreparedLearner):
-        learner.prepare(table, split.train[: sizes[-1]], seed)
+        rows = np.concatenate([split.train[: sizes[-1]], split.test])
+        learner.prepare(table.take(rows), np.arange(sizes[-1]), seed)
     for index, size in enumerate(sizes):
         outputs = learner.predict(table.take(np.sort(split.train[:size])), test, seed)
         squares = np.sum((outputs - test.labels) ** 2, axis=1) / variance

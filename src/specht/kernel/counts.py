@@ -35,6 +35,8 @@ MAX_SYMBOLS = 4096
 """Tokens beyond which tallies would fill the memory, and `Kernel` cuts smaller blocks."""
 _CHUNK = 2**17
 """Pairs evaluated at a time."""
+_BYTE = 127
+"""Most columns whose matches a byte counts."""
 
 
 class CountedBatch:
@@ -73,6 +75,36 @@ class CountedBatch:
                 result[columns, rows] = result[rows, columns].T
         return result
 
+    def leading(self, arch: Architecture, columns: int) -> tuple[np.ndarray, np.ndarray]:
+        """The Gram (n, columns) of all sequences with the first `columns` of them, and k(x, x) of all (n,).
+
+        What the other sequences share with each other is not counted, and nothing is kept for the next call.
+
+        >>> gram, own = CountedBatch([[0, 1, 1, 0], [1, 0, 0, 1]]).leading(Architecture(vocab=2, length=3), 1)
+        >>> gram.round(4).tolist(), own.round(4).tolist()
+        ([[15.0], [6.0]], [15.0, 15.0])
+        """
+        model = model_of(arch)
+        if choose_form(arch, "nngp") != "classes" or arch.symbols > MAX_SYMBOLS:
+            kernel, masks = Kernel(arch), (None, None) if self.mask is None else (self.mask, self.mask[:columns])
+            gram = kernel.nngp(self.tokens, self.tokens[:columns], mask=masks[0], mask_y=masks[1])
+            return np.asarray(gram), np.asarray(kernel.diagonal(self.tokens, mask=self.mask))
+        blocks = _blocks(sequences(arch, self.tokens, self.mask, "tokens"))
+        result, own = np.empty((len(self), columns)), np.empty(len(self))
+        with jax.enable_x64(True):
+            for i, left in enumerate(blocks):
+                own[left.place] = np.asarray(_with_itself(model, left.side))[: left.rows]
+                for j, right in enumerate(blocks):
+                    if right.place.start >= columns or (j > i and left.place.start < columns):
+                        continue  # not wanted, or the transpose of a tile that is
+                    shared = left.shared_with(right, arch.has_positions)
+                    values = np.asarray(_from_counts(model, left.side, right.side, shared))[: left.rows, : right.rows]
+                    values = (values + values.T) / 2.0 if i == j else values
+                    result[left.place, right.place] = values[:, : columns - right.place.start]
+                    if j < i and left.place.start < columns:
+                        result[right.place, left.place] = values.T[:, : columns - left.place.start]
+        return result, own
+
     def _tiles_of(self, arch: Architecture) -> list[_Tile]:
         """Blocks on and above the diagonal, counted at the first call for architectures that see the same symbols."""
         key = arch.vocab, arch.columns, arch.readout == "cls"
@@ -92,22 +124,27 @@ class _Tile(NamedTuple):
 
 
 def _count(batch: Sequences) -> list[_Tile]:
+    blocks = _blocks(batch)
+    return [
+        _Tile(left.place, right.place, left.side, right.side, left.shared_with(right))
+        for at, left in enumerate(blocks)
+        for right in blocks[at:]
+    ]
+
+
+def _blocks(batch: Sequences) -> list[_CountedBlock]:
     n = len(batch.symbols)
     size = min(_BLOCK, 1 << max(n - 1, 0).bit_length())
-    places = [slice(start, min(start + size, n)) for start in range(0, n, size)]
     symbols = int(batch.symbols.max()) + 1
-    blocks = [_CountedBlock(take(batch, place), size, symbols) for place in places]
-    return [
-        _Tile(places[i], places[j], blocks[i].side, blocks[j].side, blocks[i].shared_with(blocks[j]))
-        for i in range(len(blocks))
-        for j in range(i, len(blocks))
-    ]
+    return [_CountedBlock(batch, slice(start, min(start + size, n)), size, symbols) for start in range(0, n, size)]
 
 
 class _CountedBlock:
     """Sequences of one block, filled up to its size with copies of the first."""
 
-    def __init__(self, batch: Sequences, size: int, symbols: int) -> None:
+    def __init__(self, whole: Sequences, place: slice, size: int, symbols: int) -> None:
+        self.place, self.rows = place, place.stop - place.start
+        batch = take(whole, place)
         order = np.resize(np.append(np.arange(len(batch.symbols)), np.zeros(size, int)), size)
         self.symbols, self.visible = batch.symbols[order].astype(np.int32), batch.visible[order]
         # float32 is exact below 2^24, which no count of sequences shorter than 4096 reaches, and twice as fast
@@ -119,13 +156,35 @@ class _CountedBlock:
         squares = np.einsum("ij,ij->i", self.tally, self.tally, dtype=np.float64)
         self.side = Side(self.visible.sum(axis=1).astype(np.float64), squares, self.symbols[:, -1])
 
-    def shared_with(self, other: _CountedBlock) -> Shared:
-        # padding matches nothing, not even padding
-        left, right = np.where(self.visible, self.symbols, -1).T, np.where(other.visible, other.symbols, -2).T
-        matches = np.zeros((left.shape[1], right.shape[1]), np.int32)
-        for one, two in zip(left, right, strict=True):
-            matches += one[:, None] == two[None, :]
-        return Shared(self.tally @ other.tally.T, matches.astype(self.real.dtype), self.real @ other.real.T)
+    def shared_with(self, other: _CountedBlock, positions: bool = True) -> Shared:
+        """What the sequences of both share; without `positions` the counts that only positions ask for are zero."""
+        tokens = self.tally @ other.tally.T
+        if not positions:
+            nothing = np.broadcast_to(np.zeros((), tokens.dtype), tokens.shape)
+            return Shared(tokens, nothing, nothing)
+        return Shared(tokens, matching_places(self._placed(-1), other._placed(-2)).astype(tokens.dtype), self.real @ other.real.T)
+
+    def _placed(self, padding: int) -> np.ndarray:
+        """Symbols, with a number for padding that matches nothing, not even padding, in as few bytes as hold them."""
+        dtype = np.int16 if self.tally.shape[1] < 2**15 else np.int32
+        return np.where(self.visible, self.symbols, padding).astype(dtype)
+
+
+def matching_places(left: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """In how many columns each row of one batch agrees with each of another.
+
+    >>> matching_places(np.array([[0, 1, 2]]), np.array([[0, 1, 0], [2, 0, 2]])).tolist()
+    [[2, 1]]
+    """
+    matches = np.zeros((len(left), len(right)), np.int32)
+    same = np.empty(matches.shape, bool)
+    for start in range(0, left.shape[1], _BYTE):
+        few = np.zeros(matches.shape, np.int8)  # four times as fast as whole numbers, and they hold this many
+        for one, two in zip(left[:, start : start + _BYTE].T, right[:, start : start + _BYTE].T, strict=True):
+            np.equal(one[:, None], two[None, :], out=same)
+            few += same.view(np.int8)
+        matches += few
+    return matches
 
 
 @jax.jit
@@ -135,6 +194,14 @@ def _from_counts(model: KernelModel, x: Side, y: Side, shared: Shared) -> jax.Ar
     exact = Shared(*(jnp.asarray(count).astype(jnp.float64) for count in shared))
     cross, left, right = classes_of_counts(model, x, y, exact), classes_with_itself(model, x), classes_with_itself(model, y)
     return kernel_of_classes(model, cross, left, right, False)
+
+
+@jax.jit
+def _with_itself(model: KernelModel, x: Side) -> jax.Array:
+    """The kernel of every sequence with itself."""
+    model, x = jax.tree.map(jnp.asarray, (model, x))
+    own = classes_with_itself(model, x)
+    return kernel_of_classes(model, own, own, own, False)
 
 
 @dataclasses.dataclass(frozen=True)

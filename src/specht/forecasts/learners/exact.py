@@ -1,7 +1,8 @@
 """Exact Gaussian process inference with the kernel of an architecture.
 
 Variances maximise the likelihood of the labels of a few hundred training rows. The ridge is chosen on every training subset by leaving out
-one row at a time. With `prepare` the kernel of all rows is computed once, and subsets are cut out of it.
+one row at a time. With `prepare` the kernel of the training rows with all rows is computed once, and subsets are cut out of it; what test
+rows share with each other is never computed.
 """
 
 from __future__ import annotations
@@ -15,30 +16,40 @@ from specht.errors import InputError
 from specht.forecasts.learners.learner import constant, one_class
 from specht.forecasts.learners.ridge import RidgeFit, fit_ridge_by_leaving_out
 from specht.forecasts.table import SequenceTable
-from specht.learning.gp import Fit, fit_architecture, normalised_gram
+from specht.learning.gp import Fit, fit_architecture, leading_gram
 
 MOST_ROWS = 4000
-"""Training rows of exact inference, whose time is their cube; and all rows whose kernel is kept in memory."""
+"""Training rows of exact inference, whose time is their cube."""
 FIT_ROWS = 300
 """Rows whose labels decide the variances."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class PreparedKernel:
-    """What was prepared: the architecture with its variances, and the kernel of all rows unless they are too many."""
+    """The architecture with its variances, and its kernel between all rows and those that train."""
 
     fit: Fit
     table: SequenceTable
-    gram: np.ndarray | None
+    """Rows that train, before the others."""
+    gram: np.ndarray
+    """(rows, training rows), in no unit."""
+    own: np.ndarray
+    """k(x, x) of all rows."""
 
-    def cut(self, train: SequenceTable, test: SequenceTable) -> np.ndarray | None:
-        """The kernel (train and test, train), or None where some row was not prepared."""
-        if self.gram is None:
+    def cut(self, train: SequenceTable, test: SequenceTable) -> tuple[np.ndarray, np.ndarray] | None:
+        """The kernel (train, train) and (test, train), or None where some row was not prepared.
+
+        Its unit is the mean of k(x, x): over all rows if they are few, and otherwise over those that are asked for.
+        """
+        columns, rows = self._places(train), self._places(test)
+        if columns is None or rows is None or columns.max() >= self.gram.shape[1]:
             return None
-        rows = self._places(train), self._places(test)
-        if rows[0] is None or rows[1] is None:
-            return None
-        return self.gram[np.ix_(np.concatenate([rows[0], rows[1]]), rows[0])]
+        unit = self.own.mean() if len(self.own) <= MOST_ROWS else self.own[np.concatenate([columns, rows])].mean()
+        square, cross = self.gram[np.ix_(columns, columns)], self.gram[np.ix_(rows, columns)]
+        for part in (square, cross):
+            part /= unit
+            part += 1.0
+        return square, cross
 
     def _places(self, table: SequenceTable) -> np.ndarray | None:
         """Where rows of another table stand in this one, by their lines in the file."""
@@ -66,12 +77,14 @@ class ExactLearner:
         return self.ridge is not None and self.ridge.at_bound
 
     def prepare(self, table: SequenceTable, training: np.ndarray, seed: int) -> None:
-        """Fit the variances on some of the rows `training` of a table, and compute the kernel of all its rows if they are not too many."""
+        """Fit the variances on some of the rows `training` of a table, and compute the kernel of all its rows with these."""
+        self._prepared = None
+        check_rows(self.name, len(training))
         fit = self._fit(table.take(training), seed)
-        gram = None
-        if len(table) <= MOST_ROWS and fit is not None:
-            gram = normalised_gram(fit.arch, table.tokens, table.mask)
-        self._prepared = PreparedKernel(fit, table, gram) if fit is not None else None
+        if fit is not None:
+            ordered = table.take(np.concatenate([training, np.setdiff1d(np.arange(len(table)), training)]))
+            gram, own = leading_gram(fit.arch, ordered.tokens, ordered.mask, len(training))
+            self._prepared = PreparedKernel(fit, ordered, gram, own)
 
     def predict(self, train: SequenceTable, test: SequenceTable, seed: int) -> np.ndarray:
         """The posterior mean at the test rows."""
@@ -80,14 +93,13 @@ class ExactLearner:
         if one_class(train.labels):
             self.ridge = None
             return constant(train.labels, len(test))
-        gram = self._prepared.cut(train, test) if self._prepared is not None else None
-        if gram is None:
-            fit = self._prepared.fit if self._prepared is not None else self._fit(train, seed)
-            arch = fit.arch if fit is not None else self.arch
-            gram = normalised_gram(arch, np.concatenate([train.tokens, test.tokens]), np.concatenate([train.mask, test.mask]))
-        n = len(train)
-        self.ridge = fit_ridge_by_leaving_out(gram[:n, :n], train.labels - mean)
-        return gram[n:, :n] @ self.ridge.weights + mean
+        parts = None if self._prepared is None else self._prepared.cut(train, test)
+        if parts is None:
+            fit = self._fit(train, seed) if self._prepared is None else self._prepared.fit
+            parts = _kernels(self.arch if fit is None else fit.arch, train, test)
+        square, cross = parts
+        self.ridge = fit_ridge_by_leaving_out(square, train.labels - mean)
+        return cross @ self.ridge.weights + mean
 
     def cost(self, rows: int) -> float:
         """Seconds: the eigenvectors, and looking at every ridge."""
@@ -101,6 +113,15 @@ class ExactLearner:
         labels = labels - labels.mean(axis=0)
         scale = np.sqrt(np.mean(np.sum(labels**2, axis=1)))
         return fit_architecture(self.arch, train.tokens[some], train.mask[some], labels / scale)
+
+
+def _kernels(arch: Architecture, train: SequenceTable, test: SequenceTable) -> tuple[np.ndarray, np.ndarray]:
+    """The kernel (train, train) and (test, train), in units of the mean of k(x, x) over all of these rows, plus the shared offset."""
+    n = len(train)
+    gram, own = leading_gram(arch, np.concatenate([train.tokens, test.tokens]), np.concatenate([train.mask, test.mask]), n)
+    gram /= own.mean()
+    gram += 1.0
+    return gram[:n], gram[n:]
 
 
 def cube(rows: int) -> float:

@@ -20,6 +20,8 @@ FLOOR, CEILING = 1e-9, 1e3
 """Smallest and largest ridge in units of the largest eigenvalue; at the ceiling nothing is learnt."""
 _LOOKS = 49
 """Ridges that are looked at, four a decade, before the best one is refined."""
+_TOGETHER = 128
+"""Columns, ridges times outputs, that are multiplied at a time: more would only take memory."""
 _EDGE = 2.0
 """A ridge within this factor of a bound stopped there."""
 
@@ -68,6 +70,18 @@ class LeaveOneOut:
         """Mean over rows of the squared residuals, summed over outputs."""
         return float(np.sum(self.residuals(ridge) ** 2) / len(self.values))
 
+    def errors(self, ridges: np.ndarray) -> np.ndarray:
+        """The error at each ridge, in products of matrices, which take a fifth of the time of as many vectors."""
+        n, outputs = self.rotated.shape
+        errors = np.empty(len(ridges))
+        step = max(1, _TOGETHER // outputs)
+        for start in range(0, len(ridges), step):
+            inverse = 1.0 / (self.values[:, None] + ridges[start : start + step])  # (n, ridges)
+            weights = self.vectors @ (inverse[:, :, None] * self.rotated[:, None, :]).reshape(n, -1)
+            residuals = weights.reshape(n, -1, outputs) / (self.squares @ inverse)[:, :, None]
+            errors[start : start + step] = np.sum(residuals**2, axis=(0, 2)) / n
+        return errors
+
 
 def fit_ridge_by_leaving_out(gram: np.ndarray, labels: np.ndarray) -> RidgeFit:
     """Regression of labels (n, outputs), without mean, by their Gram (n, n)."""
@@ -75,7 +89,7 @@ def fit_ridge_by_leaving_out(gram: np.ndarray, labels: np.ndarray) -> RidgeFit:
     largest = max(float(left.values[-1]), np.finfo(float).tiny)
     low, high = math.log(FLOOR * largest), math.log(CEILING * largest)
     points = np.linspace(high, low, _LOOKS)  # of equal errors the larger ridge is taken
-    best = int(np.argmin([left.error(math.exp(point)) for point in points]))
+    best = int(np.argmin(left.errors(np.exp(points))))
     around = points[min(best + 1, _LOOKS - 1)], points[max(best - 1, 0)]
     optimum: Any = optimize.minimize_scalar(
         lambda point: left.error(math.exp(point)), bounds=around, method="bounded", options={"xatol": 1e-2}

@@ -8,7 +8,11 @@ from specht.lazy import lazy_names
 
 if TYPE_CHECKING:
     from specht.learning.gp.evidence import log_evidence as log_evidence
-    from specht.learning.gp.fit import Fit as Fit, fit_architecture as fit_architecture, normalised_gram as normalised_gram
+    from specht.learning.gp.fit import (
+        Fit as Fit,
+        fit_architecture as fit_architecture,
+        leading_gram as leading_gram,
+    )
     from specht.learning.gp.gaussian_process import GP as GP
     from specht.learning.gp.iterative import regress_iteratively as regress_iteratively
     from specht.learning.gp.regression import regress as regress, regress_features as regress_features

@@ -77,6 +77,13 @@ def normalised_gram(arch: Architecture, tokens: np.ndarray, mask: np.ndarray) ->
     return _normalised(CountedBatch(tokens, mask), arch)
 
 
+def leading_gram(arch: Architecture, tokens: np.ndarray, mask: np.ndarray, columns: int) -> tuple[np.ndarray, np.ndarray]:
+    """The kernel (n, columns) of all sequences with the first `columns` of them, and k(x, x) of all, in no unit and without offset."""
+    from specht.kernel import CountedBatch  # loads JAX
+
+    return CountedBatch(tokens, mask).leading(arch, columns)
+
+
 def fit_ridge(gram: np.ndarray, labels: np.ndarray) -> tuple[float, float, float]:
     """Best ridge, size of the kernel and log likelihood of one row, for labels (n, outputs) without mean.
 
