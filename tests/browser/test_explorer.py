@@ -67,7 +67,7 @@ def window(browser, address, requests) -> Iterator[Any]:
     page.set_default_timeout(PATIENCE)
     page.context.on("request", lambda request: requests.append(request.url))
     page.goto(address)
-    page.wait_for_selector(FIRST_CURVE, state="attached")
+    page.get_by_role("heading", name=TITLES["data"], exact=True).wait_for()
     yield page
     page.context.close()
 
@@ -77,6 +77,11 @@ def save(window: Any, label: str) -> Any:
     with window.expect_download() as saved:
         window.get_by_text(label).first.click()
     return saved.value
+
+
+def drop(window: Any, name: str, content: str) -> None:
+    """Give a file to the page."""
+    window.locator("input[type=file]").set_input_files({"name": name, "mimeType": "text/plain", "buffer": content.encode()})
 
 
 def turn_to(window: Any, title: str) -> None:
@@ -149,9 +154,62 @@ def test_files_and_code_are_out_of_reach(window, address):
         assert "import" not in said
 
 
+def test_the_first_page_is_for_a_table_of_ones_own(window):
+    wait_for_text(window, "nothing of it is kept on disk")
+    window.wait_for_url("**/?page=data")
+    text = "".join(f"{'good' if row % 3 else 'bad'} soup number {row},{row % 3}\n" for row in range(120))
+    drop(window, "mine.csv", "text,stars\n" + text + "a line too many,1,2\n")
+    wait_for_text(window, r"Now: about [0-9.]+\s% of held-out rows are right")
+    window.get_by_role("button", name="Refine").wait_for()
+    wait_for_text(window, r"mine\.csv · stars from text, 120 rows")
+    wait_for_text(window, "specht forecast mine.csv --target stars --budget 10s")
+    assert window.locator(".js-plotly-plot").count() == 3
+    assert not window.get_by_text("3 fields, but the header has 2").is_visible()
+    window.get_by_text("Rows of the file that were not as they should be").click()
+    wait_for_text(window, "3 fields, but the header has 2")
+    assert Path(save(window, "All of them (CSV)").path()).read_text(encoding="utf-8").startswith("line,kind,detail,kept")
+    assert window.get_by_role("alert").count() == 0
+    assert window.get_by_text("Traceback").count() == 0
+
+
+def test_a_goal_is_told_of_and_settings_stay_open(window):
+    window.get_by_text("More settings").click()
+    goal = window.get_by_placeholder("accuracy=0.95")
+    goal.fill("accuracy=0.9")
+    goal.press("Enter")
+    wait_for_text(window, r"The goal, accuracy 90\s%")
+    assert goal.is_visible()
+    goal.fill("")
+    goal.press("Enter")
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "sentence"),
+    [
+        ("empty.csv", "", "empty.csv is empty: give a file with at least one row."),
+        ("book.xlsx", "PK", "book.xlsx ends in '.xlsx', which is none of .csv"),
+        ("few.csv", "text,label\na b,1\nb a,0\n", "The table has 2 usable rows, and a forecast needs at least 64: add rows."),
+    ],
+)
+def test_a_bad_file_gets_a_sentence(window, name, content, sentence):
+    drop(window, name, content)
+    window.get_by_role("alert").get_by_text(sentence).wait_for()
+    assert window.get_by_text("Traceback").count() == 0
+    assert window.locator(".js-plotly-plot").count() == 0
+
+
+def test_a_visitor_without_a_file_has_a_sample(window, folder):
+    window.get_by_text("a sample: 400 reviews").click()
+    wait_for_text(window, r"reviews\.csv · stars from text, 400 rows")
+    window.wait_for_url("**/?page=data&table=sample")
+    wait_for_text(window, "Does order matter[?] Yes")
+    assert list(folder.iterdir()) == []
+
+
 def test_moving_a_slider_moves_the_curve_and_the_address(window):
     from playwright.sync_api import expect
 
+    turn_to(window, "Learning curve")
     curve = window.locator(FIRST_CURVE).first
     before = curve.get_attribute("d")
     window.get_by_role("slider").first.press("ArrowLeft")  # a context of 12 positions instead of 16

@@ -116,6 +116,29 @@ def test_a_desk_shows_what_is_new():
     assert shown == [first, None, first, second]
 
 
+def test_a_desk_shows_an_earlier_answer_rather_than_the_first_of_a_better_one():
+    shown, told, release = [], threading.Event(), threading.Event()
+    desk, nothing = layout.Desk(shown.append), SimpleNamespace(value=False)
+
+    def rough(listener):
+        listener.first("rough")
+        told.set()
+        release.wait(60)
+        return "better"
+
+    desk.answer("short", lambda listener: "fine", "", nothing, "")
+    desk.answer("long", rough, "", nothing, "", meanwhile="short")
+    assert told.wait(60)
+    desk.answer("long", rough, "", nothing, "", meanwhile="short")
+    assert shown == ["fine"]
+    release.set()
+    while desk.answer("long", rough, "", nothing, "", meanwhile="short") is not None:
+        pass
+    assert shown == ["fine", "better"]
+    desk.clear()
+    assert shown == ["fine", "better", None]
+
+
 def test_a_desk_gives_work_up():
     shown, release = [], threading.Event()
     desk = layout.Desk(shown.append)

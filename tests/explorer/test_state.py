@@ -6,7 +6,7 @@ import dataclasses
 
 import pytest
 
-from specht.explorer.state import PAGES, TABS, TITLES, CurvePage, PapersPage, SpectrumPage, TextPage, from_address, to_address
+from specht.explorer.state import PAGES, TABS, TITLES, CurvePage, DataPage, PapersPage, SpectrumPage, TextPage, from_address, to_address
 
 PRESENT = {"corpus": ["pasted text", "stdlib"], "run": ["reproduce-1"], "experiment": ["infinity.q5"]}
 FIELDS = [(name, field) for name, kind in PAGES.items() for field in dataclasses.fields(kind)]
@@ -26,18 +26,19 @@ def test_defaults_are_among_the_choices():
 
 def test_addresses_are_short():
     assert to_address(CurvePage()) == {"page": "curve"}
+    assert to_address(DataPage(table="sample", budget="2m")) == {"page": "data", "table": "sample", "budget": "2m"}
     assert to_address(SpectrumPage(longest=256, s_p=0.5)) == {"page": "spectrum", "longest": "256", "s_p": "0.5"}
     assert list(PAGES) == list(TITLES) == list(TABS)
 
 
 def test_no_address_is_the_first_page():
-    assert from_address({}) == (CurvePage(), [])
+    assert from_address({}) == (DataPage(), [])
 
 
 @pytest.mark.parametrize(
     ("address", "page", "sentence"),
     [
-        ({"page": "crve"}, CurvePage(), "Unknown page in the address 'crve': did you mean 'curve'? Choose from: curve, spectrum"),
+        ({"page": "crve"}, DataPage(), "Unknown page in the address 'crve': did you mean 'curve'? Choose from: data, curve, spectrum"),
         ({"page": "curve", "length": "banana"}, CurvePage(), "Unknown length 'banana' in the address. Choose from: 4, 6, 8"),
         ({"page": "curve", "ridge": ["1", "3"]}, CurvePage(), "Unknown ridge ['1', '3'] in the address. Choose from: 0.001,"),
         ({"page": "curve", "lenght": "8"}, CurvePage(), "Unknown parameter in the address 'lenght': did you mean 'length'?"),

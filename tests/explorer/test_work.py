@@ -69,6 +69,43 @@ def test_work_can_be_stopped_and_is_not_begun_again_by_itself():
     assert work.ask("key", lambda progress: 2, patience=LONG).result == 2
 
 
+class Twofold:
+    """Work that has something to show before it is done."""
+
+    def __init__(self) -> None:
+        self.told, self.let_go, self.ended = threading.Event(), threading.Event(), threading.Event()
+
+    def __call__(self, listener):
+        try:
+            listener.first("rough")
+            self.told.set()
+            self.let_go.wait(LONG)
+            listener.first("better")
+            return "fine"
+        finally:
+            self.ended.set()
+
+
+def test_what_is_known_so_far_can_be_shown_and_stays_when_the_work_is_stopped():
+    work, twofold = Work(), Twofold()
+    work.ask("key", twofold, patience=0.0)
+    assert twofold.told.wait(LONG)
+    assert (work.ask("key", twofold).status, work.ask("key", twofold).result) == ("busy", "rough")
+    work.stop()
+    twofold.let_go.set()
+    assert twofold.ended.wait(LONG)
+    answer = work.ask("key", twofold)
+    assert (answer.status, answer.result) == ("stopped", "rough")
+    assert work.known("key") is None
+
+
+def test_the_whole_result_takes_the_place_of_the_first():
+    work, twofold = Work(), Twofold()
+    twofold.let_go.set()
+    answer = work.ask("key", twofold, patience=LONG)
+    assert (answer.status, answer.result) == ("done", "fine")
+
+
 def test_another_question_gives_up_the_first():
     work, slow = Work(), Slow()
     work.ask("first", slow, patience=0.0)

@@ -18,10 +18,10 @@ app = marimo.App(width="medium", app_title="Specht explorer", css_file="style.cs
 def _():
     import marimo as mo
 
-    from specht.explorer import layout, reports, scorecards, state, texts
+    from specht.explorer import layout, own_data, own_data_controls, reports, scorecards, state, texts
     from specht.report import scorecard
 
-    return layout, mo, reports, scorecard, scorecards, state, texts
+    return layout, mo, own_data, own_data_controls, reports, scorecard, scorecards, state, texts
 
 
 @app.cell
@@ -70,24 +70,66 @@ def _(first, layout, mo, present, reports):
 
 
 @app.cell
-def _(layout, mo, reports, texts):
+def _(first, mo, own_data_controls):
+    table_source, table_file = own_data_controls.source(first["data"]), own_data_controls.upload()
+    table_settings = own_data_controls.settings(first["data"])
+    refine_button = mo.ui.run_button(label="Refine", kind="success")
+    return refine_button, table_file, table_settings, table_source
+
+
+@app.cell
+def _(own_data, own_data_controls, table_file, table_source):
+    opened = own_data.opened(table_source.value, table_file.value)
+    table_columns = own_data_controls.columns(opened)
+    return opened, table_columns
+
+
+@app.cell
+def _(layout, mo, own_data, reports, texts):
     # marimo sees that a state is read only where it goes by a name of its own.
+    get_data, set_data = mo.state(None)
     get_curve, set_curve = mo.state(None)
     get_spectrum, set_spectrum = mo.state(None)
     get_text, set_text = mo.state(None)
     get_profile, set_profile = mo.state(None)
     get_papers, set_papers = mo.state(None)
-    _setters = {"curve": set_curve, "spectrum": set_spectrum, "text": set_text, "profile": set_profile, "papers": set_papers}
+    _setters = {"data": set_data, "curve": set_curve, "spectrum": set_spectrum}
+    _setters |= {"text": set_text, "profile": set_profile, "papers": set_papers}
     desks = {name: layout.Desk(setter) for name, setter in _setters.items()}
     checks_wanted, text_wanted = reports.ChecksWanted(), texts.TextWanted()
-    return checks_wanted, desks, get_curve, get_papers, get_profile, get_spectrum, get_text, text_wanted
+    budget_wanted, measurements = own_data.BudgetWanted(), own_data.Measurements()
+    return (
+        budget_wanted,
+        checks_wanted,
+        desks,
+        get_curve,
+        get_data,
+        get_papers,
+        get_profile,
+        get_spectrum,
+        get_text,
+        measurements,
+        text_wanted,
+    )
 
 
 @app.cell
-def _(curve_controls, layout, mo, page, papers_page, profile_controls, spectrum_controls, state, text_controls):
+def _(own_data_controls, table_settings, table_source):
+    data_page = own_data_controls.data_page(table_source, table_settings)
+    return (data_page,)
+
+
+@app.cell
+def _(curve_controls, data_page, layout, mo, page, papers_page, profile_controls, spectrum_controls, state, text_controls):
     _values = {"curve": curve_controls, "spectrum": spectrum_controls, "text": text_controls, "profile": profile_controls}
-    _page = papers_page if page == "papers" else state.PAGES[page](**_values[page].value)
-    layout.update_address(mo.query_params(), _page)
+    _pages = {"data": data_page, "papers": papers_page}
+    layout.update_address(mo.query_params(), _pages[page] if page in _pages else state.PAGES[page](**_values[page].value))
+
+
+@app.cell
+def _(mo, own_data_controls, page, table_columns, table_file, table_settings, table_source):
+    mo.stop(page != "data")
+    own_data_controls.data_panel(table_source, table_file, table_columns, table_settings)
 
 
 @app.cell
@@ -105,7 +147,7 @@ def _(
     text_controls,
     texts,
 ):
-    mo.stop(page == "papers")
+    mo.stop(page in ("data", "papers"))
     _controls = {"curve": curve_controls, "spectrum": spectrum_controls, "text": text_controls, "profile": profile_controls}
     _buttons = {"curve": [layout.buttons(gp_button, net_button)], "text": [layout.buttons(score_button)]}
     _area = [text_area] if page == "text" and text_controls.value["corpus"] == texts.PASTED else []
@@ -142,6 +184,41 @@ def _(experiment_list, layout, mo, page, papers_page, run_list, saved, scorecard
     _saved = saved[papers_page.run]
     _said = scorecard.answer(_saved.claims, _saved.content["config"]["scale"])
     layout.panel(page, {"run": run_list, "experiment": experiment_list}, layout.scorecard_view(_saved.claims, _said))
+
+
+@app.cell
+def _(
+    budget_wanted,
+    data_page,
+    desks,
+    layout,
+    measurements,
+    mo,
+    opened,
+    own_data,
+    own_data_controls,
+    page,
+    refine_button,
+    stop_button,
+    table_columns,
+    table_settings,
+    tick,
+):
+    mo.stop(page != "data")
+    if opened is None:
+        desks["data"].clear()
+    mo.stop(opened is None, layout.empty(own_data.EMPTY))
+    _wish = own_data_controls.wish(opened, data_page, table_columns, table_settings)
+    _budget = budget_wanted.on(_wish, refine_button.value)
+    _above = desks["data"].answer(
+        (_wish, _budget),
+        lambda listener: own_data.data_answer(opened, _wish, _budget, measurements, listener),
+        own_data_controls.BUSY,
+        stop_button,
+        tick,
+        meanwhile=(_wish, budget_wanted.before),
+    )
+    own_data_controls.refinement(_budget, refine_button) if _above is None else _above
 
 
 @app.cell
@@ -202,8 +279,9 @@ def _(desks, mo, page, papers_page, saved, scorecards, stop_button, tick):
 
 
 @app.cell
-def _(get_curve, get_papers, get_profile, get_spectrum, get_text, layout, mo, page, papers_page):
-    _states = {"curve": get_curve, "spectrum": get_spectrum, "text": get_text, "profile": get_profile, "papers": get_papers}
+def _(get_curve, get_data, get_papers, get_profile, get_spectrum, get_text, layout, mo, page, papers_page):
+    _states = {"data": get_data, "curve": get_curve, "spectrum": get_spectrum}
+    _states |= {"text": get_text, "profile": get_profile, "papers": get_papers}
     _result = _states[page]()
     mo.stop(_result is None or (page == "papers" and not papers_page.experiment))
     layout.result_view(_result)

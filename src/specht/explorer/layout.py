@@ -15,11 +15,11 @@ import numpy as np
 import plotly.graph_objects as go
 
 from specht.explorer.diagrams import legend
+from specht.explorer.own_data import DataAnswer
 from specht.explorer.reports import Lengths
 from specht.explorer.state import TITLES, Page, to_address
-from specht.explorer.work import Answer, Work
+from specht.explorer.work import Answer, Listener, Work
 from specht.files import csv_text
-from specht.progress import Progress
 from specht.report import JudgedClaim, Plot, Report, Section, Table, claims_in_full, fragment, prose, verdict_table
 
 TICK = "1s"
@@ -84,20 +84,44 @@ def empty(sentence: str, command: str = "") -> mo.Html:
     return mo.Html(f'<div class="specht empty"><p>{escape(sentence)}</p>{_command(command)}</div>')
 
 
-def result_view(result: Report | Lengths | Section) -> mo.Html:
+def result_view(result: Report | Lengths | Section | DataAnswer) -> mo.Html:
     """What the work of a page came to."""
     if isinstance(result, Section):
         return section_view(result)
+    if isinstance(result, DataAnswer):
+        return data_view(result)
     return report_view(result.report, legend(result.irreps)) if isinstance(result, Lengths) else report_view(result)
 
 
 def report_view(report: Report, labels: str = "") -> mo.Html:
     """A report: the answer, labels of its figures if there are any, the figures, the numbers, and the command that gives the same."""
-    head = (
-        f'<div class="specht"><p class="answer">{prose(report.answer)}</p><p class="subtitle">{escape(report.subtitle)}</p></div>{labels}'
+    return mo.vstack(
+        [mo.Html(_head(report, labels)), figures_view(report.plots), tables_view(report.tables), mo.Html(_tail(report))], gap=1.5
     )
-    tail = f'<div class="specht"><h3>The same on the command line</h3>{_command(report.reproduce)}</div>'
-    return mo.vstack([mo.Html(head), figures_view(report.plots), tables_view(report.tables), mo.Html(tail)], gap=1.5)
+
+
+def data_view(answer: DataAnswer) -> mo.Html:
+    """The report on a table of one's own: its tables in the open, but for the rows that were not as they should be and the method."""
+    report, tables = answer.report, []
+    for table in report.tables:
+        title, text = escape(table.title), fragment("tabulate", table)
+        if table.folded:
+            rows = mo.download(answer.problems.encode(), filename="problems.csv", mimetype="text/csv", label="All of them (CSV)")
+            tables.append(f"<details><summary>{title}</summary>{text}{rows if answer.problems else ''}</details>")
+        else:
+            tables.append(f"<h3>{title}</h3>{text}")
+    method = f"<details><summary>How it is made</summary>{fragment('explain', report.method)}</details>"
+    numbers = mo.Html(f'<div class="specht">{"".join(tables)}{method}</div>')
+    return mo.vstack([mo.Html(_head(report)), figures_view(report.plots), numbers, mo.Html(_tail(report))], gap=1.5)
+
+
+def _head(report: Report, labels: str = "") -> str:
+    answer = "".join(f'<p class="answer">{prose(line)}</p>' for line in report.answer.split("\n"))
+    return f'<div class="specht">{answer}<p class="subtitle">{escape(report.subtitle)}</p></div>{labels}'
+
+
+def _tail(report: Report) -> str:
+    return f'<div class="specht"><h3>The same on the command line</h3>{_command(report.reproduce)}</div>'
 
 
 def scorecard_view(claims: Sequence[JudgedClaim], said: str) -> mo.Html:
@@ -159,7 +183,7 @@ class Desk:
         self._show, self._shown = show, None
 
     def answer(
-        self, question: Hashable, function: Callable[[Progress], Any], busy: str, stop: Any, tick: Any, meanwhile: Hashable = None
+        self, question: Hashable, function: Callable[[Listener], Any], busy: str, stop: Any, tick: Any, meanwhile: Hashable = None
     ) -> mo.Html | None:
         """Have the work done and put its result on the page; the answer is what stands above it: how far the work is, or why it ended.
 
@@ -168,16 +192,24 @@ class Desk:
             busy: what is being done, in words.
             stop: the button that gives the work up.
             tick: the element that has the page look for news again and again.
-            meanwhile: the question whose result, if there is one, is shown until the other is there.
+            meanwhile: the question whose result, if there is one, is shown until the other is there; otherwise what the work knows so far.
         """
         if stop.value:
             self.work.stop()
         answer = self.work.ask(question, function)
-        result = answer.result or self.work.known(meanwhile)
+        known = self.work.known(meanwhile) if answer.status != "done" else None
+        self._put(known or answer.result)
+        return progress(answer, busy, stop, tick)
+
+    def clear(self) -> None:
+        """Give up what is being done, and show nothing."""
+        self.work.forget()
+        self._put(None)
+
+    def _put(self, result: Any) -> None:
         if result is not self._shown:
             self._shown = result
             self._show(result)
-        return progress(answer, busy, stop, tick)
 
 
 COLUMNS = ("series", "x", "y", "z", "x_error", "y_error", "text")

@@ -29,6 +29,21 @@ def one_of(label: str, choices: tuple[Any, ...], default: Any) -> Any:
     return dataclasses.field(default=default, metadata={"label": label, "choices": choices})
 
 
+OWN, SAMPLE = "own", "sample"
+BUDGETS = ("10s", "2m", "10m", "1h")
+"""CPU time for measuring one's own table: little at first, since somebody is waiting."""
+
+
+@dataclasses.dataclass(frozen=True)
+class DataPage:
+    """The forecast for a table of one's own; the file and the names of its columns are not part of an address."""
+
+    table: str = one_of("table", (OWN, SAMPLE), OWN)
+    budget: str = one_of("budget", BUDGETS, BUDGETS[0])
+    tokens: str = one_of("tokens", ("auto", "words", "characters"), "auto")
+    task: str = one_of("task", ("auto", "regression", "classification"), "auto")
+
+
 @dataclasses.dataclass(frozen=True)
 class CurvePage:
     """Learning curves."""
@@ -93,11 +108,20 @@ class PapersPage:
     experiment: str = one_of("experiment", (), "")
 
 
-Page = CurvePage | SpectrumPage | TextPage | TargetPage | PapersPage
-PAGES: dict[str, type[Page]] = {"curve": CurvePage, "spectrum": SpectrumPage, "text": TextPage, "profile": TargetPage, "papers": PapersPage}
-TABS = {"curve": "Learning curve", "spectrum": "Spectrum", "text": "Text", "profile": "Profile", "papers": "Papers"}
+Page = DataPage | CurvePage | SpectrumPage | TextPage | TargetPage | PapersPage
+PAGES: dict[str, type[Page]] = {
+    "data": DataPage,
+    "curve": CurvePage,
+    "spectrum": SpectrumPage,
+    "text": TextPage,
+    "profile": TargetPage,
+    "papers": PapersPage,
+}
+"""The first one is seen where no address says another."""
+TABS = {"data": "Your data", "curve": "Learning curve", "spectrum": "Spectrum", "text": "Text", "profile": "Profile", "papers": "Papers"}
 """Names of the pages, short enough for a telephone."""
 TITLES = {
+    "data": "Your own data",
     "curve": "Learning curve",
     "spectrum": "Spectrum by irrep",
     "text": "Symmetry of text",
@@ -127,10 +151,10 @@ def from_address(address: Mapping[str, Any], present: Mapping[str, Sequence[str]
     ["Unknown length '7' in the address. Choose from: 4, 6, 8, 12, 16, 24, 32, 48, 64."]
     """
     complaints: list[str] = []
-    name = address.get(PAGE, "curve")
+    name = address.get(PAGE, next(iter(PAGES)))
     if not isinstance(name, str) or name not in PAGES:
         complaints.append(str(unknown_choice("page in the address", name, PAGES)))
-        return CurvePage(), complaints
+        return DataPage(), complaints
     kind, values = PAGES[name], {}
     fields = {field.name: field for field in dataclasses.fields(kind)}
     for parameter, text in address.items():

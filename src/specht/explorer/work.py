@@ -7,12 +7,11 @@ import threading
 import traceback
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 import pydantic
 
 from specht.errors import InputError, StorageError
-from specht.progress import Progress
 
 KEPT = 32
 """Results that are kept, so that going back takes no time."""
@@ -31,16 +30,26 @@ class Answer:
 
     status: Status = "busy"
     result: Any = None
+    """While the work goes on, what it knows so far."""
     sentence: str = ""
     """What went wrong."""
     share: float = 0.0
     """How much of the work is done."""
 
 
-class _Piece:
-    """A piece of work in a thread of its own."""
+class Listener(Protocol):
+    """Whom a piece of work tells how far it is, as `listener(done, total)`, and what it knows so far."""
 
-    def __init__(self, key: Hashable, function: Callable[[Progress], Any]) -> None:
+    def __call__(self, done: int, total: int, /) -> None: ...
+
+    def first(self, result: Any) -> None:
+        """A result that can be shown until a better one is there."""
+
+
+class _Piece:
+    """A piece of work in a thread of its own, which listens to it."""
+
+    def __init__(self, key: Hashable, function: Callable[[Listener], Any]) -> None:
         self.key, self.answer = key, Answer()
         self._stop = threading.Event()
         self._function = function
@@ -54,11 +63,11 @@ class _Piece:
         """Give it up; the thread ends when it next says how far it is."""
         self._stop.set()
         if self.answer.status == "busy":
-            self.answer = Answer("stopped")
+            self.answer = Answer("stopped", self.answer.result)
 
     def _run(self) -> None:
         try:
-            answer = Answer("done", self._function(self._progress), share=1.0)
+            answer = Answer("done", self._function(self), share=1.0)
         except _StopWork:
             return
         except Exception as error:  # whatever it is, the page has to say it
@@ -66,10 +75,15 @@ class _Piece:
         if not self._stop.is_set():
             self.answer = answer
 
-    def _progress(self, done: int, total: int) -> None:
+    def __call__(self, done: int, total: int, /) -> None:
         if self._stop.is_set():
             raise _StopWork
         self.answer.share = min(1.0, done / total) if total else 0.0
+
+    def first(self, result: Any) -> None:
+        if self._stop.is_set():
+            raise _StopWork
+        self.answer.result = result
 
 
 class Work:
@@ -79,11 +93,11 @@ class Work:
         self._piece: _Piece | None = None
         self._kept: OrderedDict[Hashable, Any] = OrderedDict()
 
-    def ask(self, key: Hashable, function: Callable[[Progress], Any], patience: float = PATIENCE) -> Answer:
+    def ask(self, key: Hashable, function: Callable[[Listener], Any], patience: float = PATIENCE) -> Answer:
         """The answer to a question, by its key: known, or under way, or begun now and waited for a little.
 
         Arguments:
-            function: called with progress(done, total); it stops when it reports and nobody wants its result any longer.
+            function: called with a listener; it stops when it says how far it is and nobody wants its result any longer.
         """
         if key in self._kept:
             self._give_up_other_than(key)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
         measured as measured,
         used_rows as used_rows,
     )
-    from specht.forecasts.learners.names import check_learner_names as check_learner_names
+    from specht.forecasts.learners.names import LEARNER_NAMES, check_learner_names as check_learner_names
     from specht.forecasts.learners.registry import choose_learners as choose_learners
     from specht.forecasts.plan import PlannedRun as PlannedRun
     from specht.forecasts.subsets import SplitErrors as SplitErrors

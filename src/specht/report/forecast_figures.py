@@ -29,11 +29,11 @@ def forecast_plot(result: SimpleNamespace, measure: str, *, title: str, caption:
     """What was measured for the best learner, the forecast with its band, and a power law; error rates are drawn as accuracies."""
     drawn, figure = getattr(best(result), measure), go.Figure()
     band, law = (_turned(one, measure) for one in (drawn.curve, drawn.power_law))
-    _add_band(figure, band, drawn, _FILL, name=f"{100 * result.confidence:g} % interval")
+    ends = _add_band(figure, band, drawn, _FILL, name=f"{100 * result.confidence:g} % interval")
     _add_line(figure, band, "forecast", SERIES_COLOURS[0])
     _add_line(figure, law, "power law", SERIES_COLOURS[1], line_width=1.4, line_dash="dash")
     points = _add_points(figure, drawn, measure, "measured", SERIES_COLOURS[2])
-    return _finish(figure, result, measure, [*band.low, *band.high, *points, *law.value], title, caption)
+    return _finish(figure, result, measure, [*ends, *band.value, *points, *law.value], title, caption)
 
 
 def learners_plot(result: SimpleNamespace, measure: str, *, title: str, caption: str) -> Plot:
@@ -57,10 +57,11 @@ def _turned(band: SimpleNamespace, measure: str) -> SimpleNamespace:
     return SimpleNamespace(n_train=band.n_train, value=value, low=low, high=high)
 
 
-def _add_band(figure: go.Figure, curve: SimpleNamespace, drawn: SimpleNamespace, fill: str, **style: Any) -> None:
-    """The interval from the largest subset on: before, the points say how good predictions are."""
+def _add_band(figure: go.Figure, curve: SimpleNamespace, drawn: SimpleNamespace, fill: str, **style: Any) -> list[float]:
+    """Draw the interval from the largest subset on (before, the points say how good predictions are), and return its ends."""
     start = next(place for place, n_train in enumerate(curve.n_train) if n_train >= drawn.measured.n_train[-1])
     add_band(figure, curve.n_train[start:], curve.low[start:], curve.high[start:], fill, **style)
+    return [*curve.low[start:], *curve.high[start:]]
 
 
 def _add_line(figure: go.Figure, curve: SimpleNamespace, name: str, colour: str, **style: Any) -> None:
@@ -90,7 +91,10 @@ def _finish(figure: go.Figure, result: SimpleNamespace, measure: str, values: It
         # A law with a floor of nothing would stretch the axis over many empty decades.
         ends = [math.log10(max(min(shown), max(shown) * 1e-4)) - 0.04, math.log10(max(shown)) + 0.04]
         figure.update_yaxes(marks(_ticks(*ends)), range=ends)
-    figure.update_xaxes(dtick="D2", exponentformat="none", tickformat="~s")
+    traces: Any = figure.data
+    sizes = [math.log10(n_train) for trace in traces for n_train in trace.x]
+    # Left to plotly, a figure that is drawn anew while its window changes keeps the marks of an empty one.
+    figure.update_xaxes(range=[min(sizes) - 0.06, max(sizes)], dtick="D2", exponentformat="none", tickformat="~s")
     return Plot(figure, title, caption, wide=True)
 
 
