@@ -14,7 +14,7 @@ import numpy as np
 
 from specht.errors import InputError
 from specht.forecasts.curves import CurveForecast, forecast_curve, measured_error_rates, measured_errors
-from specht.forecasts.learners.learner import Learner
+from specht.forecasts.learners.learner import Learner, LookingLearner
 from specht.forecasts.plan import PlannedRun, Plans, order_measurements
 from specht.forecasts.subsets import SplitErrors, label_variance, learner_sizes, measure_split, nested_splits
 from specht.forecasts.summary import forecast_summary, forecast_variables
@@ -146,7 +146,9 @@ def forecast_table(
         measure(order_measurements(seeing[0], [one for one in done if one.learner == seeing[0]]))
     whole = _assembled(table, used, learners, plans, done, settings)
     if settings.budget * FOR_WHERE >= SECONDS:
-        whole = dataclasses.replace(whole, where=where_it_looks(used, settings.seed))
+        looking = [one for one in learners if one.name not in plans.left_out and isinstance(one, LookingLearner)]
+        look = looking[0].where_it_looks if looking else where_it_looks
+        whole = dataclasses.replace(whole, where=look(used, settings.seed))
     report(progress, 1, 1)
     return whole
 

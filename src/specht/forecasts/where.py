@@ -7,6 +7,8 @@ does under them, in several random orders.
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable
+from typing import TypeAlias
 
 import numpy as np
 
@@ -21,6 +23,8 @@ RIDGE = 0.1
 NULLS, CLEAR = 8, 2.5
 """Random orders of the labels, and the standard deviations of their largest entries by which their mean has to be exceeded. Both were
 raised after shuffled labels of training tables had let some tokens and places stand out."""
+Excess: TypeAlias = tuple[np.ndarray, np.ndarray]
+"""How far every token, and every place, stands out: the logarithm of its variance over the median."""
 SECONDS = 20.0
 """What it takes, roughly."""
 
@@ -50,23 +54,44 @@ def where_it_looks(table: SequenceTable, seed: int) -> WhereItLooks:
     some = table.take(np.sort(rng.permutation(len(table))[:ROWS]))
     kept = min(TOKENS, len(table.vocabulary))
     names = [*table.vocabulary[: kept - 1], table.vocabulary[-1] if len(table.vocabulary) == kept else OTHER]
-    own = _excess(some, some.labels, kept)
-    nulls = [_excess(some, rng.permutation(some.labels), kept) for _ in range(NULLS)]
+    return beyond_chance(lambda labels: _adapted(some, labels, kept), some.labels, (names, place_names(table)), rng)
+
+
+def beyond_chance(
+    adapt: Callable[[np.ndarray], Excess],
+    labels: np.ndarray,
+    names: tuple[list[str], list[str]],
+    rng: np.random.Generator,
+    width: int = WIDTH,
+) -> WhereItLooks:
+    """Name what stands out of labels (n, outputs) by more than out of the same labels in random order.
+
+    Arguments:
+        adapt: from labels to how far every token and place stands out.
+        names: those of the tokens and of the places.
+        width: of the transformer.
+    """
+    own = adapt(labels)
+    nulls = [adapt(rng.permutation(labels)) for _ in range(NULLS)]
     bars = [np.array([null[kind].max() for null in nulls]) for kind in range(2)]
-    tokens, places = (_clear(values, bar, said) for values, bar, said in zip(own, bars, (names, _places(table)), strict=True))
-    return WhereItLooks(places, tokens, len(some))
+    tokens, places = (_clear(values, bar, said) for values, bar, said in zip(own, bars, names, strict=True))
+    return WhereItLooks(places, tokens, len(labels), width)
 
 
-def _excess(table: SequenceTable, labels: np.ndarray, kept: int) -> tuple[np.ndarray, np.ndarray]:
+def excess_of(tokens: np.ndarray, positions: np.ndarray) -> Excess:
     """log of the variance of every token and place over the median."""
+    logarithms = [np.log(np.maximum(variances, 1e-12)) for variances in (tokens, positions)]
+    return logarithms[0] - np.median(logarithms[0]), logarithms[1] - np.median(logarithms[1])
+
+
+def _adapted(table: SequenceTable, labels: np.ndarray, kept: int) -> Excess:
     tokens = np.minimum(table.tokens, kept - 1)  # ids are in the order of frequency: the rare ones become one
     arch = choose_contenders(["mean"], kept, tokens.shape[1])["mean"]
     centred = labels - labels.mean(axis=0)
     scale = float(np.sqrt(np.mean(np.sum(centred**2, axis=1)))) or 1.0
     problem = AdaptiveProblem.of(arch, tokens, centred / scale, table.mask, RIDGE, None)
     minimum = nearest_minimum(problem, Widths(WIDTH, WIDTH, heads=WIDTH // 2, head_size=4))
-    logarithms = [np.log(np.maximum(variances, 1e-12)) for variances in (minimum.tokens, minimum.positions)]
-    return logarithms[0] - np.median(logarithms[0]), logarithms[1] - np.median(logarithms[1])
+    return excess_of(minimum.tokens, minimum.positions)
 
 
 def _clear(excess: np.ndarray, bar: np.ndarray, names: list[str]) -> tuple[StandsOut, ...]:
@@ -76,7 +101,8 @@ def _clear(excess: np.ndarray, bar: np.ndarray, names: list[str]) -> tuple[Stand
     return tuple(StandsOut(names[place], float(np.exp(excess[place]))) for place in places)
 
 
-def _places(table: SequenceTable) -> list[str]:
+def place_names(table: SequenceTable) -> list[str]:
+    """What columns are called: counted from the first where all sequences have one length, and otherwise from the last."""
     columns = table.tokens.shape[1]
     if table.facts.shortest == table.facts.longest == columns:
         return [f"token {place + 1}" for place in range(columns)]

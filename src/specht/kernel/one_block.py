@@ -177,9 +177,7 @@ def _at_readout(model: KernelModel, x: Sequences, y: Sequences | None, *, positi
     positions = positions and arch.has_positions
     if arch.readout == "mean":
         share_x, share_y = (batch.visible.astype(jnp.float64) / batch.sizes()[:, None] for batch in (x, other))
-        tally_x, tally_y = (
-            jnp.einsum("nav,na->nv", batch.one_hot(arch.symbols, jnp.float64), share) for batch, share in ((x, share_x), (other, share_y))
-        )
+        tally_x, tally_y = (batch.tally(arch.symbols).astype(jnp.float64) / batch.sizes()[:, None] for batch in (x, other))
         total = product(model.by_token[None, :] * tally_x, tally_y)
         return total + product(model.by_position[None, :] * share_x, share_y) if positions else total
     at_column = float(position_gram(arch)[-1, -1]) * model.by_position[-1] if positions else jnp.zeros((), dtype=jnp.float64)

@@ -54,7 +54,8 @@ class ForecastConfig(Config):
     duplicates: Literal["keep", "drop"] = "keep"
     """What to do with rows that repeat an earlier one, sequence and label; they are listed either way."""
     learners: Annotated[tuple[str, ...], Many] | None = None
-    """Of bag, last, positions, mean, erf, softmax, local, ngrams, places, transformer; unless given, what the budget has room for."""
+    """Of bag, last, positions, mean, erf, softmax, local, ngrams, places, adapted, transformer; unless given, what the budget has room for
+    of bag, mean, local, ngrams, places and transformer."""
     goal: str | None = None
     """A quality to reach, such as accuracy=0.95, R2=0.8 or error=0.2: how many rows does it take?"""
     budget: str = "2m"

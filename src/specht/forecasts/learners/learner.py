@@ -7,6 +7,7 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 
 from specht.forecasts.table import SequenceTable
+from specht.forecasts.where import WhereItLooks
 
 
 @runtime_checkable
@@ -42,6 +43,15 @@ class PreparedLearner(Protocol):
             training: the rows of it that choices may be made from: the largest training subset.
             seed: decides which rows are looked at where some are enough.
         """
+        ...
+
+
+@runtime_checkable
+class LookingLearner(Protocol):
+    """A learner that says which tokens and places it makes larger than others."""
+
+    def where_it_looks(self, train: SequenceTable, seed: int) -> WhereItLooks | None:
+        """What stands out by more than chance does; None where there is nothing to tell apart."""
         ...
 
 

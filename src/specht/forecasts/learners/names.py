@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from specht.errors import InputError, unknown_choice
 
-LEARNER_NAMES = ("bag", "last", "positions", "mean", "erf", "softmax", "local", "ngrams", "places", "transformer")
+LEARNER_NAMES = ("bag", "last", "positions", "mean", "erf", "softmax", "local", "ngrams", "places", "adapted", "transformer")
 
 
 def check_learner_names(names: Sequence[str]) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 
 from specht.errors import InputError
 from specht.forecasts.contenders import CONTENDERS, choose_contenders
+from specht.forecasts.learners.adapted import AdaptedLearner
 from specht.forecasts.learners.exact import ExactLearner
 from specht.forecasts.learners.learner import Learner
 from specht.forecasts.learners.local import LocalLearner
@@ -47,6 +48,7 @@ LEARNERS: dict[str, LearnerEntry] = {
     **{name: _exact(name) for name in CONTENDERS},
     "local": LearnerEntry(LocalLearner.description, lambda table: LocalLearner()),
     **{name: _linear(name) for name in LINEAR},
+    "adapted": LearnerEntry(AdaptedLearner.description, lambda table: AdaptedLearner(len(table.vocabulary), table.tokens.shape[1])),
     "transformer": LearnerEntry(
         TransformerLearner.description, lambda table: TransformerLearner(len(table.vocabulary), table.tokens.shape[1])
     ),

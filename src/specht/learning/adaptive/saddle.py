@@ -179,6 +179,7 @@ class FreeEnergy:
         self._remembered = functools.lru_cache(maxsize=64)(self._value_and_gradient)
         with jax.enable_x64(True):
             self._data, self._real = (problem.data(), None) if rows is None else _filled(problem.data(), rows)
+            self._prior = jax.tree.map(jnp.float64, arch.variances)  # traced: one program for all numbers of a structure
 
     def zeros(self) -> np.ndarray:
         return np.zeros(self.symbols + self.columns + self.layers)
@@ -195,7 +196,7 @@ class FreeEnergy:
         widths = float(self.widths.embedding), float(self.widths.hidden or 1)
         with jax.enable_x64(True):
             value, gradient = _value_and_gradient(
-                jnp.asarray(np.frombuffer(point)), *widths, self._data, self._real, self.problem.arch, self.layers
+                jnp.asarray(np.frombuffer(point)), *widths, self._data, self._real, self._prior, self.problem.arch.structure, self.layers
             )
             value, gradient = float(value), np.asarray(gradient)
         return (value, gradient) if np.isfinite(value) else (np.inf, np.zeros_like(gradient))
@@ -259,7 +260,8 @@ class FreeEnergy:
             return cost + 0.5 * np.eye(len(cost))
         with jax.enable_x64(True):
             data = jax.tree.map(lambda part: part[:_FISHER_ROWS] if part.ndim else part, self._data)
-            return cost + np.asarray(_fisher(jnp.asarray(point), data, self.problem.arch, self.layers)) + 1e-6 * np.eye(len(cost))
+            fisher = _fisher(jnp.asarray(point), data, self._prior, self.problem.arch.structure, self.layers)
+            return cost + np.asarray(fisher) + 1e-6 * np.eye(len(cost))
 
     def is_flat(self, point: np.ndarray) -> bool:
         """Whether the free energy has no slope there."""
@@ -317,7 +319,7 @@ class FreeEnergy:
 
 
 @partial(jax.jit, static_argnames=("arch", "layers"))
-def _value_and_gradient(point: Any, width: Any, hidden: Any, data: Data, real: Any, arch: Any, layers: int) -> Any:
+def _value_and_gradient(point: Any, width: Any, hidden: Any, data: Data, real: Any, prior: Variances, arch: Any, layers: int) -> Any:
     def evidence(gram: jax.Array) -> jax.Array:
         if real is None:
             return log_evidence(gram, data.y, data.ridge)
@@ -329,28 +331,28 @@ def _value_and_gradient(point: Any, width: Any, hidden: Any, data: Data, real: A
     def energy(point: jax.Array) -> jax.Array:
         embedding, gains = jnp.split(point, [len(point) - layers])
         cost = 0.5 * width * jnp.sum(jnp.exp(embedding) - embedding - 1.0) + 0.5 * hidden * jnp.sum(jnp.exp(gains) - gains - 1.0)
-        return cost - evidence(_gram_at(point, data, arch, layers))
+        return cost - evidence(_gram_at(point, data, prior, arch, layers))
 
     return jax.value_and_grad(energy)(point)
 
 
 @partial(jax.jit, static_argnames=("arch", "layers"))
-def _fisher(point: Any, data: Data, arch: Any, layers: int) -> jax.Array:
+def _fisher(point: Any, data: Data, prior: Variances, arch: Any, layers: int) -> jax.Array:
     r"""Fisher information of the labels about the logarithms, for one row: $\frac{K}{2N} tr(A^{-1} \partial_i A\, A^{-1} \partial_j A)$."""
     rows, outputs = data.y.shape
-    gram = partial(_gram_at, data=data, arch=arch, layers=layers)
+    gram = partial(_gram_at, data=data, prior=prior, arch=arch, layers=layers)
     factor = jnp.linalg.cholesky(gram(point) + data.ridge * jnp.eye(rows))
     whiten = solve_triangular(factor, jnp.eye(rows), lower=True)
     whitened = (whiten @ jnp.moveaxis(jax.jacfwd(gram)(point), -1, 0) @ whiten.T).reshape(len(point), -1)
     return 0.5 * outputs / rows * whitened @ whitened.T
 
 
-def _gram_at(point: jax.Array, data: Data, arch: Any, layers: int) -> jax.Array:
-    """The kernel of the samples at logarithms of variances over their priors and of gains of layers."""
+def _gram_at(point: jax.Array, data: Data, prior: Variances, arch: Any, layers: int) -> jax.Array:
+    """The kernel of the samples at logarithms of variances over their priors and of gains of layers; `arch` is a structure."""
     embedding, gains = jnp.split(point, [len(point) - layers])
     ratio = jnp.exp(embedding)
-    tokens, positions = ratio[: arch.symbols] * arch.variances.tokens, ratio[arch.symbols :] * arch.variances.positions
-    numbers = Variances(tokens, positions if arch.has_positions else arch.variances.positions, *arch.variances[2:])
+    tokens, positions = ratio[: arch.symbols] * prior.tokens, ratio[arch.symbols :] * prior.positions
+    numbers = Variances(tokens, positions if arch.has_positions else prior.positions, *prior[2:])
     gram = kernel_of_batches(arch, data.x, variances=numbers, symmetrise=False)  # the evidence reads one half of it only
     return gram * jnp.exp(jnp.sum(gains)) / data.scale
 
