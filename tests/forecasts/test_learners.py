@@ -26,7 +26,7 @@ from specht.forecasts.learners.estimators import inputs
 
 NEED = [pytest.param(name, marks=pytest.mark.skipif(
     LEARNERS[name].needs_scikit_learn and not logistic.has_scikit_learn(), reason="needs scikit-learn"
-)) for name in ("bag", "local", "ngrams", "places", "transformer")]  # fmt: skip
+)) for name in ("bag", "local", "ngrams", "places", "adapted", "transformer")]  # fmt: skip
 
 
 @pytest.fixture(autouse=True)
