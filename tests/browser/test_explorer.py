@@ -312,6 +312,21 @@ def test_a_bad_link_is_answered_with_a_sentence_and_the_rest_of_it(window):
 
 
 @pytest.mark.slow
+def test_an_answer_is_refined_and_stays_when_that_is_stopped(window):
+    window.goto(f"{home(window)}?page=data&table=sample")
+    refine, refined = window.get_by_role("button", name="Refine"), "Measured within 10 seconds of CPU time"
+    wait_for_text(window, refined)
+    refine.click()
+    window.wait_for_selector("[role=status] progress[value]", state="attached")
+    wait_for_text(window, "Does order matter[?] Yes")  # the first answer stays meanwhile
+    window.get_by_role("button", name="Cancel").click()
+    wait_for_text(window, refined)
+    refine.click()
+    wait_for_text(window, "Measured within 2 minutes of CPU time")
+    wait_for_text(window, "What do the labels depend on[?]")
+
+
+@pytest.mark.slow
 def test_work_that_takes_long_shows_progress_and_can_be_cancelled(window):
     window.goto(f"{home(window)}?page=curve&length=4&vocab=2")
     window.get_by_role("button", name="Add trained networks").click()

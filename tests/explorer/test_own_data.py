@@ -191,6 +191,8 @@ def test_the_button_raises_the_budget_of_one_wish_step_by_step():
     assert (wanted.on(first, False), wanted.before) == (BUDGETS[0], "")
     assert (wanted.on(first, True), wanted.before) == (BUDGETS[1], BUDGETS[0])
     assert (wanted.on(first, False), wanted.before) == (BUDGETS[1], BUDGETS[0])
+    assert (wanted.on(first, False, stopped=True), wanted.before) == (BUDGETS[0], "")
+    assert (wanted.on(first, False, stopped=True), wanted.before) == (BUDGETS[0], "")
     assert (wanted.on(other, True), wanted.before) == ("10m", "")
     for _ in BUDGETS:
         last = wanted.on(other, True)
@@ -235,6 +237,13 @@ def test_the_view_folds_bad_rows_and_escapes_what_a_file_says():
     assert "All of them (CSV)" in text
     assert text.count('class="answer"') == len(answer.report.answer.splitlines())
     assert Upload("a", b"") != own_data.sample()
+
+
+def test_many_rows_are_said_to_take_longer():
+    many = dropped("mine.csv", b"text,y\n" + b"a b,1\n" * (own_data_controls.MANY + 1))
+    assert own_data_controls.busy(many) == "Measuring learners on subsets of 4,001 rows: so many take a minute or more."
+    assert "first answer is refined" in own_data_controls.busy(dropped("mine.csv", reviews()))
+    assert "first answer is refined" in own_data_controls.busy(dropped("mine.csv", b""))
 
 
 def test_an_answer_can_be_refined_until_the_largest_budget():

@@ -209,11 +209,11 @@ def _(
         desks["data"].clear()
     mo.stop(opened is None, layout.empty(own_data.EMPTY))
     _wish = own_data_controls.wish(opened, data_page, table_columns, table_settings)
-    _budget = budget_wanted.on(_wish, refine_button.value)
+    _budget = budget_wanted.on(_wish, refine_button.value, stop_button.value)
     _above = desks["data"].answer(
         (_wish, _budget),
         lambda listener: own_data.data_answer(opened, _wish, _budget, measurements, listener),
-        own_data_controls.BUSY,
+        own_data_controls.busy(opened),
         stop_button,
         tick,
         meanwhile=(_wish, budget_wanted.before),

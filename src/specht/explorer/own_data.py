@@ -165,11 +165,13 @@ class BudgetWanted:
         self._budget, self.before = BUDGETS[0], ""
         """The latter is the budget of the answer that is being refined, if one is."""
 
-    def on(self, wish: Wish, pressed: bool) -> str:
-        """The budget for a wish, with the button that was pressed just now."""
+    def on(self, wish: Wish, pressed: bool, stopped: bool = False) -> str:
+        """The budget for a wish, with the button that was pressed just now; a refinement that is stopped leaves the answer before it."""
         longer = next_budget(self._budget)
         if wish != self._wish:
             self._wish, self._budget, self.before = wish, wish.page.budget, ""
+        elif stopped and self.before:
+            self._budget, self.before = self.before, ""
         elif pressed and longer is not None:
             self._budget, self.before = longer, self._budget
         return self._budget

@@ -16,7 +16,8 @@ from specht.forecasts import LEARNER_NAMES
 SOURCES = {"a file of my own": OWN, f"a sample: {SAMPLE_ROWS} reviews": SAMPLE}
 GUESSED = "guessed"
 IN_ADDRESS = ("budget", "tokens", "task")
-BUSY = "Measuring learners on subsets of the rows; the first answer is refined until all are measured."
+MANY = 4000
+"""Rows up to which a first answer takes seconds."""
 
 
 def source(page: DataPage) -> Any:
@@ -70,6 +71,14 @@ def wish(opened: Opened, page: DataPage, columns: Any, settings: Any) -> Wish:
     chosen = columns.value
     learners = tuple(settings.value["learners"])
     return Wish(opened.digest, chosen.get("target") or "", chosen.get("sequence"), settings.value["goal"], learners, page)
+
+
+def busy(opened: Opened) -> str:
+    """What is being done, in words."""
+    rows = len(opened.raw.lines) if opened.raw is not None else 0
+    if rows > MANY:
+        return f"Measuring learners on subsets of {rows:,} rows: so many take a minute or more."
+    return "Measuring learners on subsets of the rows; the first answer is refined until all are measured."
 
 
 def data_panel(source: Any, upload: Any, columns: Any, settings: Any) -> mo.Html:

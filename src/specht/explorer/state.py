@@ -30,7 +30,7 @@ def one_of(label: str, choices: tuple[Any, ...], default: Any) -> Any:
 
 
 OWN, SAMPLE = "own", "sample"
-BUDGETS = ("10s", "2m", "10m", "1h")
+BUDGETS: tuple[str, ...] = ("10s", "2m", "10m", "1h")
 """CPU time for measuring one's own table: little at first, since somebody is waiting."""
 
 

@@ -67,7 +67,7 @@ class ForecastCommand(Command):
         }
 
 
-def forecast_tree(table: SequenceTable, result: Forecast, costs: Mapping[str, float]) -> xarray.DataTree:
+def forecast_tree(table: SequenceTable, result: Forecast, costs: dict[str, float]) -> xarray.DataTree:
     """What a forecast found, what its table was, and what it cost, as the tree that is stored and shown."""
     about = {
         "task": table.task,
