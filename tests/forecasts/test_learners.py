@@ -19,6 +19,7 @@ from specht.forecasts.learners import (
     choose_learners,
     default_learners,
     logistic,
+    softmax,
     squared_error,
     transformer,
 )
@@ -241,3 +242,36 @@ def test_shares_of_classes_are_near_those_of_separable_data():
     np.testing.assert_allclose(shares.sum(axis=1), 1.0)
     np.testing.assert_allclose(shares[:, [0, 2, 3]], np.eye(3), atol=0.05)
     assert not shares[:, [1, 4]].any()
+
+
+@pytest.mark.parametrize("classes", [2, 4])
+def test_fits_by_what_rows_share_are_those_by_features(classes):
+    """Against scikit-learn with tight tolerance: to rows that train alone, to some of them, and from another strength on."""
+    linear = pytest.importorskip("sklearn.linear_model")
+    rng = np.random.default_rng(7)
+    x, x_new = rng.random((60, 200)) / 5.0, rng.random((10, 200)) / 5.0
+    labels = rng.integers(classes, size=60)
+    space = softmax.Coordinates(x @ x.T)
+    np.testing.assert_allclose(space.rows @ space.rows.T, x @ x.T, atol=1e-10)
+    for inside in (np.arange(60), np.arange(20, 60)):
+        regression = softmax.SoftmaxRegression(space, labels, classes + 1, steps=200)
+        for strength in (0.1, 3.0, 100.0):
+            exact = linear.LogisticRegression(C=strength, tol=1e-9, max_iter=5000).fit(x[inside], labels[inside])
+            shares = regression.shares(inside, space.of(x_new @ x.T), strength)
+            np.testing.assert_allclose(shares[:, :classes], exact.predict_proba(x_new), atol=2e-3)
+            assert not shares[:, classes].any()
+
+
+def test_fits_by_what_rows_share_know_a_single_class():
+    regression = softmax.SoftmaxRegression(softmax.Coordinates(np.eye(4)), np.array([1, 1, 0, 1]), 3, steps=10)
+    np.testing.assert_array_equal(regression.shares(np.array([0, 1, 3]), np.zeros((2, 4)), 1.0), [[0, 1, 0], [0, 1, 0]])
+
+
+def test_both_kinds_of_fits_predict_alike(monkeypatch):
+    pytest.importorskip("sklearn")
+    table, outputs = easy(150), []
+    for weight in (0.0, 1e9):
+        monkeypatch.setattr(logistic, "_WEIGHT", weight)
+        monkeypatch.setattr(logistic, "blocks_size", lambda blocks: 0)
+        outputs.append(chosen("ngrams", table).predict(table.take(np.arange(100)), table.take(np.arange(100, 150)), 0))
+    np.testing.assert_allclose(*outputs, atol=0.05)

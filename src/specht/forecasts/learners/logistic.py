@@ -1,7 +1,8 @@
 """Linear learners of sparse features: logistic regression for classes, and ridge regression for numbers.
 
-Features are n-grams, or which token stands where. Classes need scikit-learn (the extra `learners`); how strongly weights are held back is
-chosen by cross-validation of the squared error on training rows, at most 2000 of them. Numbers take a ridge chosen by leaving rows out.
+Features are n-grams, or which token stands where. How strongly weights are held back is chosen by cross-validation of the squared error on
+training rows, at most 2000 of them. Where there are more weights than such rows can tell apart, fits know rows by what they share; others
+are those of scikit-learn (the extra `learners`). Numbers take a ridge chosen by leaving rows out.
 """
 
 from __future__ import annotations
@@ -21,12 +22,13 @@ from specht.forecasts.learners.exact import cube
 from specht.forecasts.learners.learner import constant, one_class
 from specht.forecasts.learners.ngrams import SparseRows, ngram_counts, orders_of
 from specht.forecasts.learners.ridge import RidgeFit, fit_ridge_by_leaving_out
+from specht.forecasts.learners.softmax import Coordinates, SoftmaxRegression
 from specht.forecasts.table import SequenceTable
 
 STRENGTHS = tuple((0.1 * 10 ** (0.5 * step)) for step in range(8))
 """What the loss is multiplied by against the squares of the weights; small values hold back more."""
-FALLS = (1.0, math.sqrt(0.5))
-"""Scale of the n-grams of an order in units of that of the order before."""
+FALLS = (math.sqrt(0.5), 1.0)
+"""Scale of the n-grams of an order in units of that of the order before, the usual one first."""
 _FOLDS = 3
 _JUDGED = 2000
 """Training rows that are enough to choose among these."""
@@ -34,8 +36,10 @@ _STEPS = 100
 """Most steps of a fit."""
 _WEIGHTS = 5e5
 """Most weights, features times classes; beyond, the rarest features are left out."""
+_WEIGHT = 20.0
+"""Products of rows that take as long as what is done to a weight in a step: fits know rows by what they share if that takes less time."""
 _DEAR = 1e7
-"""Products a step beyond which one fold judges one fall."""
+"""Products a step, in fits by features, beyond which one fold judges one fall."""
 _WINDOWS = 8e7
 """Most n-grams that are looked at; beyond, the longest are left out."""
 _MANY = 1000
@@ -43,6 +47,8 @@ _MANY = 1000
 
 Features = Callable[[SequenceTable, SequenceTable], list[SparseRows]]
 """Blocks of features (train and test, features), each with rows of length one or less."""
+Fits = Callable[[np.ndarray, np.ndarray, float], np.ndarray]
+"""From rows to train on, rows to judge and a strength to the shares of the classes at the latter."""
 
 
 class LinearLearner:
@@ -77,20 +83,40 @@ class LinearLearner:
         return 1.5 + cube(judged) + 1.2e-6 * self.numbers * judged + 1e-7 * self.numbers * rows
 
     def _classes(self, blocks: list[SparseRows], labels: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        n, classes = len(labels), np.argmax(labels, axis=1)
-        some = rng.permutation(n)[:_JUDGED]
-        blocks = most_frequent(blocks, n, int(_WEIGHTS / labels.shape[1]))
-        dear = blocks_size(blocks) * labels.shape[1] * len(some) / n > _DEAR
+        n, outputs = labels.shape
+        classes, some = np.argmax(labels, axis=1), rng.permutation(n)[:_JUDGED]
+        blocks = most_frequent(blocks, n, int(_WEIGHTS / outputs))
+        products = blocks_size(blocks) * outputs * len(some) / n
+        few = len(some) ** 2 <= _WEIGHT * outputs * sum(block.shape[1] for block in blocks) + products
+        dear = not few and products > _DEAR
         errors: dict[tuple[float, float], float] = {}
-        for fall in FALLS[-1:] if dear else FALLS[: len(blocks)]:
+        spaces: dict[float, Coordinates] = {}
+        for fall in FALLS[:1] if dear or len(blocks) == 1 else FALLS:
             x = scaled(blocks, fall)[some]
             x = x[:, np.unique(x.indices)]  # no others get a weight
-            path = validation_path(x, labels[some], folds=1 if dear else _FOLDS)
+            if few:
+                spaces[fall] = Coordinates((x @ x.T).toarray())
+            models = [self._model(x, spaces.get(fall), classes[some], outputs) for _ in range(1 if dear else _FOLDS)]
+            strengths = near(min(errors, key=errors.__getitem__)[1]) if errors else STRENGTHS
+            path = validation_path(models, labels[some], strengths)
             errors |= {(fall, strength): error for strength, error in path.items()}
-        self.choice = min(errors, key=lambda choice: errors[choice])
-        self.at_bound = self.choice[1] in (STRENGTHS[0], STRENGTHS[-1])
-        x = scaled(blocks, self.choice[0])
-        return Regressor(labels.shape[1]).shares(x[:n], classes, x[n:], self.choice[1])
+        self.choice = fall, strength = min(errors, key=errors.__getitem__)
+        self.at_bound = strength in (STRENGTHS[0], STRENGTHS[-1])
+        x = scaled(blocks, fall)
+        if few and n <= _JUDGED:  # the rows that were judged were all, in another order
+            space = spaces[fall]
+            regression = SoftmaxRegression(space, classes[some], outputs, _STEPS)
+            return regression.shares(np.arange(n), space.of((x[n:] @ x[some].T).toarray()), strength)
+        return Regressor(outputs).shares(x[:n], classes, x[n:], strength)
+
+    @staticmethod
+    def _model(x: SparseRows, space: Coordinates | None, classes: np.ndarray, outputs: int) -> Fits:
+        """Fits to some rows that are judged at others: by what rows share if their coordinates are given, else by features."""
+        if space is None:
+            regressor = Regressor(outputs)
+            return lambda inside, outside, strength: regressor.shares(x[inside], classes[inside], x[outside], strength)
+        regression = SoftmaxRegression(space, classes, outputs, _STEPS)
+        return lambda inside, outside, strength: regression.shares(inside, space.rows[outside], strength)
 
     def _numbers(self, blocks: list[SparseRows], labels: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         n, mean = len(labels), labels.mean(axis=0)
@@ -132,17 +158,21 @@ def blocks_size(blocks: Sequence[SparseRows]) -> int:
     return sum(block.nnz for block in blocks)
 
 
-def validation_path(x: SparseRows, labels: np.ndarray, folds: int) -> dict[float, float]:
-    """Mean squared error on some of the three folds at every strength, until it rises; fits begin where those before ended."""
+def near(strength: float) -> tuple[float, ...]:
+    """A strength and its neighbours."""
+    at = STRENGTHS.index(strength)
+    return STRENGTHS[max(at - 1, 0) : at + 2]
+
+
+def validation_path(models: Sequence[Fits], labels: np.ndarray, strengths: Sequence[float]) -> dict[float, float]:
+    """Mean squared error on as many of the three folds as there are models, at every strength until it rises."""
     of_fold = np.arange(len(labels)) % _FOLDS
-    classes, models = np.argmax(labels, axis=1), [Regressor(labels.shape[1]) for _ in range(folds)]
     errors: dict[float, float] = {}
-    for strength in STRENGTHS:
+    for strength in strengths:
         squares = []
-        for fold, model in enumerate(models):
-            inside, outside = of_fold != fold, of_fold == fold
-            guess = model.shares(x[inside], classes[inside], x[outside], strength)
-            squares.append(np.sum((labels[outside] - guess) ** 2, axis=1))
+        for fold, fits in enumerate(models):
+            inside, outside = np.flatnonzero(of_fold != fold), np.flatnonzero(of_fold == fold)
+            squares.append(np.sum((labels[outside] - fits(inside, outside, strength)) ** 2, axis=1))
         errors[strength] = float(np.concatenate(squares).mean())
         if errors[strength] > 1.05 * min(errors.values()):
             break  # weights that are held back even less would be worse
