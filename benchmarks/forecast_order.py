@@ -4,11 +4,12 @@
     python benchmarks/forecast_order.py measure train FOLDER --tables trec stability >> order.jsonl
     python benchmarks/forecast_order.py judge order.jsonl                              # whether forecasts meet their targets
 
-FOLDER holds tables as for `forecast.py`. Of every table `--rows` rows are forecast by exact inference alone (`bag`, `mean`, `local`), and
-once more with their tokens shuffled beforehand, where the verdict has to be no. What order is worth is measured apart: a transformer and
-logistic regression of n-grams (ridge regression for numbers) are trained on four fifths of the same rows and tested on other rows, as they
-are and with the tokens of all rows shuffled; every seed has its own training rows, shuffles and test rows. The cost is accuracy lost, or
-for numbers error gained in units of the label variance. The judge is the trained model with the smaller error on rows as they are.
+FOLDER holds tables as for `forecast.py`. Of every table `--rows` rows are forecast by exact inference alone (`bag`, `mean`, `positions`,
+`local`), and once more with their tokens shuffled beforehand, where the verdict has to be no. What order is worth is measured apart: a
+transformer and logistic regression of n-grams (ridge regression for numbers) are trained on four fifths of the same rows and tested on
+other rows, as they are and with the tokens of all rows shuffled; every seed has its own training rows, shuffles and test rows. The cost is
+accuracy lost, or for numbers error gained in units of the label variance. The judge is the trained model with the smaller error on rows as
+they are.
 
 The targets were fixed before anything was measured. `sign`: the verdict is yes wherever the cost is more than `CLEAR` standard errors above
 zero. `size`: there, the size that is stated over the cost is `WITHIN`; it holds or fails where the errors of both leave no doubt at 90 %,
@@ -34,7 +35,7 @@ from specht.forecasts.learners.learner import accuracy, squared_error
 from specht.forecasts.subsets import label_variance
 from specht.forecasts.verdicts import OrderVerdict
 
-QUICK, BUDGET = ("bag", "mean", "local"), 30.0
+QUICK, BUDGET = ("bag", "mean", "positions", "local"), 30.0
 """Learners of the forecast, and its seconds."""
 TRAINED = ("transformer", "ngrams")
 ROWS, SEEDS, TEST_ROWS = 600, 4, 2000
@@ -118,8 +119,8 @@ def judged(line: dict[str, Any]) -> dict[str, Any]:
     clear = cost > CLEAR * stderr
     return {
         "table": line["table"], "rows": line["rows"], "unit": "accuracy" if said.is_accuracy else "error",
-        "by": said.measured_by, "verdict": said.verdict, "size": said.value, "low": said.low, "high": said.high,
-        "seconds": line["said"]["seconds"],
+        "by": said.measured_by, "left_with": said.left_with, "verdict": said.verdict, "size": said.value,
+        "low": said.low, "high": said.high, "seconds": line["said"]["seconds"],
         "judge": judge, "costs": costs, "clear": clear,
         "ratio": said.value / cost if clear else None,
         "sign": said.verdict == "yes" if clear else None,

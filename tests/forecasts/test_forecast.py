@@ -54,6 +54,20 @@ def test_order_is_told_from_its_absence():
     assert forecast_of(table_of(x, counted, 3), "bag").order is None
 
 
+def test_order_is_worth_what_it_adds_to_a_learner_without_it():
+    """Labels are linear, so the share of their variance that counts cannot explain is known."""
+    rng = np.random.default_rng(3)
+    x = rng.integers(3, size=(320, 6))
+    parts = [2.0 * (x == 0).sum(axis=1), 2.0 * (x[:, -1] == 1)]
+    order = forecast_of(table_of(x, sum(parts) + 0.3 * rng.standard_normal(320), 3), "bag", "positions").order
+    assert order is not None
+    assert (order.measured_by, order.verdict) == ("positions", "yes")
+    counts = np.stack([(x == token).sum(axis=1) for token in range(3)], axis=1)
+    slope, *_ = np.linalg.lstsq(counts, parts[1], rcond=None)
+    unseen = np.var(parts[1] - counts @ slope) / np.var(sum(parts))
+    assert order.low < unseen < order.high
+
+
 def test_labels_without_a_law_are_not_worth_more_rows():
     result = forecast_of(shuffled(easy(150)), "bag", "mean")
     assert result.worth.verdict != "yes"

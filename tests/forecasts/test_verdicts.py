@@ -59,10 +59,10 @@ def splits(rows, folds=5):
 def test_order_matters_where_shuffling_costs_more_than_chance():
     rng = np.random.default_rng(0)
     right = rng.random(400) < 0.9
-    yes = order_verdict("a", splits(right), splits(right & (rng.random(400) < 0.9)), 0.9)
+    yes = order_verdict("a", splits(right), {"a": splits(right & (rng.random(400) < 0.9))}, 0.9)
     assert (yes.verdict, yes.is_accuracy) == ("yes", True)
     assert yes.low < 0.09 < yes.high
-    said = [order_verdict("a", splits(rng.random(200) < 0.8), splits(rng.random(200) < 0.8), 0.9).verdict for _ in range(400)]
+    said = [order_verdict("a", splits(rng.random(200) < 0.8), {"a": splits(rng.random(200) < 0.8)}, 0.9).verdict for _ in range(400)]
     assert said.count("yes") <= 4 + 3 * 2  # one in a hundred, and three standard errors
 
 
@@ -72,5 +72,19 @@ def test_repeats_that_scatter_more_than_their_rows_count():
     said = []
     for _ in range(300):
         level = np.repeat(0.1 * rng.standard_normal(5), 80)
-        said.append(order_verdict("a", splits(rng.random(400) < 0.7 + level), splits(rng.random(400) < 0.7 - level), 0.9).verdict)
+        without = {"a": splits(rng.random(400) < 0.7 - level)}
+        said.append(order_verdict("a", splits(rng.random(400) < 0.7 + level), without, 0.9).verdict)
     assert said.count("yes") <= 7.5 + 3 * 2.7  # one in forty (2.3 and 2.7 % of 2000), and three standard errors
+
+
+def test_what_is_lost_is_counted_from_the_best_that_is_left():
+    """A learner that only reads the last token falls below one that sees no order."""
+    rng = np.random.default_rng(2)
+    levels = {"ordered": 0.9, "last": 0.5, "bag": 0.8}
+    rows = {name: splits(rng.random(4000) < level) for name, level in levels.items()}
+    said = order_verdict("last", rows["ordered"], {name: rows[name] for name in ("last", "bag")}, 0.9)
+    assert (said.measured_by, said.left_with, said.verdict) == ("last", "bag", "yes")
+    assert said.low < 0.1 < said.high
+    worse = order_verdict("last", rows["ordered"], {"last": rows["last"], "bag": splits(rng.random(4000) < 0.3)}, 0.9)
+    assert worse.left_with == "last"
+    assert worse.low < 0.4 < worse.high

@@ -231,7 +231,7 @@ def _assembled(
         learners=tuple(forecasts),
         left_out=plans.left_out,
         worth=worth_of_more(best.main.ahead, rows, settings.confidence),
-        order=_order(done, settings.confidence),
+        order=_order(learners, done, settings.confidence),
         where=None,
         goal=goal,
         settings=settings,
@@ -248,9 +248,17 @@ def _learner_forecast(learner: Learner, splits: Sequence[SplitErrors], rows: int
     return LearnerForecast(learner.name, learner.description, error, rate, sum(split.seconds for split in splits), rows)
 
 
-def _order(done: dict[PlannedRun, SplitErrors], confidence: float) -> OrderVerdict | None:
+def _order(learners: Sequence[Learner], done: dict[PlannedRun, SplitErrors], confidence: float) -> OrderVerdict | None:
+    """What the learner whose tokens were shuffled lost, beside the learners that see no order and were trained on as many rows."""
     shuffled = {one: splits for one, splits in done.items() if one.shuffled}
     if not shuffled:
         return None
+    best = next(iter(shuffled)).learner
     ordered = [done[dataclasses.replace(one, shuffled=False)] for one in shuffled]
-    return order_verdict(next(iter(shuffled)).learner, ordered, list(shuffled.values()), confidence)
+    without = {best: list(shuffled.values())}
+    for learner in (one for one in learners if not one.sees_order):
+        repeats = {one.repeat: splits for one, splits in done.items() if one.learner == learner.name}
+        same = [repeats[one.repeat] for one in shuffled if one.repeat in repeats]
+        if len(same) == len(ordered) and same[0].n_train[-1] == ordered[0].n_train[-1]:
+            without[learner.name] = same
+    return order_verdict(best, ordered, without, confidence)

@@ -102,9 +102,14 @@ def _order(forecast: Forecast) -> str:
         size = f"{percent(order.value)} ({percent(order.low)} to {percent(order.high)}) of accuracy"
     else:
         size = f"{order.value:.3f} ({order.low:.3f} to {order.high:.3f}) of R²"
+    best, left = order.measured_by, order.left_with
+    if best == left:
+        lost = f"with the tokens of every row shuffled, {best} loses {size}"
+    else:
+        lost = f"{best} gains {size} over {left}, which sees no order and is the best with the tokens of every row shuffled"
     if order.verdict == "yes":
-        return f"Does order matter? Yes: with the tokens of every row shuffled, {order.measured_by} loses {size}."
-    return f"Does order matter? No sign of it: {order.measured_by} loses {size} when the tokens of every row are shuffled, within chance."
+        return f"Does order matter? Yes: {lost}."
+    return f"Does order matter? No sign of it: {lost}, within chance."
 
 
 def _where(where: WhereItLooks) -> str:

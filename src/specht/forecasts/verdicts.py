@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Literal
 
 import numpy as np
@@ -102,10 +102,10 @@ def worth_of_more(ahead: ErrorForecast, rows: int, confidence: float) -> Worth:
 
 @dataclasses.dataclass(frozen=True)
 class OrderVerdict:
-    """What a learner loses when the tokens of every sequence are shuffled."""
+    """What is lost when the tokens of every sequence are shuffled: by the best learner, against the best that is left then."""
 
     measured_by: str
-    """The learner; called so because `learner` is a dimension of a forecast."""
+    """The learner that sees order best; called so because `learner` is a dimension of a forecast."""
     verdict: Literal["yes", "no"]
     """Yes where the interval that holds with `CERTAIN` lies above zero."""
     value: float
@@ -113,10 +113,17 @@ class OrderVerdict:
     low: float
     high: float
     is_accuracy: bool
+    left_with: str
+    """The best learner on shuffled tokens: the same one, or one that sees no order."""
 
 
-def order_verdict(learner: str, ordered: Sequence[SplitErrors], shuffled: Sequence[SplitErrors], confidence: float) -> OrderVerdict:
+def order_verdict(
+    learner: str, ordered: Sequence[SplitErrors], without: Mapping[str, Sequence[SplitErrors]], confidence: float
+) -> OrderVerdict:
     r"""The mean difference of all test rows at the largest size, each row beside itself.
+
+    A learner that reads the last token, say, gets worse than one that sees no order when tokens are shuffled. Somebody who had shuffled
+    tokens would take the other one, so its loss alone would say too much: the best learner on shuffled tokens is what it is compared with.
 
     Rows scatter, and on top the differences of repeats may, because other rows trained: with v the variance of the n rows' differences,
     T rows a fold, and s² the variance of the R repeats' means, $\mathrm{stderr}^2 = v / n + \max(s^2 - v / T, 0) / R$. The second part is
@@ -124,8 +131,10 @@ def order_verdict(learner: str, ordered: Sequence[SplitErrors], shuffled: Sequen
 
     Arguments:
         ordered: repeats on sequences as they are.
-        shuffled: the same repeats on sequences whose tokens are shuffled.
+        without: by learner the same repeats on sequences whose tokens are shuffled, which change nothing for one that sees no order.
     """
+    left_with = max(without, key=lambda name: float(np.mean(np.concatenate([split.last_rows for split in without[name]]))))
+    shuffled = without[left_with]
     folds = [one.last_rows - other.last_rows for one, other in zip(ordered, shuffled, strict=True)]
     differences, repeats = np.concatenate(folds), len(folds)
     v, of_repeats = float(differences.var(ddof=1)), float(np.var([fold.mean() for fold in folds], ddof=1))
@@ -136,4 +145,4 @@ def order_verdict(learner: str, ordered: Sequence[SplitErrors], shuffled: Sequen
     stderr = math.sqrt(of_rows + extra)
     reach, strict = (float(special.stdtrit(freedom, (1.0 + level) / 2.0)) * stderr for level in (confidence, CERTAIN))
     is_accuracy = not math.isnan(ordered[0].accuracy[-1])
-    return OrderVerdict(learner, "yes" if value > max(strict, 0.0) else "no", value, value - reach, value + reach, is_accuracy)
+    return OrderVerdict(learner, "yes" if value > max(strict, 0.0) else "no", value, value - reach, value + reach, is_accuracy, left_with)

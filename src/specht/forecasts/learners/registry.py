@@ -54,7 +54,7 @@ LEARNERS: dict[str, LearnerEntry] = {
     ),
 }
 """What each is, and how it is made for a table."""
-DEFAULT_LEARNERS = ("bag", "mean", "local", "ngrams", "places", "transformer")
+DEFAULT_LEARNERS = ("bag", "mean", "positions", "local", "ngrams", "places", "transformer")
 
 
 def choose_learners(names: Sequence[str] | None, table: SequenceTable) -> list[Learner]:
