@@ -12,9 +12,10 @@ from toy_results import assert_comes_back, assert_shows_itself
 
 import specht
 from specht.errors import InputError
-from specht.forecasts.forecast import ForecastSettings, forecast_table, shuffled_tokens
+from specht.forecasts.forecast import ForecastSettings, forecast_table
 from specht.forecasts.learners.exact import ExactLearner
 from specht.forecasts.learners.registry import choose_learners
+from specht.forecasts.measuring import shuffled_tokens
 from specht.forecasts.verdicts import Goal
 
 SETTINGS = ForecastSettings(budget=11.0)

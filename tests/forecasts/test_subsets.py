@@ -1,30 +1,13 @@
-"""Nested subsets, folds, plans within a budget, and the errors of what is measured on them."""
+"""Nested subsets, folds, and the errors of what is measured on them."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
-from learner_tables import easy
+from learner_tables import Constant, easy
 
 from specht.forecasts.curves import measured_errors
-from specht.forecasts.plan import FEWEST, MOST, PlannedRun, Plans, order_measurements
 from specht.forecasts.subsets import SplitErrors, learner_sizes, measure_split, nested_splits, subset_sizes
-
-
-class Constant:
-    """Always says the mean of the training labels, after so many seconds."""
-
-    description, sees_order, most_rows = "The mean.", True, None
-
-    def __init__(self, name="constant", seconds=0.1):
-        self.name, self.seconds, self.seen = name, seconds, []
-
-    def cost(self, rows):
-        return self.seconds
-
-    def predict(self, train, test, seed):
-        self.seen.append(set(train.lines.tolist()))
-        return np.tile(train.labels.mean(axis=0), (len(test), 1))
 
 
 def test_every_row_judges_once_in_five_repeats():
@@ -41,7 +24,10 @@ def test_sizes_stop_at_the_limit_of_a_learner():
     learner = Constant()
     assert learner_sizes(learner, 10000, 1.0).tolist() == [500, 1000, 2000, 4000, 8000]
     learner.most_rows = 3000
-    assert learner_sizes(learner, 10000, 1.0).tolist() == [500, 1000, 2000, 3000]
+    assert learner_sizes(learner, 10000, 1.0).tolist() == [250, 500, 1000, 2000, 3000]
+    assert learner_sizes(learner, 10000, 1.0, most=1000).tolist() == [62, 125, 250, 500, 1000]
+    assert len(learner_sizes(learner, 10**6, 1.0)) >= 5  # as many octaves below the limit, however many rows there are
+    assert learner_sizes(learner, 20, 1.0, most=500).tolist() == [16]
 
 
 def test_subsets_are_nested_and_errors_are_in_units_of_the_label_variance():
@@ -51,23 +37,6 @@ def test_subsets_are_nested_and_errors_are_in_units_of_the_label_variance():
     assert all(small < large for small, large in zip(learner.seen, learner.seen[1:], strict=False))
     assert result.error[-1] == pytest.approx(1.0, abs=0.15)
     assert result.accuracy[-1] == np.mean(np.argmax(table.labels[split.test], axis=1) == np.argmax(table.labels.sum(axis=0)))
-
-
-def test_a_plan_keeps_to_its_budget_and_leaves_out_what_does_not_fit():
-    quick, slow, slowest = Constant("quick", 0.01), Constant("slow", 0.3), Constant("slowest", 100.0)
-    plans = Plans.of([slowest, slow, quick], rows=500, budget=20.0)
-    assert plans.left_out == ("slowest",)
-    assert plans.seconds <= 20.0
-    repeats = {name: sum(one.learner == name for stage in plans.stages for one in stage) for name in ("quick", "slow")}
-    assert repeats["quick"] == MOST
-    assert repeats["slow"] >= FEWEST
-    assert {one.learner for one in plans.stages[0]} >= {"quick"}
-    assert sum(len(stage) for stage in Plans.of([slowest], 500, 20.0).stages) == FEWEST  # one is measured in any case
-
-
-def test_order_is_tested_on_the_repeats_that_are_there():
-    done = [PlannedRun("a", repeat, 0.5) for repeat in range(7)] + [PlannedRun("b", 0, 0.5)]
-    assert order_measurements("a", done) == [PlannedRun("a", repeat, 0.5, shuffled=True) for repeat in range(5)]
 
 
 def test_stated_errors_are_those_of_repeats_and_of_the_rows_that_all_share():

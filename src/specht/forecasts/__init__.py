@@ -12,12 +12,12 @@ if TYPE_CHECKING:
         Forecast as Forecast,
         ForecastSettings as ForecastSettings,
         forecast_table as forecast_table,
-        measured as measured,
         used_rows as used_rows,
     )
     from specht.forecasts.learners.names import LEARNER_NAMES, check_learner_names as check_learner_names
     from specht.forecasts.learners.registry import choose_learners as choose_learners
-    from specht.forecasts.plan import PlannedRun as PlannedRun
+    from specht.forecasts.measuring import measured as measured
+    from specht.forecasts.plan import ExpectedUse as ExpectedUse, PlannedRun as PlannedRun
     from specht.forecasts.subsets import SplitErrors as SplitErrors
     from specht.forecasts.table import SequenceTable as SequenceTable, TableOptions as TableOptions, read_table as read_table
     from specht.forecasts.table_files import RawTable, read_raw

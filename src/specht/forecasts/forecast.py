@@ -7,16 +7,19 @@ classes the share of rows that are named wrongly is forecast as well. Every choi
 from __future__ import annotations
 
 import dataclasses
+import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 from specht.errors import InputError
 from specht.forecasts.curves import CurveForecast, forecast_curve, measured_error_rates, measured_errors
 from specht.forecasts.learners.learner import Learner, LookingLearner
-from specht.forecasts.plan import PlannedRun, Plans, order_measurements
-from specht.forecasts.subsets import SplitErrors, label_variance, learner_sizes, measure_split, nested_splits
+from specht.forecasts.measuring import Measuring, Run, in_this_process
+from specht.forecasts.plan import FIRST, LEAST, BudgetPlan, ExpectedUse, PlannedRun
+from specht.forecasts.subsets import SplitErrors, label_variance
 from specht.forecasts.summary import forecast_summary, forecast_variables
 from specht.forecasts.table import SequenceTable
 from specht.forecasts.verdicts import Goal, OrderVerdict, RowsForGoal, Worth, order_verdict, rows_for_goal, worth_of_more
@@ -27,8 +30,8 @@ from specht.results import Result, Variable
 MIN_ROWS = 64
 FOR_WHERE = 0.2
 """Share of the budget that looking for places and tokens may take; without so much it is left out."""
-Run = Callable[[Sequence[PlannedRun], Progress | None], list[SplitErrors]]
-"""Does measurements somewhere and returns their results in order."""
+OVER = 1.1
+"""How much of the budget may be used at the end of that, or it is left out as well."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -41,7 +44,7 @@ class ForecastSettings:
     """Multiples of the rows used, at which the forecast is stated."""
     goal: Goal | None = None
     budget: float = 120.0
-    """Seconds of CPU that measuring may take, by the learners' own estimates."""
+    """Seconds of CPU that it may take to measure."""
     confidence: float = 0.9
     seed: int = 0
 
@@ -52,6 +55,7 @@ class LearnerForecast:
 
     name: str
     description: str
+    sees_order: bool
     error: CurveForecast
     error_rate: CurveForecast | None
     """Share of rows whose class is named wrongly; None for regression."""
@@ -70,6 +74,15 @@ class LearnerForecast:
         return float(self.main.ahead.quantiles(self.rows, np.array([0.5]))[0])
 
 
+@dataclasses.dataclass(frozen=True)
+class Cost:
+    """CPU seconds of measuring and of what belongs to it, of all processes together."""
+
+    expected: float
+    """Before anything was measured."""
+    spent: float
+
+
 @dataclasses.dataclass(frozen=True, eq=False)
 class Forecast(Result):
     """The learning curve of a table under several learners, the best one first."""
@@ -85,11 +98,12 @@ class Forecast(Result):
     """Learners for which the budget had no room."""
     worth: Worth
     order: OrderVerdict | None
-    """None where no learner that sees order was measured."""
+    """None where no learner that sees order was measured, or the budget had no room for the test."""
     where: WhereItLooks | None
     """None where the budget has no room for it."""
     goal: RowsForGoal | None
     settings: ForecastSettings
+    cost: Cost
 
     @property
     def best(self) -> LearnerForecast:
@@ -115,42 +129,50 @@ def forecast_table(
     settings: ForecastSettings = ForecastSettings(),  # noqa: B008 -- frozen
     *,
     run: Run | None = None,
+    ahead: int = 1,
     progress: Progress | None = None,
+    planned: Callable[[ExpectedUse], None] | None = None,
     first: Callable[[Forecast], None] | None = None,
+    clock: Callable[[], float] = time.process_time,
 ) -> Forecast:
     """Measure and continue the learning curve of a table under each of some learners.
 
     Arguments:
         run: does the measurements; in this process unless given.
+        ahead: how many measurements are handed out at a time.
         progress: called as progress(done, total).
+        planned: called with what the budget is expected to be used for, before anything is measured.
         first: called with a first forecast as soon as the quick learners have three repeats.
+        clock: CPU seconds of this process so far.
     """
     used = used_rows(table, settings)
-    plans = Plans.of(learners, len(used), settings.budget)
-    run = run or in_this_process(used, learners, settings.seed)
-    done: dict[PlannedRun, SplitErrors] = {}
-    total = plans.seconds
+    looking = SECONDS if settings.budget * FOR_WHERE >= SECONDS else 0.0
+    plan = BudgetPlan(learners, len(used), settings.budget, beside=looking)
+    measuring = Measuring(plan, run or in_this_process(used, learners, settings.seed), ahead, progress, clock)
+    expected = plan.expected()
+    if planned is not None:
+        planned(expected)
 
-    def measure(some: Sequence[PlannedRun]) -> None:
-        begun = sum(plans.seconds_of(one) for one in done)
-        share = sum(plans.seconds_of(one) for one in some)
-        done.update(zip(some, run(some, _part(progress, begun, share, total)), strict=True))
+    def assembled() -> Forecast:
+        return _assembled(table, used, measuring.done, plan, settings)
 
-    for number, stage in enumerate(plans.stages):
-        measure(stage)
-        if number == 0 and first is not None and len(plans.stages) > 1:
-            first(_assembled(table, used, learners, plans, done, settings))
-    preliminary = _assembled(table, used, learners, plans, done, settings)
-    seeing = [one.name for one in preliminary.learners if plans.learner(one.name).sees_order]
+    measuring.go_on(FIRST)
+    if first is not None and plan.next() is not None:
+        first(assembled())
+    measuring.go_on()
+    whole, where = assembled(), None
+    seeing = [one.name for one in whole.learners if one.sees_order]
     if seeing:
-        measure(order_measurements(seeing[0], [one for one in done if one.learner == seeing[0]]))
-    whole = _assembled(table, used, learners, plans, done, settings)
-    if settings.budget * FOR_WHERE >= SECONDS:
-        looking = [one for one in learners if one.name not in plans.left_out and isinstance(one, LookingLearner)]
-        look = looking[0].where_it_looks if looking else where_it_looks
-        whole = dataclasses.replace(whole, where=look(used, settings.seed))
+        measuring.shuffle(seeing[0])
+    measuring.count_what_lies_beside()
+    if looking and plan.spent + looking <= OVER * settings.budget:
+        looks = [one for one in learners if one.name not in plan.left_out and isinstance(one, LookingLearner)]
+        with threadpool_limits(1):
+            where = (looks[0].where_it_looks if looks else where_it_looks)(used, settings.seed)
+        measuring.count_what_lies_beside()
     report(progress, 1, 1)
-    return whole
+    order = _order(learners, measuring.done, settings.confidence)
+    return dataclasses.replace(whole, order=order, where=where, cost=Cost(expected.seconds, plan.spent))
 
 
 def used_rows(table: SequenceTable, settings: ForecastSettings) -> SequenceTable:
@@ -165,57 +187,19 @@ def used_rows(table: SequenceTable, settings: ForecastSettings) -> SequenceTable
     return table.take(np.sort(rng.permutation(len(table))[: settings.rows]))
 
 
-def in_this_process(table: SequenceTable, learners: Sequence[Learner], seed: int) -> Run:
-    """Measurements one after another."""
-    by_name = {learner.name: learner for learner in learners}
-
-    def run(measurements: Sequence[PlannedRun], progress: Progress | None) -> list[SplitErrors]:
-        results = []
-        for index, measurement in enumerate(measurements):
-            report(progress, index, len(measurements))
-            results.append(measured(by_name[measurement.learner], table, measurement, seed))
-        report(progress, len(measurements), len(measurements))
-        return results
-
-    return run
-
-
-def measured(learner: Learner, table: SequenceTable, measurement: PlannedRun, seed: int) -> SplitErrors:
-    """One repeat of one learner."""
-    split = nested_splits(len(table), measurement.repeat + 1, seed)[measurement.repeat]
-    sizes = learner_sizes(learner, len(table), measurement.octaves)
-    if measurement.shuffled:
-        table, sizes = shuffled_tokens(table, seed), sizes[-1:]
-    return measure_split(learner, table, split, sizes, seed + measurement.repeat)
-
-
-def shuffled_tokens(table: SequenceTable, seed: int) -> SequenceTable:
-    """The table with the real tokens of every row in random order."""
-    rng = np.random.default_rng([seed, 1])
-    keys = np.where(table.mask, rng.random(table.tokens.shape), -1.0)  # what is not real stays in front
-    return dataclasses.replace(table, tokens=np.take_along_axis(table.tokens, np.argsort(keys, axis=1, kind="stable"), axis=1))
-
-
-def _part(progress: Progress | None, begun: float, share: float, total: float) -> Progress | None:
-    if progress is None:
-        return None
-    return lambda done, of: progress(round(1000 * (begun + share * done / max(of, 1)) / total), 1000)
-
-
 def _assembled(
     table: SequenceTable,
     used: SequenceTable,
-    learners: Sequence[Learner],
-    plans: Plans,
     done: dict[PlannedRun, SplitErrors],
+    plan: BudgetPlan,
     settings: ForecastSettings,
 ) -> Forecast:
     """The forecast from the measurements that are done."""
     rows = len(used)
-    forecasts = []
+    forecasts, learners = [], list(plan.learners.values())
     for learner in learners:
         splits = [splits for one, splits in done.items() if one.learner == learner.name and not one.shuffled]
-        if splits:
+        if len(splits) >= LEAST:
             forecasts.append(_learner_forecast(learner, splits, rows, settings))
     forecasts.sort(key=LearnerForecast.now)
     best = forecasts[0]
@@ -229,12 +213,13 @@ def _assembled(
         variance=label_variance(used.labels),
         majority=float(used.labels.mean(axis=0).max()) if table.task == "classification" else None,
         learners=tuple(forecasts),
-        left_out=plans.left_out,
+        left_out=plan.left_out,
         worth=worth_of_more(best.main.ahead, rows, settings.confidence),
-        order=_order(learners, done, settings.confidence),
+        order=None,
         where=None,
         goal=goal,
         settings=settings,
+        cost=Cost(plan.spent, plan.spent),
     )
 
 
@@ -245,7 +230,7 @@ def _learner_forecast(learner: Learner, splits: Sequence[SplitErrors], rows: int
     rate = None
     if not np.isnan(splits[0].accuracy[-1]):
         rate = forecast_curve(measured_error_rates(splits, rows), horizons, settings.confidence, rng)
-    return LearnerForecast(learner.name, learner.description, error, rate, sum(split.seconds for split in splits), rows)
+    return LearnerForecast(learner.name, learner.description, learner.sees_order, error, rate, sum(split.seconds for split in splits), rows)
 
 
 def _order(learners: Sequence[Learner], done: dict[PlannedRun, SplitErrors], confidence: float) -> OrderVerdict | None:

@@ -1,19 +1,32 @@
-"""What is measured within a budget: which learners, and how many repeats of each."""
+"""What is measured within a budget: which learners, on how many rows, how often; decided as the run goes on, by what measurements took.
+
+Learners estimate what a fit will take. Those estimates are multiplied by how long measurements took over how long they were to take: of
+the same learner as soon as there is one, before that of the others. The plan is made anew after each measurement, so that it ends when the
+budget does, whatever the machine and the table.
+"""
 
 from __future__ import annotations
 
+import collections
+import copy
 import dataclasses
+import itertools
+import statistics
 from collections.abc import Sequence
 
 from specht.forecasts.learners.learner import Learner
 from specht.forecasts.subsets import learner_sizes
 
-FEWEST, USUAL, MOST = 3, 5, 10
-"""Repeats: without which a learner is left out, for which all of them come first, and beyond which there is no use."""
+LEAST, FEWEST, USUAL, MOST = 2, 3, 5, 10
+"""Repeats: without which there is no forecast, without which no learner is begun, for which all come first, and beyond which there is
+no use."""
 FOR_ORDER = 0.15
 """Share of the budget that is kept for the test of order."""
-QUICK = 0.15
-"""Share of the budget up to which learners are tried before the first answer."""
+FIRST = 10.0
+"""Seconds within which learners are tried before the first answer; the quickest one takes what it takes."""
+HALVINGS, SMALLEST = 2, 400
+"""How often the rows of a learner are halved, at most, where the budget has no room for all of them; the quickest one, if there is no room
+for any, goes down to about so many rows."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -24,61 +37,141 @@ class PlannedRun:
     repeat: int
     octaves: float
     """Between the sizes of subsets: learners that take long have fewer of them."""
+    most: int | None = None
+    """Most training rows; all that the learner takes unless given."""
     shuffled: bool = False
 
 
 @dataclasses.dataclass(frozen=True)
-class Plans:
-    """Measurements in stages, quick learners first."""
+class ExpectedUse:
+    """What a budget is expected to be used for."""
 
-    learners: tuple[Learner, ...]
-    rows: int
-    stages: tuple[tuple[PlannedRun, ...], ...]
+    seconds: float
+    repeats: dict[str, int]
     left_out: tuple[str, ...]
 
-    @classmethod
-    def of(cls, learners: Sequence[Learner], rows: int, budget: float) -> Plans:
-        """The most repeats that a budget of CPU seconds has room for; the quickest learner is measured in any case."""
-        room = budget * (1.0 - FOR_ORDER)
-        costs = {learner.name: _seconds(learner, rows, 0.5) for learner in learners}
-        steps = {name: 0.5 if cost * USUAL * len(learners) <= room else 1.0 for name, cost in costs.items()}
-        costs = {learner.name: _seconds(learner, rows, steps[learner.name]) for learner in learners}
-        order = sorted(costs, key=lambda name: costs[name])
-        repeats = dict.fromkeys(order, 0)
-        spent = 0.0
-        for goal in (FEWEST, USUAL, MOST):
-            for name in order:
-                more = (goal - repeats[name]) * costs[name]
-                started = goal == FEWEST or repeats[name] > 0
-                if started and (spent + more <= room or (goal == FEWEST and name == order[0])):
-                    repeats[name], spent = goal, spent + more
-        quick = [name for name in order if repeats[name] and FEWEST * costs[name] <= QUICK * budget] or order[:1]
-        chosen = [PlannedRun(name, repeat, steps[name]) for name in order for repeat in range(repeats[name])]
-        first = tuple(one for one in chosen if one.learner in quick and one.repeat < FEWEST)
-        rest = tuple(one for one in chosen if one not in first)
-        left_out = tuple(name for name in order if not repeats[name])
-        return cls(tuple(learners), rows, (first, rest) if rest else (first,), left_out)
+
+class BudgetPlan:
+    """Measurements within a budget of CPU seconds, one after the other: quick learners first.
+
+    Arguments:
+        rows: of the table, those that judge included.
+        beside: seconds of the budget that something else will take at the end.
+    """
+
+    def __init__(self, learners: Sequence[Learner], rows: int, budget: float, beside: float = 0.0) -> None:
+        self.learners = {learner.name: learner for learner in learners}
+        self.rows, self.spent = rows, 0.0
+        self.budget, self._beside = budget - beside, beside
+        self._room = (1.0 - FOR_ORDER) * budget - beside
+        self._estimates: dict[PlannedRun, float] = {}
+        self._grids: dict[str, tuple[float, int | None]] = {}
+        self._running: dict[PlannedRun, float] = {}
+        self._done: dict[str, list[tuple[float, float]]] = {name: [] for name in self.learners}  # (before rescaling, in fact)
+        self.repeats: collections.Counter[str] = collections.Counter()
+        """Of every learner: done and under way."""
 
     @property
-    def seconds(self) -> float:
-        """What the measurements will take, with those of shuffled tokens."""
-        return sum(self.seconds_of(one) for stage in self.stages for one in stage) / (1.0 - FOR_ORDER)
+    def left_out(self) -> tuple[str, ...]:
+        """Learners with too few repeats for a forecast."""
+        return tuple(name for name in self._by_cost() if self.repeats[name] < LEAST)
 
-    def learner(self, name: str) -> Learner:
-        return next(learner for learner in self.learners if learner.name == name)
+    def pace(self, name: str) -> float:
+        """How many times as long as estimated a learner's next measurement will take."""
+        done = self._done[name]
+        if not done:
+            return statistics.median([self.pace(other) for other, those in self._done.items() if those] or [1.0])
+        later = done[1:] or done  # programs are compiled in the first
+        return sum(actual for _, actual in later) / max(sum(estimate for estimate, _ in later), 1e-9)
 
     def seconds_of(self, measurement: PlannedRun) -> float:
         """What one measurement will take."""
-        if measurement.shuffled:
-            learner = self.learner(measurement.learner)
-            return learner.cost(int(learner_sizes(learner, self.rows, measurement.octaves)[-1]))
-        return _seconds(self.learner(measurement.learner), self.rows, measurement.octaves)
+        return self._estimate(measurement) * self.pace(measurement.learner)
 
+    def next(self, until: float | None = None) -> PlannedRun | None:
+        """The measurement that comes next, or None where the room is used.
 
-def order_measurements(learner: str, done: Sequence[PlannedRun]) -> list[PlannedRun]:
-    """The repeats of one learner again, up to the usual number, with the tokens of every sequence shuffled."""
-    return [dataclasses.replace(one, shuffled=True) for one in done if one.learner == learner and one.repeat < USUAL and not one.shuffled]
+        Arguments:
+            until: stop where so many seconds are spent, but not before one learner has its fewest repeats.
+        """
+        room = self._room if until is None else min(until, self._room)
+        enough = FEWEST if until is not None and self.spent < self._room else LEAST
+        first = not any(count >= enough for count in self.repeats.values())
+        order = self._by_cost()
+        for goal in (FEWEST, USUAL, MOST) if until is None else (FEWEST,):
+            for name in order:
+                have, grid = self.repeats[name], self._grid(name)
+                if have >= goal or (goal > FEWEST and have < LEAST):
+                    continue
+                must = first and name == self._begun(order)
+                measurement = PlannedRun(name, have, *(grid or self._grids_of(name)[-1]))
+                # a learner is begun only if it can be brought to the end
+                wanted = self.seconds_of(measurement) * (FEWEST if have == 0 else 1)
+                if must or (grid is not None and self.spent + wanted <= room):
+                    return measurement
+        return None
 
+    def begin(self, measurement: PlannedRun) -> None:
+        """A measurement is under way: it counts as what it will take."""
+        if not measurement.shuffled:
+            self._grids[measurement.learner] = measurement.octaves, measurement.most
+            self.repeats[measurement.learner] += 1
+        self._running[measurement] = self.seconds_of(measurement)
+        self.spent += self._running[measurement]
 
-def _seconds(learner: Learner, rows: int, octaves: float) -> float:
-    return sum(learner.cost(int(size)) for size in learner_sizes(learner, rows, octaves))
+    def end(self, measurement: PlannedRun, seconds: float) -> None:
+        """A measurement is done and took so many seconds."""
+        self.spent += seconds - self._running.pop(measurement)
+        if not measurement.shuffled:  # which prepare for one size what others prepare for all
+            self._done[measurement.learner].append((self._estimate(measurement), seconds))
+
+    def order_measurements(self, learner: str) -> list[PlannedRun]:
+        """The repeats of one learner again, with the tokens of every sequence shuffled: as many as the budget has room for."""
+        octaves, most = self._grids[learner]
+        runs = [PlannedRun(learner, repeat, octaves, most, shuffled=True) for repeat in range(min(USUAL, self.repeats[learner]))]
+        fit = int((self.budget - self.spent) / max(self.seconds_of(runs[0]), 1e-9))
+        return runs[:fit] if fit >= LEAST else []
+
+    def expected(self) -> ExpectedUse:
+        """What is expected in all, if every measurement from here on takes what is estimated."""
+        ahead = copy.copy(self)
+        ahead._grids, ahead._running, ahead.repeats = dict(self._grids), dict(self._running), self.repeats.copy()
+        while (measurement := ahead.next()) is not None:
+            ahead.begin(measurement)
+        repeats = {name: ahead.repeats[name] for name in ahead._by_cost() if ahead.repeats[name] >= LEAST}
+        seeing = [name for name in repeats if ahead.learners[name].sees_order]
+        order = ahead.order_measurements(seeing[-1]) if seeing else []  # which of them is best is not known: at worst the slowest
+        return ExpectedUse(ahead.spent + sum(map(ahead.seconds_of, order)) + self._beside, repeats, ahead.left_out)
+
+    def _estimate(self, measurement: PlannedRun) -> float:
+        """Seconds by the learner's own estimate."""
+        like = dataclasses.replace(measurement, repeat=0)
+        if like not in self._estimates:
+            learner = self.learners[like.learner]
+            sizes = learner_sizes(learner, self.rows, like.octaves, like.most)
+            self._estimates[like] = sum(learner.cost(int(size)) for size in (sizes[-1:] if like.shuffled else sizes))
+        return self._estimates[like]
+
+    def _by_cost(self) -> list[str]:
+        """Learners, those whose measurement on all rows takes least time first."""
+        return sorted(self.learners, key=lambda name: self.seconds_of(PlannedRun(name, 0, 1.0)))
+
+    def _begun(self, order: list[str]) -> str:
+        """The learner that is measured in any case: one that was begun, or the quickest."""
+        return max(order, key=lambda name: self.repeats[name])
+
+    def _grid(self, name: str) -> tuple[float, int | None] | None:
+        """Octaves and most rows of a learner: the finest and the most that the room left is enough for, once and for all."""
+        if name in self._grids:
+            return self._grids[name]
+        left = self._room - self.spent
+        fine, *others = self._grids_of(name)[: 2 + HALVINGS]
+        if self.seconds_of(PlannedRun(name, 0, *fine)) * USUAL * len(self.learners) <= self._room:
+            return fine
+        return next((grid for grid in others if FEWEST * self.seconds_of(PlannedRun(name, 0, *grid)) <= left), None)
+
+    def _grids_of(self, name: str) -> list[tuple[float, int | None]]:
+        """Octaves and most rows that are tried."""
+        largest = int(learner_sizes(self.learners[name], self.rows, 1.0)[-1])
+        halves = itertools.takewhile(lambda half: half >= SMALLEST, (largest >> times for times in itertools.count(1)))
+        return [(0.5, None), (1.0, None), *((1.0, half) for half in halves)]

@@ -97,7 +97,12 @@ def _worth(forecast: Forecast) -> str:
 def _order(forecast: Forecast) -> str:
     order = forecast.order
     if order is None:
-        return "Does order matter? Not tested: no learner that sees order was measured."
+        why = (
+            "the budget had no room for it"
+            if any(one.sees_order for one in forecast.learners)
+            else "no learner that sees order was measured"
+        )
+        return f"Does order matter? Not tested: {why}."
     if order.is_accuracy:
         size = f"{percent(order.value)} ({percent(order.low)} to {percent(order.high)}) of accuracy"
     else:

@@ -58,12 +58,20 @@ def subset_sizes(rows: int, step: float = 0.5) -> np.ndarray:
     return np.unique(sizes[sizes >= min(LEAST, most)])
 
 
-def learner_sizes(learner: Learner, rows: int, octaves: float) -> np.ndarray:
-    """Sizes of the subsets that a learner takes, up to its limit."""
-    sizes = subset_sizes(rows, octaves)
-    if learner.most_rows is None or sizes[-1] <= learner.most_rows:
-        return sizes
-    return np.append(sizes[sizes < learner.most_rows], learner.most_rows)
+def learner_sizes(learner: Learner, rows: int, octaves: float, most: int | None = None) -> np.ndarray:
+    """Sizes of the subsets that a learner takes: those of all learners, up to its limit, and as many octaves below it.
+
+    Arguments:
+        most: a limit beside that of the learner.
+    """
+    limits = [limit for limit in (learner.most_rows, most) if limit is not None]
+    whole = subset_sizes(rows, octaves)
+    if not limits or whole[-1] <= min(limits):
+        return whole
+    limit, largest = min(limits), whole[-1]
+    falls = np.arange(0.0, np.log2(largest / limit) + OCTAVES + 1e-9, octaves)[::-1]
+    sizes = np.round(largest * 2.0**-falls).astype(int)
+    return np.append(np.unique(sizes[(sizes < limit) & (sizes >= min(LEAST, limit))]), limit)
 
 
 def nested_splits(rows: int, repeats: int, seed: int) -> list[Split]:

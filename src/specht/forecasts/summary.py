@@ -32,6 +32,7 @@ def forecast_summary(forecast: Forecast) -> dict[str, Any]:
         "where": None if forecast.where is None else dataclasses.asdict(forecast.where),
         "goal": None if forecast.goal is None else _goal(forecast),
         "left_out": list(forecast.left_out),
+        "budget": {"seconds": forecast.settings.budget} | dataclasses.asdict(forecast.cost),
         "learners": [_learner(one) for one in forecast.learners],
     }
 

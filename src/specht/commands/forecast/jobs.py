@@ -12,7 +12,9 @@ import numpy as np
 import xarray
 
 from specht.commands.forecast.config import ForecastConfig, checksum
+from specht.commands.workers import cores
 from specht.forecasts import (
+    ExpectedUse,
     Forecast,
     PlannedRun,
     SequenceTable,
@@ -66,14 +68,20 @@ def forecast_of(config: ForecastConfig, table: SequenceTable, folder: Path, work
         answer = [sentence for sentence in forecast.summary()["answer"] if not sentence.startswith("Does order")]  # which comes last
         print("First answer, refined now:", *answer, "", sep="\n", file=sys.stderr)
 
+    def planned(expected: ExpectedUse) -> None:
+        repeats = ", ".join(f"{name} {count} times" for name, count in expected.repeats.items())
+        without = f", no room for {', '.join(expected.left_out)}" if expected.left_out else ""
+        print(f"About {expected.seconds:.0f} seconds of CPU time: {repeats}{without}.\n", file=sys.stderr)
+
     learners = choose_learners(config.learners, used_rows(table, config.settings()))
-    return forecast_table(table, learners, config.settings(), run=run, progress=progress, first=first)
+    ahead = max(1, cores() if work.workers is None else work.workers) if work.is_asked else 1
+    return forecast_table(table, learners, config.settings(), run=run, ahead=ahead, progress=progress, planned=planned, first=first)
 
 
-def measure(asked: dict[str, Any], learner: str, repeat: int, octaves: float, shuffled: bool) -> xarray.Dataset:
+def measure(asked: dict[str, Any], learner: str, repeat: int, octaves: float, most: int | None, shuffled: bool) -> xarray.Dataset:
     """One repeat of one learner."""
     table, learners = _opened(**{name: tuple(value) if isinstance(value, list) else value for name, value in asked.items()})
-    result = measured(learners[learner], table, PlannedRun(learner, repeat, octaves, shuffled), asked["seed"])
+    result = measured(learners[learner], table, PlannedRun(learner, repeat, octaves, most, shuffled), asked["seed"])
     curves = {name: ("n_train", getattr(result, name)) for name in CURVES[1:]}
     return xarray.Dataset(curves | {"last_rows": ("test_row", result.last_rows), "seconds": result.seconds}, {"n_train": result.n_train})
 
