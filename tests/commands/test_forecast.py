@@ -56,14 +56,14 @@ def test_files_json_and_text_agree(data, tmp_path, capsys):
         rows = [row for row in csv.DictReader(file) if (row["learner"], row["measure"], row["what"]) == ("positions", "error", "forecast")]
         assert [float(row["low"]) for row in rows] == one["error"]["forecast"]["low"]
     report = Path(found["report"]).read_text(encoding="utf-8")
-    for words in ("times your rows", "Does order matter? Yes", "line 163", "mine.csv", "specht forecast", "accuracy"):
+    for words in ("times the 160 rows used", "Does order matter? Yes", "line 163", "mine.csv", "specht forecast", "accuracy"):
         assert words in report
 
     forecast(config=config, output=OutputFlags())  # found again, and printed for people
     printed = capsys.readouterr()
     assert "computed before" in printed.err
     for words in (
-        "with 4 times your rows",
+        "with 4 times the 160 rows used",
         "Does order matter? Yes",
         "power law",
         "repeated",

@@ -16,7 +16,7 @@ import platform
 import shlex
 import shutil
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
@@ -25,7 +25,7 @@ from cyclopts import Group, Parameter
 
 from specht.files import csv_text
 from specht.lab import Config
-from specht.progress import Progress
+from specht.progress import progress_bar
 from specht.trees import columns, plain
 
 if TYPE_CHECKING:
@@ -251,28 +251,6 @@ def print_page(page: Page) -> None:
 def print_paths(paths: Mapping[str, str]) -> None:
     """Where the files are."""
     print("", *(f"{name:6}  {path}" for name, path in paths.items()), sep="\n")
-
-
-@contextlib.contextmanager
-def progress_bar(description: str) -> Iterator[Progress | None]:
-    """A progress bar on standard error, for work of more than two seconds, when someone is looking."""
-    bar: Any = None
-
-    def update(done: int, total: int) -> None:
-        nonlocal bar
-        from tqdm import tqdm
-
-        if bar is None or bar.total != total or done < bar.n:
-            if bar is not None:
-                bar.close()
-            bar = tqdm(desc=description, total=total, delay=2, leave=False, file=sys.stderr)
-        bar.update(done - bar.n)
-
-    try:
-        yield update if sys.stderr.isatty() else None
-    finally:
-        if bar is not None:
-            bar.close()
 
 
 CACHE_VARIABLE, THRESHOLD_VARIABLE = "JAX_COMPILATION_CACHE_DIR", "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS"

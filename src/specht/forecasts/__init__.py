@@ -14,6 +14,7 @@ if TYPE_CHECKING:
         forecast_table as forecast_table,
         used_rows as used_rows,
     )
+    from specht.forecasts.learners.learner import Learner as Learner
     from specht.forecasts.learners.names import LEARNER_NAMES, check_learner_names as check_learner_names
     from specht.forecasts.learners.registry import choose_learners as choose_learners
     from specht.forecasts.measuring import measured as measured

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -14,7 +15,7 @@ from specht.forecasts.learners.learner import Learner
 from specht.forecasts.learners.registry import choose_learners
 from specht.forecasts.table import TableOptions, read_table
 from specht.forecasts.verdicts import Goal
-from specht.progress import Progress
+from specht.progress import Progress, progress_bar
 
 
 def forecast(
@@ -27,7 +28,7 @@ def forecast(
     budget: float | str = "2m",
     settings: ForecastSettings = ForecastSettings(),  # noqa: B008 -- frozen
     table: TableOptions = TableOptions(),  # noqa: B008 -- frozen
-    progress: Progress | None = None,
+    progress: Progress | bool = True,
 ) -> Forecast:
     """How good will predictions become with more rows like these, is it worth it, and does the order of tokens matter?
 
@@ -41,7 +42,7 @@ def forecast(
         budget: CPU time for measuring, in seconds or such as "2m".
         settings: rows, horizons, confidence and seed.
         table: how rows are read.
-        progress: called as progress(done, total).
+        progress: called as progress(done, total); True for a bar in a terminal or a notebook, False for none.
     """
     rows = read_table(data, target, sequence, table)
     wanted = Goal.parse(goal) if isinstance(goal, str) else goal
@@ -53,7 +54,10 @@ def forecast(
             raise InputError("learners is empty: name at least one, or leave it out.")
     else:
         chosen = choose_learners(learners, used)
-    return forecast_table(rows, chosen, settings, progress=progress)
+    if not isinstance(progress, bool):
+        return forecast_table(rows, chosen, settings, progress=progress)
+    with progress_bar("forecast") if progress else contextlib.nullcontext() as shown:
+        return forecast_table(rows, chosen, settings, progress=shown)
 
 
 def _learner(name: str, given: Any, used: Any) -> Learner:

@@ -46,6 +46,13 @@ def count(number: float) -> str:
     return f"{step * round(number / step):,}"
 
 
+def _rows(forecast: Forecast, *, its_number: bool = False) -> str:
+    """What horizons are multiples of."""
+    if forecast.rows < forecast.rows_available:
+        return f"the {count(forecast.rows)} rows used"
+    return f"your {count(forecast.rows)} rows" if its_number else "your rows"
+
+
 def _interval(forecast: Forecast, band: Band, at: int) -> str:
     return f"{quality(forecast, band.high[at])} to {quality(forecast, band.low[at])}"
 
@@ -55,7 +62,7 @@ def _now(forecast: Forecast) -> str:
     band = best.main.curve
     at = int(abs(band.n_train - best.main.measured.n_train[-1]).argmin())
     value, interval = quality(forecast, band.value[at]), _interval(forecast, band, at)
-    rows = f"trained on {count(band.n_train[at])} of your {count(forecast.rows)} rows"
+    rows = f"trained on {count(best.main.measured.n_train[-1])} of {_rows(forecast, its_number=True)}"
     if forecast.majority is None:
         return f"Now: R² is about {value} on rows held out ({confidence} interval {interval}), by {best.name} {rows}."
     usual = f"naming the most frequent class always gives {percent(forecast.majority)}"
@@ -66,7 +73,7 @@ def _later(forecast: Forecast) -> str:
     band = forecast.best.main.horizons
     what = "R²" if forecast.majority is None else "accuracy"
     parts = [
-        f"{quality(forecast, value)} with {times:g} times your rows ({_interval(forecast, band, at)})"
+        f"{quality(forecast, value)} with {times:g} times {_rows(forecast)} ({_interval(forecast, band, at)})"
         for at, (times, value) in enumerate(zip(forecast.settings.horizons, band.value, strict=True))
         if times != 1.0
     ]
@@ -78,7 +85,9 @@ def _goal(forecast: Forecast) -> str:
     assert goal is not None
     target = f"{goal.goal.measure} {percent(goal.goal.value) if goal.goal.measure == 'accuracy' else f'{goal.goal.value:g}'}"
     if math.isinf(goal.value):
-        beyond = f"The goal, {target}, is not within reach: it takes more than {WITHIN_REACH:g} times your rows, or no number of them"
+        beyond = (
+            f"The goal, {target}, is not within reach: it takes more than {WITHIN_REACH:g} times {_rows(forecast)}, or no number of them"
+        )
         return f"{beyond}." if math.isinf(goal.low) else f"{beyond}; at the hopeful end of the interval it takes {count(goal.low)}."
     high = f"{count(goal.high)}" if math.isfinite(goal.high) else f"more than {count(WITHIN_REACH * forecast.rows)}"
     interval = f"{percent(forecast.settings.confidence)} interval {count(goal.low)} to {high}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import functools
+import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -16,6 +16,7 @@ from specht.commands.workers import cores
 from specht.forecasts import (
     ExpectedUse,
     Forecast,
+    Learner,
     PlannedRun,
     SequenceTable,
     SplitErrors,
@@ -46,6 +47,8 @@ _TABLE = (
     "duplicates",
 )
 """What decides the table."""
+_OPENED: dict[str, tuple[SequenceTable, dict[str, Learner]]] = {}
+"""The table that was opened last, with its learners."""
 CURVES = ("n_train", "error", "accuracy", "row_variance")
 
 
@@ -73,25 +76,36 @@ def forecast_of(config: ForecastConfig, table: SequenceTable, folder: Path, work
         without = f", no room for {', '.join(expected.left_out)}" if expected.left_out else ""
         print(f"About {expected.seconds:.0f} seconds of CPU time: {repeats}{without}.\n", file=sys.stderr)
 
-    learners = choose_learners(config.learners, used_rows(table, config.settings()))
+    used = used_rows(table, config.settings())
+    learners = choose_learners(config.learners, used)
+    if not work.is_asked:  # jobs run in this process, which has read the table
+        _OPENED.clear()
+        _OPENED[_name(asked)] = used, {learner.name: learner for learner in learners}
     ahead = max(1, cores() if work.workers is None else work.workers) if work.is_asked else 1
     return forecast_table(table, learners, config.settings(), run=run, ahead=ahead, progress=progress, planned=planned, first=first)
 
 
 def measure(asked: dict[str, Any], learner: str, repeat: int, octaves: float, most: int | None, shuffled: bool) -> xarray.Dataset:
     """One repeat of one learner."""
-    table, learners = _opened(**{name: tuple(value) if isinstance(value, list) else value for name, value in asked.items()})
+    table, learners = _opened(asked)
     result = measured(learners[learner], table, PlannedRun(learner, repeat, octaves, most, shuffled), asked["seed"])
     curves = {name: ("n_train", getattr(result, name)) for name in CURVES[1:]}
     return xarray.Dataset(curves | {"last_rows": ("test_row", result.last_rows), "seconds": result.seconds}, {"n_train": result.n_train})
 
 
-@functools.lru_cache(maxsize=1)
-def _opened(checksum: str, **asked: Any) -> tuple[SequenceTable, dict[str, Any]]:
+def _opened(asked: dict[str, Any]) -> tuple[SequenceTable, dict[str, Learner]]:
     """The rows used and the learners, which jobs in one process share."""
-    config = ForecastConfig(**asked)
-    table = used_rows(read(config), config.settings())
-    return table, {learner.name: learner for learner in choose_learners(config.learners, table)}
+    name = _name(asked)
+    if name not in _OPENED:
+        config = ForecastConfig(**{name: value for name, value in asked.items() if name != "checksum"})
+        table = used_rows(read(config), config.settings())
+        _OPENED.clear()
+        _OPENED[name] = table, {learner.name: learner for learner in choose_learners(config.learners, table)}
+    return _OPENED[name]
+
+
+def _name(asked: dict[str, Any]) -> str:
+    return json.dumps(asked, sort_keys=True)
 
 
 def _split_errors(dataset: xarray.Dataset) -> SplitErrors:

@@ -77,8 +77,17 @@ def forecast_rows(result: SimpleNamespace) -> list[list[str]]:
 
 def learner_header(result: SimpleNamespace) -> tuple[str, ...]:
     measure = "R²" if result.majority is None else "accuracy"
-    now, later = (f"{measure} at {_count(n)} rows" for n in (_at_hand(result), best(result).error.forecast.n_train[-1]))
-    return ("learner", now, later, f"{_percent(result.confidence)} interval", "repeats", "CPU seconds", "what it is")
+    later = f"{measure} at {_count(best(result).error.forecast.n_train[-1])} rows"
+    return (
+        "learner",
+        "rows for training",
+        f"{measure} measured",
+        later,
+        f"{_percent(result.confidence)} interval",
+        "repeats",
+        "CPU seconds",
+        "what it is",
+    )
 
 
 def learner_rows(result: SimpleNamespace) -> list[list[str]]:
@@ -89,7 +98,10 @@ def learner_rows(result: SimpleNamespace) -> list[list[str]]:
         now = f"{quality(result, main.measured.value[-1])} ± {_spread(result, main.measured.stderr[-1])}"
         later = quality(result, main.forecast.value[-1])
         cost = f"{one.seconds:.1f}"
-        rows.append([one.name, now, later, _interval(result, main.forecast, -1), str(main.measured.repeats), cost, one.description])
+        largest = _count(main.measured.n_train[-1])
+        rows.append(
+            [one.name, largest, now, later, _interval(result, main.forecast, -1), str(main.measured.repeats), cost, one.description]
+        )
     return rows
 
 
@@ -119,10 +131,6 @@ def _spread(result: SimpleNamespace, stderr: float) -> str:
 
 def _interval(result: SimpleNamespace, band: SimpleNamespace, at: int) -> str:
     return f"{quality(result, band.high[at])} to {quality(result, band.low[at])}"
-
-
-def _at_hand(result: SimpleNamespace) -> float:
-    return best(result).error.measured.n_train[-1]
 
 
 def where_rows(result: SimpleNamespace) -> list[list[str]]:
@@ -156,6 +164,10 @@ def remarks(result: SimpleNamespace) -> list[str]:
         said.append(f"At {_count(last.error.forecast.n_train[-1])} rows the forecast of {last.name} is better than that of {result.best}.")
     if result.left_out:
         said.append(f"The budget had no room for {', '.join(result.left_out)}: a larger --budget measures more.")
+    if result.rows < result.rows_available:
+        said.append(f"Of your {result.rows_available:,} rows {result.rows:,} were used, drawn at random: --rows takes more of them.")
+    used = result.budget
+    said.append(f"Measuring took {used.spent:.0f} seconds of CPU time, of {used.seconds:g} allowed and {used.expected:.0f} expected.")
     return said
 
 

@@ -17,9 +17,9 @@ import numpy as np
 
 from specht.architecture import Architecture, Variances
 from specht.forecasts.contenders import choose_contenders
-from specht.forecasts.learners.exact import FIT_ROWS, MOST_ROWS, check_rows, cube
+from specht.forecasts.learners.exact import FIT_ROWS, MOST_ROWS, check_rows
 from specht.forecasts.learners.learner import constant, one_class
-from specht.forecasts.learners.ridge import RidgeFit, fit_ridge_by_leaving_out
+from specht.forecasts.learners.ridge import RidgeFit, fit_ridge_by_leaving_out, ridge_seconds
 from specht.forecasts.table import SequenceTable
 from specht.forecasts.where import RIDGE, Excess, WhereItLooks, beyond_chance, excess_of, place_names
 from specht.kernel import Kernel
@@ -114,7 +114,7 @@ class AdaptedLearner:
         """
         adapted, vocab, columns = _filled(min(rows, ADAPT_ROWS)), self.arch.vocab, self.arch.columns
         step = adapted**2 * (4e-10 * adapted + 8e-10 * (min(vocab, _SEEN) + columns))
-        return 1.0 + _STEPS * step + 1e-9 * rows * vocab * (columns + rows) + 2e-9 * rows**2 * columns + cube(rows)
+        return 1.0 + _STEPS * step + 1e-9 * rows * vocab * (columns + rows) + 2e-9 * rows**2 * columns + ridge_seconds(rows)
 
     def _fitted(self, rows: SequenceTable) -> Architecture:
         """The architecture with the variances at infinite width that exact inference has."""

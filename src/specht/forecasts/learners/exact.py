@@ -14,7 +14,7 @@ import numpy as np
 from specht.architecture import Architecture
 from specht.errors import InputError
 from specht.forecasts.learners.learner import constant, one_class
-from specht.forecasts.learners.ridge import RidgeFit, fit_ridge_by_leaving_out
+from specht.forecasts.learners.ridge import RidgeFit, fit_ridge_by_leaving_out, ridge_seconds
 from specht.forecasts.table import SequenceTable
 from specht.learning.gp import Fit, fit_architecture, leading_gram
 
@@ -63,10 +63,12 @@ class PreparedKernel:
 class ExactLearner:
     """The infinitely wide network of an architecture, conditioned on the training rows."""
 
-    def __init__(self, name: str, description: str, arch: Architecture) -> None:
+    def __init__(self, name: str, description: str, arch: Architecture, outputs: int = 1) -> None:
         self.name, self.description, self.arch = name, f"Exact inference with infinite width: {description}.", arch
         self.sees_order = not (arch.positions == "none" and arch.readout == "mean")
         self.most_rows: int | None = MOST_ROWS
+        self.outputs = outputs
+        """Of a label: what seconds grow with."""
         self.ridge: RidgeFit | None = None
         """What the last prediction was made with."""
         self._prepared: PreparedKernel | None = None
@@ -102,8 +104,9 @@ class ExactLearner:
         return cross @ self.ridge.weights + mean
 
     def cost(self, rows: int) -> float:
-        """Seconds: the eigenvectors, and looking at every ridge."""
-        return 0.1 + cube(rows) + 3e-7 * rows**2
+        """Seconds: the ridge, and a share of the kernel, which is computed once for subsets of all sizes."""
+        places = self.arch.columns if self.arch.has_positions else 0
+        return 0.05 + ridge_seconds(rows, self.outputs) + rows**2 * (3e-8 + 2e-11 * self.arch.vocab + 4e-10 * places)
 
     def _fit(self, train: SequenceTable, seed: int) -> Fit | None:
         some = np.random.default_rng(seed).permutation(len(train))[:FIT_ROWS]
@@ -122,11 +125,6 @@ def _kernels(arch: Architecture, train: SequenceTable, test: SequenceTable) -> t
     gram /= own.mean()
     gram += 1.0
     return gram[:n], gram[n:]
-
-
-def cube(rows: int) -> float:
-    """Seconds for the ridge of so many rows."""
-    return 1.2 * (rows / 2000) ** 3
 
 
 def check_rows(name: str, rows: int) -> None:

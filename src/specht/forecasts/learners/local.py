@@ -9,10 +9,10 @@ from __future__ import annotations
 import numpy as np
 from scipy import sparse
 
-from specht.forecasts.learners.exact import MOST_ROWS, check_rows, cube
+from specht.forecasts.learners.exact import MOST_ROWS, check_rows
 from specht.forecasts.learners.learner import constant, one_class
 from specht.forecasts.learners.ngrams import SparseRows, ngram_counts, orders_of
-from specht.forecasts.learners.ridge import RidgeFit, fit_ridge_by_leaving_out
+from specht.forecasts.learners.ridge import RidgeFit, fit_ridge_by_leaving_out, ridge_seconds
 from specht.forecasts.table import SequenceTable
 
 RATIOS = (0.0, 0.5, 1.0, 2.0)
@@ -28,7 +28,9 @@ class LocalLearner:
     sees_order = True
     description = "Exact inference with the kernel of n-gram counts, whose tokens see their neighbours."
 
-    def __init__(self) -> None:
+    def __init__(self, tokens: float = 50.0, outputs: int = 1) -> None:
+        self.tokens, self.outputs = tokens, outputs
+        """Of a sequence and of a label: what seconds grow with."""
         self.most_rows: int | None = MOST_ROWS
         self.ridge: RidgeFit | None = None
         """What the last prediction was made with."""
@@ -57,8 +59,9 @@ class LocalLearner:
         return gram[n:] @ self.ridge.weights + mean
 
     def cost(self, rows: int) -> float:
-        """Seconds: the ridge of all rows and, on fewer of them, those of the choices."""
-        return 0.2 + 5e-4 * rows + cube(rows) + len(RATIOS) * cube(min(rows, _JUDGED))
+        """Seconds: counting, the kernels, the ridge of all rows and, on fewer of them, those of the choices."""
+        ridges = ridge_seconds(rows, self.outputs) + len(RATIOS) * ridge_seconds(min(rows, _JUDGED), self.outputs)
+        return 0.02 + ridges + 4e-7 * self.tokens * rows + rows**2 * (1e-7 + 1e-9 * self.tokens)
 
 
 def order_grams(train: SequenceTable, test: SequenceTable) -> list[np.ndarray]:

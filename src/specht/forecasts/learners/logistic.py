@@ -7,6 +7,7 @@ are those of scikit-learn (the extra `learners`). Numbers take a ridge chosen by
 
 from __future__ import annotations
 
+import dataclasses
 import importlib.util
 import math
 import warnings
@@ -18,10 +19,9 @@ from scipy import sparse
 from scipy.sparse.linalg import lsqr
 
 from specht.errors import InputError
-from specht.forecasts.learners.exact import cube
 from specht.forecasts.learners.learner import constant, one_class
 from specht.forecasts.learners.ngrams import SparseRows, ngram_counts, orders_of
-from specht.forecasts.learners.ridge import RidgeFit, fit_ridge_by_leaving_out
+from specht.forecasts.learners.ridge import RidgeFit, fit_ridge_by_leaving_out, ridge_seconds
 from specht.forecasts.learners.softmax import Coordinates, SoftmaxRegression
 from specht.forecasts.table import SequenceTable
 
@@ -51,16 +51,26 @@ Fits = Callable[[np.ndarray, np.ndarray, float], np.ndarray]
 """From rows to train on, rows to judge and a strength to the shares of the classes at the latter."""
 
 
+@dataclasses.dataclass(frozen=True)
+class FeatureSize:
+    """What the time of a fit grows with."""
+
+    tokens: float
+    """Of a sequence, in the mean."""
+    classes: int
+    """0 for numbers."""
+    blocks: int
+    """Of features."""
+
+
 class LinearLearner:
     """Logistic regression, or ridge regression for numbers, on blocks of sparse features."""
 
     sees_order = True
     most_rows: int | None = None
 
-    def __init__(self, name: str, description: str, features: Features, numbers: float = 100.0) -> None:
-        self.name, self.description, self.features = name, description, features
-        self.numbers = numbers
-        """Tokens of a sequence times outputs, which seconds grow with."""
+    def __init__(self, name: str, description: str, features: Features, size: FeatureSize) -> None:
+        self.name, self.description, self.features, self.size = name, description, features, size
         self.choice: tuple[float, float] | None = None
         """Fall and strength (for numbers: ridge) of the last prediction."""
         self.at_bound = False
@@ -78,9 +88,15 @@ class LinearLearner:
         return self._classes(blocks, train.labels, rng)
 
     def cost(self, rows: int) -> float:
-        """Seconds: choosing on some of the rows, and one fit to all."""
-        judged = min(rows, _JUDGED)
-        return 1.5 + cube(judged) + 1.2e-6 * self.numbers * judged + 1e-7 * self.numbers * rows
+        """Seconds: counting, choosing on some of the rows, and one fit to all."""
+        size, judged = self.size, min(rows, _JUDGED)
+        falls = min(size.blocks, len(FALLS))
+        counting = 2.5e-7 * size.tokens * size.blocks * rows
+        if not size.classes:
+            return 0.05 + counting + falls * ridge_seconds(judged)
+        choosing = falls * (ridge_seconds(judged) + 3e-8 * judged**2 * (size.classes + 10))  # steps of few classes wait for the memory
+        whole = 8e-6 * size.tokens * size.classes**0.25 * rows * (1.0 if size.blocks > 1 else 0.6) if rows > _JUDGED else 0.0
+        return 0.05 + counting + choosing + whole
 
     def _classes(self, blocks: list[SparseRows], labels: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         n, outputs = labels.shape
@@ -255,4 +271,5 @@ LINEAR: dict[str, tuple[str, Features]] = {
 
 def linear_learner(name: str, table: SequenceTable) -> LinearLearner:
     """The linear learner of this name for sequences like those of a table."""
-    return LinearLearner(name, *LINEAR[name], numbers=float(table.mask.sum() / len(table) * table.labels.shape[1]))
+    tokens, classes = float(table.mask.sum() / len(table)), len(table.classes)
+    return LinearLearner(name, *LINEAR[name], FeatureSize(tokens, classes, len(orders_of(table)) if name == "ngrams" else 1))

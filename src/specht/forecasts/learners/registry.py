@@ -35,9 +35,13 @@ def _exact(name: str) -> LearnerEntry:
 
     def make(table: SequenceTable) -> Learner:
         arch = choose_contenders([name], len(table.vocabulary), table.tokens.shape[1])[name]
-        return ExactLearner(name, description, arch)
+        return ExactLearner(name, description, arch, table.labels.shape[1])
 
     return LearnerEntry(f"Exact inference with infinite width: {description}.", make)
+
+
+def _local(table: SequenceTable) -> Learner:
+    return LocalLearner(float(table.mask.sum() / len(table)), table.labels.shape[1])
 
 
 def _linear(name: str) -> LearnerEntry:
@@ -46,7 +50,7 @@ def _linear(name: str) -> LearnerEntry:
 
 LEARNERS: dict[str, LearnerEntry] = {
     **{name: _exact(name) for name in CONTENDERS},
-    "local": LearnerEntry(LocalLearner.description, lambda table: LocalLearner()),
+    "local": LearnerEntry(LocalLearner.description, _local),
     **{name: _linear(name) for name in LINEAR},
     "adapted": LearnerEntry(AdaptedLearner.description, lambda table: AdaptedLearner(len(table.vocabulary), table.tokens.shape[1])),
     "transformer": LearnerEntry(

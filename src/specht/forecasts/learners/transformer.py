@@ -71,8 +71,8 @@ class TransformerLearner:
     def cost(self, rows: int) -> float:
         """Seconds: steps are as many for every number of rows, and half of them are usually enough for few."""
         columns = self.arch.columns
-        step = 3e-5 * columns + 2.5e-7 * columns**2
-        return 5.0 + STEPS * (MEMBERS + len(RATES) - 1) * step * min(1.0, 0.5 + rows / 4000)
+        step = 1.5e-5 * columns + 1.2e-7 * columns**2
+        return 1.5 + STEPS * (MEMBERS + len(RATES) - 1) * step * min(1.0, 0.5 + rows / 4000)
 
     def _inputs(self, table: SequenceTable) -> np.ndarray:
         """Tokens with the last symbol where there is padding."""
