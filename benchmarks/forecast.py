@@ -78,7 +78,7 @@ def outcome(learner: Learner, own: SequenceTable, whole: SequenceTable, draw: in
 def measured_of(line: dict[str, Any]) -> Iterator[tuple[str, MeasuredErrors, float]]:
     """What was measured, and the truth, of the error and for classes of the share of wrong rows."""
     arrays = [{name: np.array(values, dtype=float) for name, values in split.items()} for split in line["splits"]]
-    splits = [SplitErrors(**curves, seconds=0.0, last_rows=np.empty(0)) for curves in arrays]
+    splits = [SplitErrors(**curves, seconds=0.0, last_errors=np.empty(0), last_right=np.empty(0)) for curves in arrays]
     yield "error", measured_errors(splits, line["rows"]), line["error"]
     if line["rate"] * line["tested"] >= 0.5:
         yield "rate", measured_error_rates(splits, line["rows"]), line["rate"]

@@ -42,7 +42,7 @@ ROWS, SEEDS, TEST_ROWS = 600, 4, 2000
 CLEAR, WITHIN, CONFIDENCE = 2.0, (0.5, 1.5), 0.9
 
 
-def measured(table: SequenceTable, rows: int) -> dict[str, Any]:
+def measured(table: SequenceTable, rows: int, seeds: int) -> dict[str, Any]:
     """What a forecast says of some rows of a table, of the same rows shuffled, and what trained models lose."""
     some = np.random.default_rng([rows, 2]).permutation(len(table))[: rows + TEST_ROWS]
     own, others = table.take(some[:rows]), table.take(some[rows:])
@@ -50,7 +50,7 @@ def measured(table: SequenceTable, rows: int) -> dict[str, Any]:
         "rows": rows,
         "said": said(own),
         "null": said(with_shuffled_tokens(own, np.random.default_rng(3))),
-        "trained": {name: [outcome(name, own, others, seed) for seed in range(SEEDS)] for name in TRAINED},
+        "trained": {name: [outcome(name, own, others, seed, seeds) for seed in range(seeds)] for name in TRAINED},
     }
 
 
@@ -62,11 +62,11 @@ def said(own: SequenceTable) -> dict[str, Any]:
     return dataclasses.asdict(order) | {"seconds": time.process_time() - begun}
 
 
-def outcome(name: str, own: SequenceTable, others: SequenceTable, seed: int) -> dict[str, float]:
+def outcome(name: str, own: SequenceTable, others: SequenceTable, seed: int, seeds: int) -> dict[str, float]:
     """Errors and accuracies of one trained model, on rows as they are and on shuffled ones."""
     rng = np.random.default_rng([seed, 4])
     train = own.take(np.sort(rng.permutation(len(own))[: len(own) * 4 // 5]))
-    test = others.take(np.arange(seed, len(others), SEEDS))
+    test = others.take(np.arange(seed, len(others), seeds))
     learner = choose_learners([name], own)[0]
     values = {}
     for how, rows, judged in (("", train, test), ("_shuffled", *(with_shuffled_tokens(part, rng) for part in (train, test)))):
@@ -157,6 +157,7 @@ def main() -> int:
     measuring.add_argument("folder", type=Path)
     measuring.add_argument("--tables", nargs="+", help="some of the part")
     measuring.add_argument("--rows", type=int, default=ROWS)
+    measuring.add_argument("--seeds", type=int, default=SEEDS, help="trainings of every model")
     tasks.add_parser("judge").add_argument("files", type=Path, nargs="+")
     chosen = parser.parse_args()
     if chosen.what == "judge":
@@ -164,7 +165,7 @@ def main() -> int:
         return 1 if MISSED else 0
     for name, table in tables_of(chosen.part, chosen.folder):
         if chosen.tables is None or name in chosen.tables:
-            print(json.dumps({"table": name} | measured(table, chosen.rows)), flush=True)
+            print(json.dumps({"table": name} | measured(table, chosen.rows, chosen.seeds)), flush=True)
     return 0
 
 

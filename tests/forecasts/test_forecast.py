@@ -16,7 +16,7 @@ from specht.forecasts.forecast import ForecastSettings, forecast_table
 from specht.forecasts.learners.exact import ExactLearner
 from specht.forecasts.learners.registry import choose_learners
 from specht.forecasts.measuring import shuffled_tokens
-from specht.forecasts.verdicts import Goal
+from specht.forecasts.verdicts import Goal, OrderVerdict
 
 SETTINGS = ForecastSettings(budget=11.0)
 
@@ -67,6 +67,16 @@ def test_order_is_worth_what_it_adds_to_a_learner_without_it():
     slope, *_ = np.linalg.lstsq(counts, parts[1], rcond=None)
     unseen = np.var(parts[1] - counts @ slope) / np.var(sum(parts))
     assert order.low < unseen < order.high
+
+
+def test_a_loss_that_accuracy_does_not_show_is_said_to_be_little():
+    order = OrderVerdict("mean", "yes", 0.004, -0.01, 0.018, is_accuracy=True, left_with="mean", error_gained=0.03)
+    forecast = toy_results.forecast()
+    unseen, seen = (repr(dataclasses.replace(forecast, order=one)) for one in (order, dataclasses.replace(order, low=0.001)))
+    assert "Does order matter? Yes, a little: with the tokens of every row shuffled, predictions get less sure" in unseen
+    assert "squared errors grow by 3.0 % of the label variance" in unseen
+    assert "accuracy changes by less than can be measured (0.4 %, −1.0 % to 1.8 %)" in unseen
+    assert "Does order matter? Yes: with the tokens of every row shuffled, mean loses 0.4 %" in seen
 
 
 def test_labels_without_a_law_are_not_worth_more_rows():

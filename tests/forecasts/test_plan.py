@@ -126,6 +126,17 @@ def test_order_is_tested_on_the_repeats_that_are_there_and_have_room():
     assert plan.order_measurements("a") == []
 
 
+def test_another_learner_is_tested_on_order_where_the_best_has_no_room(monkeypatch):
+    """The budget leaves no room for the shuffled tokens of the learner that comes first; the second says what it loses."""
+    found = BudgetPlan.order_measurements
+    monkeypatch.setattr(BudgetPlan, "order_measurements", lambda plan, name: [] if name == "first" else found(plan, name))
+    result, _, together = whole({"first": 1.0, "second": 1.0}, budget=30.0)
+    assert result.best.name == "first"
+    assert result.order is not None
+    assert result.order.measured_by == "second"
+    assert {one.learner for some in together for one in some if one.shuffled} == {"second"}
+
+
 def whole(factors: dict[str, float], budget: float, ahead: int = 1, **more) -> tuple[Forecast, list[float], list[list[PlannedRun]]]:
     """A forecast whose measurements say that they took so many times their estimate; their times, and what was handed out together."""
     table, took, together = easy(100, task="regression"), [], []

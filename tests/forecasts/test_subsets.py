@@ -47,9 +47,8 @@ def test_stated_errors_are_those_of_repeats_and_of_the_rows_that_all_share():
         row, splits = rng.exponential(0.5, rows), []
         for fold in np.array_split(rng.permutation(rows), 5):
             training = 1.0 + 0.1 * rng.standard_normal(3)
-            splits.append(
-                SplitErrors(sizes, row[fold].mean() * training, np.full(3, np.nan), np.full(3, row[fold].var()), 0.0, np.empty(0))
-            )
+            error, none = row[fold].mean() * training, np.empty(0)
+            splits.append(SplitErrors(sizes, error, np.full(3, np.nan), np.full(3, row[fold].var()), 0.0, none, none))
         measured = measured_errors(splits, rows)
         means.append(measured.mean)
         stated.append(measured.stderr)

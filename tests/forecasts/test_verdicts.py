@@ -50,20 +50,45 @@ def test_goals_are_read_as_people_write_them():
     assert Goal.parse("r2=0.8").largest_error == pytest.approx(0.2)
 
 
-def splits(rows, folds=5):
-    """Folds of rows that are right or wrong."""
-    arrays = (np.array([80.0]), np.array([0.5]), np.array([0.5]), np.array([0.1]))
-    return [SplitErrors(*arrays, seconds=0.0, last_rows=fold.astype(float)) for fold in np.array_split(rows, folds)]
+def splits(right, folds=5, squares=None):
+    """Folds of rows that are right or wrong, whose squared errors are zero or one unless given."""
+    arrays = (np.array([80.0]), np.array([0.5]), np.array([0.5]), np.array([0.1]), 0.0)
+    squares = 1.0 - right if squares is None else squares
+    parts = zip(np.array_split(squares, folds), np.array_split(right.astype(float), folds), strict=True)
+    return [SplitErrors(*arrays, *part) for part in parts]
 
 
 def test_order_matters_where_shuffling_costs_more_than_chance():
     rng = np.random.default_rng(0)
     right = rng.random(400) < 0.9
     yes = order_verdict("a", splits(right), {"a": splits(right & (rng.random(400) < 0.9))}, 0.9)
-    assert (yes.verdict, yes.is_accuracy) == ("yes", True)
+    assert (yes.verdict, yes.is_accuracy, yes.only_less_sure) == ("yes", True, False)
     assert yes.low < 0.09 < yes.high
+    assert yes.error_gained == pytest.approx(yes.value)
     said = [order_verdict("a", splits(rng.random(200) < 0.8), {"a": splits(rng.random(200) < 0.8)}, 0.9).verdict for _ in range(400)]
     assert said.count("yes") <= 4 + 3 * 2  # one in a hundred, and three standard errors
+
+
+def test_order_matters_a_little_where_outputs_alone_get_worse():
+    """Squared errors of all rows grow by a twentieth, and the same rows are right."""
+    rng = np.random.default_rng(4)
+    right, squares = rng.random(400) < 0.9, rng.exponential(0.5, 400)
+    grown = squares + 0.05 + 0.1 * rng.standard_normal(400)
+    said = order_verdict("a", splits(right, squares=squares), {"a": splits(right, squares=grown)}, 0.9)
+    assert (said.verdict, said.value, said.only_less_sure) == ("yes", 0.0, True)
+    assert said.error_gained == pytest.approx(np.mean(grown - squares))
+    same = order_verdict("a", splits(right, squares=squares), {"a": splits(right, squares=rng.permutation(squares))}, 0.9)
+    assert (same.verdict, same.only_less_sure) == ("no", False)
+
+
+def test_what_is_left_is_the_best_by_squared_error_for_the_verdict_and_by_accuracy_for_the_size():
+    rng = np.random.default_rng(5)
+    squares, right = rng.exponential(0.5, 4000), {name: rng.random(4000) < level for name, level in (("a", 0.9), ("bag", 0.7), ("b", 0.6))}
+    without = {"bag": splits(right["bag"], squares=squares + 0.3), "b": splits(right["b"], squares=squares)}
+    said = order_verdict("a", splits(right["a"], squares=squares), without, 0.9)
+    assert (said.verdict, said.left_with) == ("no", "bag")
+    assert said.error_gained == 0.0
+    assert said.low < 0.2 < said.high
 
 
 def test_repeats_that_scatter_more_than_their_rows_count():

@@ -71,7 +71,14 @@ class LearnerForecast:
 
     def now(self) -> float:
         """The main measure at all rows used."""
-        return float(self.main.ahead.quantiles(self.rows, np.array([0.5]))[0])
+        return self._at_hand(self.main)
+
+    def error_now(self) -> float:
+        """The squared error at all rows used."""
+        return self._at_hand(self.error)
+
+    def _at_hand(self, curve: CurveForecast) -> float:
+        return float(curve.ahead.quantiles(self.rows, np.array([0.5]))[0])
 
 
 @dataclasses.dataclass(frozen=True)
@@ -161,9 +168,9 @@ def forecast_table(
         first(assembled())
     measuring.go_on()
     whole, where = assembled(), None
-    seeing = [one.name for one in whole.learners if one.sees_order]
-    if seeing:
-        measuring.shuffle(seeing[0])
+    for one in sorted((one for one in whole.learners if one.sees_order), key=LearnerForecast.error_now):
+        if measuring.shuffle(one.name):
+            break  # the best that the budget has room for
     measuring.count_what_lies_beside()
     if looking and plan.spent + looking <= OVER * settings.budget:
         looks = [one for one in learners if one.name not in plan.left_out and isinstance(one, LookingLearner)]

@@ -31,17 +31,18 @@ class Measuring:
         while some := self._next(until):
             self._measure(some)
 
-    def shuffle(self, learner: str) -> None:
-        """Measure a learner on shuffled tokens, on as many repeats as there is room for."""
+    def shuffle(self, learner: str) -> bool:
+        """Measure a learner on shuffled tokens, on as many repeats as there is room for; False where there is none."""
         runs = self.plan.order_measurements(learner)
         for some in (runs[start : start + self.ahead] for start in range(0, len(runs), self.ahead)):
             spent, longest = self.plan.spent, max(map(self.plan.seconds_of, some))
             measured = sum(one.shuffled for one in self.done)
             if measured >= LEAST and spent + longest * len(some) > self.plan.budget:
-                return  # they take longer than they were to take
+                break  # they take longer than they were to take
             for one in some:
                 self.plan.begin(one)
             self._measure(some)
+        return bool(runs)
 
     def count_what_lies_beside(self) -> None:
         """Count the time between measurements: the budget pays for all."""
@@ -101,7 +102,8 @@ def measured(learner: Learner, table: SequenceTable, measurement: PlannedRun, se
     split = nested_splits(len(table), measurement.repeat + 1, seed)[measurement.repeat]
     sizes = learner_sizes(learner, len(table), measurement.octaves, measurement.most)
     if measurement.shuffled:
-        table, sizes = shuffled_tokens(table, seed), sizes[-1:]
+        # every repeat with a shuffle of its own, so that what one of them does by chance is seen as scatter of repeats
+        table, sizes = shuffled_tokens(table, seed + measurement.repeat), sizes[-1:]
     return measure_split(learner, table, split, sizes, seed + measurement.repeat)
 
 

@@ -121,6 +121,10 @@ def _order(forecast: Forecast) -> str:
         lost = f"with the tokens of every row shuffled, {best} loses {size}"
     else:
         lost = f"{best} gains {size} over {left}, which sees no order and is the best with the tokens of every row shuffled"
+    if order.only_less_sure:
+        less_sure = f"predictions get less sure (squared errors grow by {percent(order.error_gained)} of the label variance)"
+        unseen = f"accuracy changes by less than can be measured ({percent(order.value)}, {percent(order.low)} to {percent(order.high)})"
+        return f"Does order matter? Yes, a little: with the tokens of every row shuffled, {less_sure}, but {unseen}."
     if order.verdict == "yes":
         return f"Does order matter? Yes: {lost}."
     return f"Does order matter? No sign of it: {lost}, within chance."

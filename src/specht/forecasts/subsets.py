@@ -41,8 +41,10 @@ class SplitErrors:
     """(P,): variance of one row's squared error, in the same unit squared."""
     seconds: float
     """CPU time of all fits."""
-    last_rows: np.ndarray
-    """(test rows,) at the largest size: one where the class is right and zero elsewhere; for numbers the squared error, negative."""
+    last_errors: np.ndarray
+    """(test rows,) at the largest size: squared errors in units of the label variance."""
+    last_right: np.ndarray
+    """(test rows,) at the largest size: one where the class is right and zero elsewhere; not a number for regression."""
 
 
 def subset_sizes(rows: int, step: float = 0.5) -> np.ndarray:
@@ -95,7 +97,7 @@ def measure_split(learner: Learner, table: SequenceTable, split: Split, sizes: n
     variance = label_variance(table.labels)
     test = table.take(split.test)
     errors, accuracies, variances = np.empty((3, len(sizes)))
-    last = np.empty(0)
+    last_errors, last_right = np.empty((2, len(split.test)))
     begun = time.process_time()
     if isinstance(learner, PreparedLearner):
         rows = np.concatenate([split.train[: sizes[-1]], split.test])
@@ -105,8 +107,9 @@ def measure_split(learner: Learner, table: SequenceTable, split: Split, sizes: n
         squares = np.sum((outputs - test.labels) ** 2, axis=1) / variance
         errors[index], variances[index] = squares.mean(), squares.var()
         accuracies[index] = accuracy(test.labels, outputs)
-        last = -squares if test.labels.shape[1] == 1 else right_rows(test.labels, outputs)
-    return SplitErrors(sizes, errors, accuracies, variances, time.process_time() - begun, last)
+        last_errors = squares
+        last_right = np.full(len(squares), np.nan) if test.labels.shape[1] == 1 else right_rows(test.labels, outputs)
+    return SplitErrors(sizes, errors, accuracies, variances, time.process_time() - begun, last_errors, last_right)
 
 
 def label_variance(labels: np.ndarray) -> float:

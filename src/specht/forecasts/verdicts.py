@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Literal
 
 import numpy as np
@@ -105,44 +105,81 @@ class OrderVerdict:
     """What is lost when the tokens of every sequence are shuffled: by the best learner, against the best that is left then."""
 
     measured_by: str
-    """The learner that sees order best; called so because `learner` is a dimension of a forecast."""
+    """The learner that sees order and has the smallest squared error, of those whose test fits into the budget; called so because
+    `learner` is a dimension of a forecast."""
     verdict: Literal["yes", "no"]
-    """Yes where the interval that holds with `CERTAIN` lies above zero."""
+    """Yes where squared errors of the same rows grow by more than happens by chance at `CERTAIN`."""
     value: float
     """Accuracy that is lost for classes; error that is gained, in units of the label variance, for numbers."""
     low: float
     high: float
     is_accuracy: bool
     left_with: str
-    """The best learner on shuffled tokens: the same one, or one that sees no order."""
+    """The best learner on shuffled tokens, by what `value` counts: the same one, or one that sees no order."""
+    error_gained: float
+    """In units of the label variance, against the learner whose squared error is the smallest on shuffled tokens."""
+
+    @property
+    def only_less_sure(self) -> bool:
+        """Whether order matters, though no loss of accuracy is seen: outputs get worse by less than changes which class is named."""
+        return self.verdict == "yes" and self.is_accuracy and self.low <= 0.0
+
+
+@dataclasses.dataclass(frozen=True)
+class _Difference:
+    """The mean difference of paired rows with its standard error, and the degrees of freedom of that."""
+
+    value: float
+    stderr: float
+    freedom: float
+
+    def reach(self, level: float) -> float:
+        """Half the length of the interval that holds with so much probability."""
+        return float(special.stdtrit(self.freedom, (1.0 + level) / 2.0)) * self.stderr
 
 
 def order_verdict(
     learner: str, ordered: Sequence[SplitErrors], without: Mapping[str, Sequence[SplitErrors]], confidence: float
 ) -> OrderVerdict:
-    r"""The mean difference of all test rows at the largest size, each row beside itself.
+    """All test rows at the largest size, each row beside itself.
 
     A learner that reads the last token, say, gets worse than one that sees no order when tokens are shuffled. Somebody who had shuffled
     tokens would take the other one, so its loss alone would say too much: the best learner on shuffled tokens is what it is compared with.
 
-    Rows scatter, and on top the differences of repeats may, because other rows trained: with v the variance of the n rows' differences,
-    T rows a fold, and s² the variance of the R repeats' means, $\mathrm{stderr}^2 = v / n + \max(s^2 - v / T, 0) / R$. The second part is
-    known from R repeats alone, so the interval is Student's t with the degrees of freedom of Welch and Satterthwaite.
+    The verdict is by squared errors, for classes too. Nearly every row is as right as before where order matters little, so that accuracy
+    says nothing for sure, while outputs of all rows get a little worse. The size is in accuracy, because that is what people want to know.
 
     Arguments:
         ordered: repeats on sequences as they are.
         without: by learner the same repeats on sequences whose tokens are shuffled, which change nothing for one that sees no order.
     """
-    left_with = max(without, key=lambda name: float(np.mean(np.concatenate([split.last_rows for split in without[name]]))))
-    shuffled = without[left_with]
-    folds = [one.last_rows - other.last_rows for one, other in zip(ordered, shuffled, strict=True)]
+
+    def gained(loss: Callable[[SplitErrors], np.ndarray]) -> tuple[str, _Difference]:
+        losses = {name: [loss(split) for split in splits] for name, splits in without.items()}
+        best = min(losses, key=lambda name: float(np.concatenate(losses[name]).mean()))
+        return best, _mean_difference([other - loss(one) for one, other in zip(ordered, losses[best], strict=True)])
+
+    left_with, error = gained(lambda split: split.last_errors)
+    verdict = "yes" if error.value > max(error.reach(CERTAIN), 0.0) else "no"
+    is_accuracy = not math.isnan(ordered[0].accuracy[-1])
+    size = error
+    if is_accuracy:
+        left_with, size = gained(lambda split: 1.0 - split.last_right)
+    reach = size.reach(confidence)
+    return OrderVerdict(learner, verdict, size.value, size.value - reach, size.value + reach, is_accuracy, left_with, error.value)
+
+
+def _mean_difference(folds: Sequence[np.ndarray]) -> _Difference:
+    r"""The mean over all rows of some repeats.
+
+    Rows scatter, and on top the differences of repeats may, because other rows trained: with v the variance of the n rows' differences,
+    T rows a fold, and s² the variance of the R repeats' means, $\mathrm{stderr}^2 = v / n + \max(s^2 - v / T, 0) / R$. The second part is
+    known from R repeats alone, so the interval is Student's t with the degrees of freedom of Welch and Satterthwaite.
+    """
     differences, repeats = np.concatenate(folds), len(folds)
     v, of_repeats = float(differences.var(ddof=1)), float(np.var([fold.mean() for fold in folds], ddof=1))
     extra = max(of_repeats - v * repeats / len(differences), 0.0) / repeats
-    of_rows, value = v / len(differences), float(differences.mean())
+    of_rows = v / len(differences)
     parts = of_rows**2 / (len(differences) - 1) + extra**2 / (repeats - 1)
     freedom = (of_rows + extra) ** 2 / parts if parts > 0.0 else 1.0  # nothing differs at all
-    stderr = math.sqrt(of_rows + extra)
-    reach, strict = (float(special.stdtrit(freedom, (1.0 + level) / 2.0)) * stderr for level in (confidence, CERTAIN))
-    is_accuracy = not math.isnan(ordered[0].accuracy[-1])
-    return OrderVerdict(learner, "yes" if value > max(strict, 0.0) else "no", value, value - reach, value + reach, is_accuracy, left_with)
+    return _Difference(float(differences.mean()), math.sqrt(of_rows + extra), freedom)

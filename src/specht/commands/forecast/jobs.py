@@ -49,7 +49,7 @@ _TABLE = (
 """What decides the table."""
 _OPENED: dict[str, tuple[SequenceTable, dict[str, Learner]]] = {}
 """The table that was opened last, with its learners."""
-CURVES = ("n_train", "error", "accuracy", "row_variance")
+CURVES, LAST = ("n_train", "error", "accuracy", "row_variance"), ("last_errors", "last_right")
 
 
 def read(config: ForecastConfig) -> SequenceTable:
@@ -90,7 +90,8 @@ def measure(asked: dict[str, Any], learner: str, repeat: int, octaves: float, mo
     table, learners = _opened(asked)
     result = measured(learners[learner], table, PlannedRun(learner, repeat, octaves, most, shuffled), asked["seed"])
     curves = {name: ("n_train", getattr(result, name)) for name in CURVES[1:]}
-    return xarray.Dataset(curves | {"last_rows": ("test_row", result.last_rows), "seconds": result.seconds}, {"n_train": result.n_train})
+    rows = {name: ("test_row", getattr(result, name)) for name in LAST}
+    return xarray.Dataset(curves | rows | {"seconds": result.seconds}, {"n_train": result.n_train})
 
 
 def _opened(asked: dict[str, Any]) -> tuple[SequenceTable, dict[str, Learner]]:
@@ -109,5 +110,4 @@ def _name(asked: dict[str, Any]) -> str:
 
 
 def _split_errors(dataset: xarray.Dataset) -> SplitErrors:
-    curves = (np.asarray(dataset[name]) for name in CURVES)
-    return SplitErrors(*curves, seconds=float(dataset["seconds"]), last_rows=np.asarray(dataset["last_rows"]))
+    return SplitErrors(seconds=float(dataset["seconds"]), **{name: np.asarray(dataset[name]) for name in CURVES + LAST})
