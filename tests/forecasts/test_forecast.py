@@ -12,6 +12,7 @@ from toy_results import assert_comes_back, assert_shows_itself
 
 import specht
 from specht.errors import InputError
+from specht.forecasts import room
 from specht.forecasts.forecast import ForecastSettings, forecast_table
 from specht.forecasts.learners.exact import ExactLearner
 from specht.forecasts.learners.registry import choose_learners
@@ -161,3 +162,11 @@ def test_bad_settings_are_refused(fields, sentence):
 def test_few_rows_are_refused():
     with pytest.raises(InputError, match="The table has 40 usable rows, and a forecast needs at least 64"):
         forecast_of(easy(40), "bag")
+
+
+def test_what_cannot_fit_into_memory_is_refused(monkeypatch):
+    monkeypatch.setattr(room, "_SURELY_FITS", 0)
+    monkeypatch.setattr(room, "available_memory", lambda: 2**29)
+    with pytest.raises(InputError, match=r"100 rows of 8 tokens need about 0.5 GiB of memory, and 0.5 GiB are free: use fewer rows"):
+        forecast_of(easy(100), "bag")
+    assert room.needed_memory(50000, 500) > room.needed_memory(50000, 30) > room.needed_memory(2000, 30)

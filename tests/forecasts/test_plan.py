@@ -102,6 +102,16 @@ def test_where_all_rows_take_too_long_fewer_are_taken():
     assert all(SMALLEST <= run.most < 2 * SMALLEST for run, _ in took)
 
 
+def test_a_learner_that_takes_more_than_its_share_has_fewer_rows_or_gives_way():
+    """Where rows cost, there are fewer of them; what costs as much for few comes last, and gets what is left."""
+    growing = [Costly(name, seconds, grows=True) for name, seconds in (("a", 0.05), ("b", 0.06), ("d", 0.4))]
+    for budget, begun in ((80.0, ["a", "b", "d"]), (120.0, ["a", "b", "c", "d"])):
+        plan, took = played([*growing, Costly("c", 2.5)], budget, rows=5000)
+        assert list(dict.fromkeys(run.learner for run, _ in took)) == begun
+        assert {run.most for run, _ in took if run.learner == "d"} <= {500, 1000, 2000}
+        assert plan.spent <= budget
+
+
 def test_repeats_of_a_learner_have_the_same_sizes_however_the_pace_changes():
     plan = BudgetPlan([Costly("a", 0.5, grows=True), Costly("b", 0.1)], 4000, 200.0)
     factors, grids = iter([0.1, 5.0, 1.0] * 20), set()

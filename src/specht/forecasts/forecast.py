@@ -19,6 +19,7 @@ from specht.forecasts.curves import CurveForecast, forecast_curve, measured_erro
 from specht.forecasts.learners.learner import Learner, LookingLearner
 from specht.forecasts.measuring import Measuring, Run, in_this_process
 from specht.forecasts.plan import FIRST, LEAST, BudgetPlan, ExpectedUse, PlannedRun
+from specht.forecasts.room import check_room
 from specht.forecasts.subsets import SplitErrors, label_variance
 from specht.forecasts.summary import forecast_summary, forecast_variables
 from specht.forecasts.table import SequenceTable
@@ -190,6 +191,7 @@ def used_rows(table: SequenceTable, settings: ForecastSettings) -> SequenceTable
         raise InputError(f"rows={settings.rows} leaves too few of them, and a forecast needs at least {MIN_ROWS}: raise it.")
     if settings.goal is not None and settings.goal.measure == "accuracy" and table.task == "regression":
         raise InputError("--goal accuracy needs classes, and the labels are numbers: give R2= or error=, or --task classification.")
+    check_room(min(len(table), settings.rows), table.tokens.shape[1])
     rng = np.random.default_rng(settings.seed)
     return table.take(np.sort(rng.permutation(len(table))[: settings.rows]))
 

@@ -24,7 +24,11 @@ FOR_ORDER = 0.15
 """Share of the budget that is kept for the test of order."""
 FIRST = 10.0
 """Seconds within which learners are tried before the first answer; the quickest one takes what it takes."""
-HALVINGS, SMALLEST = 2, 400
+SHARE = 1.5
+"""How many times its part of the room a learner may take for its fewest repeats; it has fewer rows else, or waits for all others."""
+_GOALS = ((FEWEST, False), (FEWEST, True), (USUAL, False), (MOST, False))
+"""Repeats that all learners are brought to before any has more, and whether one may take more than its share."""
+HALVINGS, SMALLEST = 3, 400
 """How often the rows of a learner are halved, at most, where the budget has no room for all of them; the quickest one, if there is no room
 for any, goes down to about so many rows."""
 
@@ -98,9 +102,9 @@ class BudgetPlan:
         enough = FEWEST if until is not None and self.spent < self._room else LEAST
         first = not any(count >= enough for count in self.repeats.values())
         order = self._by_cost()
-        for goal in (FEWEST, USUAL, MOST) if until is None else (FEWEST,):
+        for goal, beyond in _GOALS if until is None else _GOALS[:1]:
             for name in order:
-                have, grid = self.repeats[name], self._grid(name)
+                have, grid = self.repeats[name], self._grid(name, beyond)
                 if have >= goal or (goal > FEWEST and have < LEAST):
                     continue
                 must = first and name == self._begun(order)
@@ -160,15 +164,18 @@ class BudgetPlan:
         """The learner that is measured in any case: one that was begun, or the quickest."""
         return max(order, key=lambda name: self.repeats[name])
 
-    def _grid(self, name: str) -> tuple[float, int | None] | None:
-        """Octaves and most rows of a learner: the finest and the most that the room left is enough for, once and for all."""
+    def _grid(self, name: str, beyond: bool) -> tuple[float, int | None] | None:
+        """Octaves and most rows of a learner: the finest and the most within its share, or the fewest beyond it; once and for all."""
         if name in self._grids:
             return self._grids[name]
-        left = self._room - self.spent
         fine, *others = self._grids_of(name)[: 2 + HALVINGS]
         if self.seconds_of(PlannedRun(name, 0, *fine)) * USUAL * len(self.learners) <= self._room:
             return fine
-        return next((grid for grid in others if FEWEST * self.seconds_of(PlannedRun(name, 0, *grid)) <= left), None)
+        left = self._room - self.spent
+        # what quicker learners leave goes to the slower ones
+        limit = left if beyond else min(left, SHARE * left / (len(self.learners) - len(self._grids)))
+        within = [grid for grid in others if FEWEST * self.seconds_of(PlannedRun(name, 0, *grid)) <= limit]
+        return within[-1 if beyond else 0] if within else None
 
     def _grids_of(self, name: str) -> list[tuple[float, int | None]]:
         """Octaves and most rows that are tried."""

@@ -131,9 +131,7 @@ def _order(forecast: Forecast) -> str:
 
 
 def _where(where: WhereItLooks) -> str:
-    named = [
-        f"{what} {', '.join(repr(one.name) if what == 'the tokens' else one.name for one in those)}"
-        for what, those in (("the tokens", where.tokens), ("the places", where.places))
-        if those
-    ]
+    tokens = f"the token{'s' * (len(where.tokens) > 1)} {', '.join(repr(one.name) for one in where.tokens)}"
+    places = f"what stands at {', '.join(one.name for one in where.places)}"
+    named = [words for words, those in ((tokens, where.tokens), (places, where.places)) if those]
     return f"What do the labels depend on? A transformer of width {where.width} gives more weight to {' and '.join(named)} than to others."
