@@ -14,6 +14,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import get_args
 
 import numpy as np
 import pytest
@@ -21,7 +22,7 @@ import xarray
 
 from specht.lab.archive import Archive
 from specht.papers import expected_outcomes, jobs_of, papers, select
-from specht.papers.claims import SCALES, Experiment, JobResult, Paper
+from specht.papers.claims import SCALES, Experiment, JobResult, Outcome, Paper
 
 PAPERS = {paper.id: paper for paper in papers()}
 
@@ -54,6 +55,22 @@ def test_every_claim_can_be_tested(paper):
 def test_criteria_refuse_their_nulls(paper):
     """What would be measured if a claim were false must not bear it out."""
     assert [claim.id for claim in paper.claims if claim.judge is not None and not claim.refuses_null] == []
+
+
+FROZEN = json.loads(Path(__file__).with_name("criteria.json").read_text(encoding="utf-8"))
+"""Every criterion that each claim has had, the first one first. Lines are added and never changed."""
+
+
+def test_a_criterion_that_changes_says_what_it_was_and_why(paper):
+    """To change a criterion: put its new text behind the old one in criteria.json, and say in claims.toml when and why."""
+    for claim in paper.claims:
+        assert claim.criterion == FROZEN[claim.id][-1], f"{claim.id}: the criterion is not the frozen one"
+        assert [change.before for change in claim.changes] == FROZEN[claim.id][:-1], f"{claim.id}: `changed` in claims.toml has a hole"
+        assert all(change.why.endswith(".") and change.on >= claim.since for change in claim.changes), claim.id
+
+
+def test_no_claim_that_is_gone_has_a_criterion():
+    assert {claim.id for each in PAPERS.values() for claim in each.claims} == set(FROZEN)
 
 
 @pytest.mark.parametrize("scale", SCALES)
@@ -122,7 +139,7 @@ def assert_complete(experiment: Experiment, results: list[JobResult]) -> None:
         assert_plain_numbers(experiment.name, result.data)
     for claim in experiment.claims:
         verdict = claim.judge(results)
-        assert verdict.outcome in ("holds", "fails", "not tested")
+        assert verdict.outcome in get_args(Outcome)
         assert verdict.regime.endswith("."), claim.id
         assert verdict.outcome == "not tested" or math.isfinite(verdict.measured)
     plots, tables = experiment.plots(results), experiment.tables(results)

@@ -52,7 +52,16 @@ class ReproduceConfig(Config):
     scale: Literal["smoke", "quick", "full"] = "quick"
     """smoke: does everything run; quick: minutes on two cores; full: the scale of the papers."""
     seed: Annotated[int, Field(ge=0, lt=10_000)] = 0
-    """Another number draws all that is random anew."""
+    """Another number draws all that is random anew. It is the first of `--seeds`."""
+    seeds: Annotated[int | None, Field(ge=1, le=100)] = None
+    """How many seeds each claim is judged over: 5 at quick, 3 at full and 1 at smoke unless given."""
+
+
+def seeds_of(config: ReproduceConfig) -> int:
+    """How many seeds are run."""
+    from specht.papers import SEEDS
+
+    return SEEDS[config.scale] if config.seeds is None else config.seeds
 
 
 @dataclasses.dataclass(frozen=True)
@@ -82,6 +91,7 @@ class Scorecard:
             "command": "reproduce",
             "config": self.config.identity(),
             "seed": self.config.seed,
+            "seeds": seeds_of(self.config),
             "version": self.record["version"],
             "claims": [dataclasses.asdict(claim) for claim in self.claims],
             "unexpected": [claim.id for claim in self.claims if claim.is_unexpected],
@@ -91,7 +101,9 @@ class Scorecard:
     def origin(self, *flags: str) -> dict[str, Any]:
         """What pages say about where the numbers come from; `flags` are those beside the configuration."""
         command = shlex.join(["specht", "reproduce", *self.config.flags(), *flags])
-        return {"scale": self.config.scale, "seed": self.config.seed, "reproduce": command, "made_with": made_with(self.record)}
+        first, count = self.config.seed, seeds_of(self.config)
+        seeds = f"seed {first}" if count == 1 else f"seeds {first} to {first + count - 1}"
+        return {"scale": self.config.scale, "seeds": seeds, "reproduce": command, "made_with": made_with(self.record)}
 
 
 def reproduce(
@@ -105,6 +117,8 @@ def reproduce(
     """Test what the papers claim: each claim, its criterion, what was measured, and whether it holds.
 
     A run that was stopped in whatever way goes on when the same command is given again.
+    Every claim is judged over several seeds: it holds if the whole interval of what was measured keeps its criterion, fails if none of it
+    does, and is undecided otherwise.
     The exit code is 0 if every verdict is the one on record, and 1 otherwise. For example:
 
         specht reproduce --list
@@ -146,7 +160,7 @@ def reproduce(
 def _run(config: ReproduceConfig, parts: list[Part], work: WorkFlags, output: OutputFlags) -> tuple[Scorecard, dict[str, str]]:
     """Do the jobs, judge, and write the scorecard and the report; returns where they are, too."""
     from specht.lab import Archive, store, sweep
-    from specht.papers import expected_outcomes, jobs_of, judge
+    from specht.papers import judge, runs_of
     from specht.report import require_matplotlib
 
     if output.figures:
@@ -155,11 +169,11 @@ def _run(config: ReproduceConfig, parts: list[Part], work: WorkFlags, output: Ou
     places = work.places(archive.folder)
     request = store.Request.of("reproduce", config)
     with store.results_folder(request, output.out) as folder:
-        jobs = [jobs_of(part, config.scale, config.seed) for part in parts]
+        runs = [runs_of(part, config.scale, config.seed, seeds_of(config)) for part in parts]
+        jobs = [job for some in runs for run in some for job in run]
         with store.begun(request, folder), progress_bar("reproduce") as progress:
-            failures = sweep([job for some in jobs for job in some], archive, places, progress=progress).failures
-        expected = expected_outcomes(config.scale)
-        judged = [judge(part, some, archive, failures, expected) for part, some in zip(parts, jobs, strict=True)]
+            failures = sweep(jobs, archive, places, progress=progress).failures
+        judged = [judge(part, some, archive, failures, config.scale) for part, some in zip(parts, runs, strict=True)]
         scorecard = Scorecard(config, judged, failures, store.provenance(request))
         _write(scorecard, folder, output)
     return scorecard, {

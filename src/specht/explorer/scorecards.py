@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from specht.errors import InputError
-from specht.papers import Part, expected_outcomes, jobs_of, judge, paper_sections, select
+from specht.papers import SEEDS, Part, judge, paper_sections, runs_of, select
 from specht.report import JudgedClaim, Section
 
 RESULTS = Path("specht-results")
@@ -40,8 +40,7 @@ class Saved:
     @property
     def claims(self) -> list[JudgedClaim]:
         """Its claims; what an earlier version did not write is None."""
-        fields = [field.name for field in dataclasses.fields(JudgedClaim)]
-        return [JudgedClaim(**{name: claim.get(name) for name in fields}) for claim in self.content["claims"]]
+        return [JudgedClaim.of(claim) for claim in self.content["claims"]]
 
 
 def saved_scorecards(folder: Path = RESULTS) -> list[Saved]:
@@ -82,7 +81,8 @@ def experiment_section(saved: Saved, experiment: str) -> Section:
     if part is None:
         raise InputError(f"This scorecard has no experiment {experiment[:60]!r}: choose one of the list.")
     config = saved.content["config"]
-    jobs = jobs_of(part, config["scale"], config.get("seed", 0))
+    runs = runs_of(part, config["scale"], config.get("seed", 0), config.get("seeds") or SEEDS[config["scale"]])
+    jobs = [job for run in runs for job in run]
     folders = [saved.path.parent / JOBS, saved.path.parent.parent / JOBS]
     archive = next((archive for folder in folders if (archive := Archive(folder)).folder.is_dir() and all(map(archive.holds, jobs))), None)
     if archive is None:
@@ -90,6 +90,6 @@ def experiment_section(saved: Saved, experiment: str) -> Section:
             f"The results that the figures of {experiment} are drawn from are not here, or are those of another version: "
             f"give the command `{COMMAND} {experiment} --scale {config['scale']}` again."
         )
-    judged = judge(part, jobs, archive, (), expected_outcomes(config["scale"]))
+    judged = judge(part, runs, archive, (), config["scale"])
     [paper] = paper_sections([judged])
     return paper.sections[0]

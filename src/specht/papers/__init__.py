@@ -39,6 +39,7 @@ if TYPE_CHECKING:
         rows as rows,
     )
     from specht.papers.scorecard import (
+        SEEDS as SEEDS,
         Judged as Judged,
         Part as Part,
         expected_outcomes as expected_outcomes,
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
         judge as judge,
         paper_sections as paper_sections,
         papers as papers,
+        runs_of as runs_of,
         select as select,
     )
 

@@ -19,7 +19,8 @@ from specht.report import Plot, Step, Table
 Scale = Literal["smoke", "quick", "full"]
 """Smoke checks the machinery, quick takes minutes on two cores, full is the scale of the papers."""
 SCALES: tuple[Scale, ...] = get_args(Scale)
-Outcome = Literal["holds", "fails", "not tested"]
+Outcome = Literal["holds", "fails", "undecided", "not tested"]
+"""`undecided` where the measurement does not tell on which side of the threshold the number lies."""
 
 
 class JobResult(NamedTuple):
@@ -51,8 +52,35 @@ class Verdict:
     """Its standard error, where it was sampled."""
     regime: str = ""
     """Where it was measured, and where it holds if it does not hold everywhere; why it was not tested, if it was not."""
+    interval: tuple[float, float] | None = None
+    """Of 90 %, where it was sampled."""
+    seeds: int = 1
+    """How many runs with other random numbers were judged; one where nothing is random, or where there was one run."""
+    agreeing: int = 1
+    """How many of these come to the same verdict alone."""
     missing: bool = False
     """Whether it was not tested because this machine lacks the data, which is nobody's fault; `regime` says where they come from."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Recorded:
+    """What came out when a scale was last run and put on record."""
+
+    verdict: Outcome
+    measured: float | None = None
+    interval: tuple[float, float] | None = None
+    seeds: int = 1
+    agreeing: int = 1
+
+
+@dataclasses.dataclass(frozen=True)
+class Change:
+    """A criterion that was not always what it is, and why."""
+
+    on: datetime.date
+    before: str
+    """What it said until then."""
+    why: str
 
 
 @dataclasses.dataclass(frozen=True)
@@ -67,16 +95,18 @@ class Claim:
     """Where the paper says it."""
     criterion: str
     """What must be measured for it to hold, with its tolerance."""
-    judge: Callable[[Results], Verdict] | None = None
-    """From the results of the experiment to a verdict; None for a claim that the package cannot test yet."""
+    judge: Callable[..., Verdict] | None = None
+    """From the results of the experiment, of one run or several, to a verdict; None for a claim that the package cannot test yet."""
     untested: str = ""
     """Why it cannot be tested yet, if so."""
     kind: str = ""
     """`paper`, `question` or `ours`: who says it."""
     since: datetime.date | None = None
-    """When the criterion was written or last changed."""
-    verdicts: Mapping[str, Outcome] = dataclasses.field(default_factory=dict)
-    """The outcomes on record, by scale."""
+    """When the criterion was first written."""
+    changes: Sequence[Change] = ()
+    """When it was changed after a result had been seen, from what, and why."""
+    record: Mapping[str, Recorded] = dataclasses.field(default_factory=dict)
+    """What is on record, by scale."""
     refuses_null: bool | None = None
     """Whether the criterion says no to what would be measured if the claim were false; None if no such number is given."""
 
@@ -117,11 +147,6 @@ class Paper:
 def lacking(reason: str) -> Verdict:
     """The verdict on a claim whose data are not on this machine."""
     return Verdict("not tested", regime=reason, missing=True)
-
-
-def undecided(measured: float, stderr: float | None, reason: str) -> Verdict:
-    """The verdict where a number is too near to its bound. On record it is "not tested": this is the place to give it a word of its own."""
-    return Verdict("not tested", measured, stderr, f"Undecided: {reason}".strip())
 
 
 def holds_if(condition: bool, measured: float, stderr: float | None = None, regime: str = "") -> Verdict:

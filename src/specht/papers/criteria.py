@@ -3,11 +3,14 @@
 A criterion is written once. Its text comes from it, so that no bound stands in two places; and it must say no to its null, the number
 that would be measured if the claim were false.
 
+One rule decides for all: a claim holds if the whole interval of what was measured keeps its criterion, fails if none of it does, and is
+undecided otherwise. A number without an error is an interval of one point.
+
 >>> rule = at_most(0.6, "exponent of a power law")
 >>> rule.text
 'exponent of a power law at most 0.6'
->>> rule.judge(Finding(0.4, 0.1, "T = 25 to 200.")).outcome
-'holds'
+>>> [rule.judge(Finding(value, 0.1, "T = 25 to 200.")).outcome for value in (0.4, 0.55, 0.8)]
+['holds', 'undecided', 'fails']
 >>> rule.says_no_to(1.0)
 True
 """
@@ -20,9 +23,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from specht.papers.claims import Verdict, holds_if, undecided
+from specht.papers.claims import Outcome, Verdict
 
-_WORDS = ("no", "one", "two", "three", "four", "five", "six")
+CONFIDENCE = 0.9
+"""Of the intervals of all measurements: an end is passed by chance in one case of twenty."""
+NORMAL = 1.645
+"""Standard errors between a number and the ends of its interval, where it has an error and no interval of its own."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -34,8 +40,15 @@ class Finding:
     regime: str = ""
     """Where it was measured, as a sentence."""
     interval: tuple[float, float] | None = None
+    """Of 90 %; where it is not given, from the standard error."""
     shown: tuple[float, float | None] | None = None
     """The number and the error that a reader sees, where they are not the ones that are judged."""
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        """The interval that a criterion looks at."""
+        reach = NORMAL * (self.stderr or 0.0)
+        return self.interval or (self.value - reach, self.value + reach)
 
 
 Answer = Finding | float | Sequence["Answer"] | Mapping[Any, "Answer"]
@@ -72,42 +85,40 @@ class Bounds(Criterion):
     high: float = math.inf
     strict: bool = False
     """Whether the ends themselves are refused."""
-    sigmas: float = 0.0
-    """Standard errors that must lie between the number and an end; below zero, errors by which it may miss it."""
-    undecided: float = 0.0
-    """Standard errors around an end within which nothing is decided."""
     unclear: float = 0.0
-    """The same, as a number."""
-    whole_interval: bool = False
-    """Whether all of the interval of the finding must keep the rule."""
-    by_interval: bool = False
-    """The same, and an interval that reaches across an end decides nothing."""
+    """How far from an end nothing is decided, whatever the error."""
 
     @property
     def text(self) -> str:
         return self.words
 
     def room(self, answer: Finding | float) -> float:
-        finding = _finding(answer)
-        values = finding.interval if (self.whole_interval or self.by_interval) and finding.interval else (finding.value,)
-        distance = min(min(value - self.low, self.high - value) for value in values)
-        return distance - self.sigmas * (finding.stderr or 0.0) if self.sigmas else distance
+        return min(map(self._room_at, finding(answer).ends))
+
+    def _room_at(self, value: float) -> float:
+        return min(value - self.low, self.high - value)
+
+    def _keeps(self, value: float) -> bool:
+        room = self._room_at(value)
+        return room > 0.0 if self.strict else room >= 0.0
 
     def judge(self, answer: Any) -> Verdict:
-        finding = _finding(answer)
-        value, stderr = finding.shown or (finding.value, finding.stderr)
-        room = self.room(finding)
-        low, high = finding.interval or (finding.value, finding.value)
-        if math.isnan(room):
-            return Verdict("not tested", regime=f"What was measured is not a number. {finding.regime}".strip())
-        if abs(room) <= max(self.undecided * (finding.stderr or 0.0), self.unclear) and (self.undecided or self.unclear):
-            end = self.low if abs(finding.value - self.low) < abs(finding.value - self.high) else self.high
-            around = _errors(self.undecided) if self.undecided else f"{self.unclear:g}"
-            return undecided(value, stderr, f"{end:g} is within {around}. {finding.regime}")
-        is_met = room > 0.0 if self.strict else room >= 0.0
-        if self.by_interval and not is_met and (low <= self.low <= high or low <= self.high <= high):
-            return undecided(value, stderr, f"the interval reaches from {low:.2f} to {high:.2f}. {finding.regime}")
-        return holds_if(is_met, value, stderr, finding.regime)
+        what = finding(answer)
+        low, high = what.ends
+        if any(map(math.isnan, (what.value, low, high))):
+            return Verdict("not tested", regime=f"What was measured is not a number. {what.regime}".strip())
+        value, stderr = what.shown or (what.value, what.stderr)
+        interval = (float(low), float(high)) if high > low and not what.shown else None
+        return Verdict(self._outcome(what.value, low, high), float(value), None if stderr is None else float(stderr), what.regime, interval)
+
+    def _outcome(self, value: float, low: float, high: float) -> Outcome:
+        """Holds if the whole interval keeps the rule, fails if none of it does."""
+        if self.unclear and abs(self._room_at(value)) <= self.unclear:
+            return "undecided"
+        if self._keeps(low) and self._keeps(high):
+            return "holds"
+        reaches = low < self.high and high > self.low if self.strict else low <= self.high and high >= self.low
+        return "undecided" if reaches else "fails"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -147,27 +158,23 @@ class Both(Criterion):
     def judge(self, answer: Any) -> Verdict:
         verdicts = [rule.judge(part) for rule, part in zip(self.rules, _parts(answer), strict=True)]
         worst, first = _worst(verdicts), verdicts[0]
-        return dataclasses.replace(worst, measured=first.measured, stderr=first.stderr, regime=worst.regime or first.regime)
+        return dataclasses.replace(first, outcome=worst.outcome, regime=worst.regime or first.regime)
 
 
-def at_most(bound: float, what: str, *, strict: bool = False, percent: bool = False, called: str = "", **errors: Any) -> Bounds:
-    """A number that must not be above a bound, which may be `called` by a symbol. `errors` are standard errors:
+def at_most(bound: float, what: str, *, strict: bool = False, percent: bool = False, called: str = "", where: str = "") -> Bounds:
+    """A number that must not be above a bound, which may be `called` by a symbol; and `where` this is asked.
 
-    `by` how many the rule must be met, `allowing` how many it may be missed by, `undecided` within how many nothing is decided, or
-    `whole_interval` if all of the finding's interval must meet it, or `decided_by` the name of an interval of which all must meet or all
-    must miss it; and `where` this is asked.
-
-    >>> at_most(0.1, "relative error", percent=True, allowing=3, where="in every cell").text
-    'relative error at most 10 % and three standard errors in every cell'
+    >>> at_most(0.1, "relative error", percent=True, where="in every cell").text
+    'relative error at most 10 % in every cell'
     """
     words = f"{what} {'below' if strict else 'at most'} {called or _number(bound, percent)}"
-    return _with_errors(Bounds(words, high=bound, strict=strict), **errors)
+    return Bounds(_placed(words, where), high=bound, strict=strict)
 
 
-def at_least(bound: float, what: str, *, strict: bool = False, percent: bool = False, called: str = "", **errors: Any) -> Bounds:
+def at_least(bound: float, what: str, *, strict: bool = False, percent: bool = False, called: str = "", where: str = "") -> Bounds:
     """A number that must not be below a bound."""
     words = f"{what} {'above' if strict else 'at least'} {called or _number(bound, percent)}"
-    return _with_errors(Bounds(words, low=bound, strict=strict), **errors)
+    return Bounds(_placed(words, where), low=bound, strict=strict)
 
 
 def below(bound: float, what: str, **options: Any) -> Bounds:
@@ -178,28 +185,28 @@ def below(bound: float, what: str, **options: Any) -> Bounds:
 def above(bound: float, what: str, **options: Any) -> Bounds:
     """A number that must be larger than a bound.
 
-    >>> above(0.25, "mean error", by=3).judge(Finding(0.5, 0.1)).outcome  # 0.2 would do if errors were ignored
-    'fails'
+    >>> above(0.25, "mean error").judge(Finding(0.35, 0.1)).outcome  # it would hold if errors were ignored
+    'undecided'
     """
     return at_least(bound, what, strict=True, **options)
 
 
-def positive(what: str, **options: Any) -> Bounds:
+def positive(what: str, *, where: str = "") -> Bounds:
     """A number that must be above zero.
 
-    >>> positive("correlation", by=2).text
-    'correlation positive by more than two standard errors'
+    >>> positive("correlation", where="over m").text
+    'correlation positive over m'
     """
-    return _with_errors(Bounds(f"{what} positive", low=0.0, strict=True), **options)
+    return Bounds(_placed(f"{what} positive", where), low=0.0, strict=True)
 
 
-def larger(what: str, than: str, **options: Any) -> Bounds:
+def larger(what: str, than: str, *, where: str = "") -> Bounds:
     """A number that must exceed another one; the function gives their difference.
 
     >>> larger("R² against ln T", than="R² against T").text
     'R² against ln T above R² against T'
     """
-    return _with_errors(Bounds(f"{what} above {than}", low=0.0, strict=True), **options)
+    return Bounds(_placed(f"{what} above {than}", where), low=0.0, strict=True)
 
 
 def prefers(law: str, over: str, by: float) -> Bounds:
@@ -209,42 +216,43 @@ def prefers(law: str, over: str, by: float) -> Bounds:
     >>> rule.text
     "Akaike's criterion prefers the logarithm to a power law by more than 4; undecided within 4"
     >>> [rule.judge(advantage).outcome for advantage in (5.0, -5.0, 3.0)]
-    ['holds', 'fails', 'not tested']
+    ['holds', 'fails', 'undecided']
     """
     words = f"Akaike's criterion prefers {law} to {over} by more than {by:g}; undecided within {by:g}"
     return Bounds(words, low=0.0, strict=True, unclear=by)
 
 
-def near(target: float, within: float, what: str, *, percent: bool = False, **errors: Any) -> Bounds:
+def near(target: float, within: float, what: str, *, percent: bool = False, where: str = "") -> Bounds:
     """A number that must be another one, give or take.
 
     >>> near(-1, 0.3, "log-log slope").text
     'log-log slope −1 ± 0.3'
     """
     words = f"{what} {_number(target, False)} ± {_number(within, percent)}"
-    return _with_errors(Bounds(words, target - within, target + within), **errors)
+    return Bounds(_placed(words, where), target - within, target + within)
 
 
-def exponent(target: float, *, within: float, of: str, **errors: Any) -> Bounds:
+def exponent(target: float, *, within: float, of: str, where: str = "") -> Bounds:
     """The exponent of a power law, which `common.exponent_of` fits.
 
     >>> exponent(-0.5, within=0.1, of="the error against the width").text
     'log-log slope of the error against the width −0.5 ± 0.1'
     """
-    return near(target, within, f"log-log slope of {of}", **errors)
+    return near(target, within, f"log-log slope of {of}", where=where)
 
 
-def between(low: float, high: float, what: str, *, percent: bool = False, **errors: Any) -> Bounds:
+def between(low: float, high: float, what: str, *, percent: bool = False, where: str = "") -> Bounds:
     """A number that must lie strictly between two others."""
     words = f"{what} between {_number(low, percent)} and {_number(high, percent)}"
-    return _with_errors(Bounds(words, low, high, strict=True), **errors)
+    return Bounds(_placed(words, where), low, high, strict=True)
 
 
 def is_true(statement: str) -> Bounds:
     """What is no number: the function gives a finding whose value is whether it is so, and a number to show.
 
-    >>> is_true("all sign patterns occur").judge(Finding(False, shown=(0.9, None)))
-    Verdict(outcome='fails', measured=0.9, stderr=None, regime='', missing=False)
+    >>> verdict = is_true("all sign patterns occur").judge(Finding(False, shown=(0.9, None)))
+    >>> verdict.outcome, verdict.measured
+    ('fails', 0.9)
     """
     return Bounds(statement, low=1.0)
 
@@ -271,26 +279,8 @@ def both(*rules: Criterion) -> Both:
     return Both(rules)
 
 
-def _with_errors(
-    rule: Bounds,
-    *,
-    by: float = 0,
-    allowing: float = 0,
-    undecided: float = 0,
-    whole_interval: bool = False,
-    decided_by: str = "",
-    where: str = "",
-) -> Bounds:
-    """The rule with its standard errors, and these in its words."""
-    words = rule.words
-    words += f" by more than {_errors(by)}" if by else ""
-    words += f" {'less' if math.isinf(rule.high) else 'and'} {_errors(allowing)}" if allowing else ""
-    words += " with its whole interval" if whole_interval else ""
-    words += f" {where}" if where else ""
-    words += f"; undecided within {_errors(undecided)}" if undecided else ""
-    words += f"; undecided where {decided_by} reaches across" if decided_by else ""
-    errors: Any = {"sigmas": by - allowing, "undecided": undecided, "whole_interval": whole_interval, "by_interval": bool(decided_by)}
-    return dataclasses.replace(rule, words=words, **errors)
+def _placed(words: str, where: str) -> str:
+    return f"{words} {where}".rstrip()
 
 
 def _number(value: float, percent: bool) -> str:
@@ -303,12 +293,8 @@ def _number(value: float, percent: bool) -> str:
     )
 
 
-def _errors(count: float) -> str:
-    words = _WORDS[int(count)] if count == int(count) < len(_WORDS) else f"{count:g}"
-    return f"{words} standard error{'s' * (count != 1)}"
-
-
-def _finding(answer: Finding | float) -> Finding:
+def finding(answer: Finding | float) -> Finding:
+    """A number as a finding, if it is none."""
     return answer if isinstance(answer, Finding) else Finding(float(answer))
 
 
@@ -319,5 +305,5 @@ def _parts(answer: Any) -> list[Any]:
 
 def _worst(verdicts: Sequence[Verdict]) -> Verdict:
     """What fails decides, then what is not decided; of several the first."""
-    rank = {"fails": 0, "not tested": 1, "holds": 2}
+    rank = {"fails": 0, "not tested": 1, "undecided": 2, "holds": 3}
     return min(verdicts, key=lambda verdict: rank[verdict.outcome])

@@ -1,13 +1,15 @@
 """A paper from its `claims.toml` and the modules beside it.
 
 The file holds what is said: titles, sentences, citations, methods. The modules hold what is measured and the criteria. Each experiment of
-the file names its module in `code`, and each claim is bound there to a measurement by `@measurement.claim(name, criterion)`.
+the file names its module in `code`, and each claim is bound there to a measurement by `@measurement.claim(name, criterion)`. What came out
+at each scale is in `record.json`, which `benchmarks/record.py` writes.
 """
 
 from __future__ import annotations
 
 import datetime
 import importlib
+import json
 import re
 import tomllib
 from collections.abc import Mapping, Sequence
@@ -15,16 +17,16 @@ from importlib import resources
 from typing import Any
 
 from specht.lab import Job
-from specht.papers.claims import Claim, Experiment, Paper, Results, Scale
+from specht.papers.claims import Change, Claim, Experiment, Paper, Recorded, Results, Scale
 from specht.papers.measurement import Measurement, Reader
 from specht.report import Step
 
-CLAIMS = "claims.toml"
+CLAIMS, RECORD = "claims.toml", "record.json"
 OURS = "Specht: what no paper shows"
 """The citation of claims that are ours, unless they have one of their own."""
 _KINDS = ("paper", "question", "ours")
 _PAPER, _EXPERIMENT = {"id", "title", "citation", "summary", "short", "label"}, {"title", "code", "shown", "method", "claims"}
-_CLAIM = {"sentence", "citation", "kind", "since", "untested", "verdicts"}
+_CLAIM = {"sentence", "citation", "kind", "since", "untested", "changed"}
 
 
 def load_paper(package: str) -> Paper:
@@ -32,6 +34,7 @@ def load_paper(package: str) -> Paper:
     written = tomllib.loads(resources.files(package).joinpath(CLAIMS).read_text(encoding="utf-8"))
     experiments = {name: part for name, part in written.items() if isinstance(part, dict)}
     _check("the paper", set(written) - set(experiments), _PAPER)
+    record = _record(package)
     modules = {part["code"]: importlib.import_module(f"{package}.{part['code']}") for part in experiments.values()}
     bound = {code: [value for value in vars(module).values() if isinstance(value, Measurement)] for code, module in modules.items()}
     judged = {claim for measurements in bound.values() for measurement in measurements for claim in measurement.claims}
@@ -43,12 +46,30 @@ def load_paper(package: str) -> Paper:
         title=_line(written["title"]),
         citation=_line(written["citation"]),
         summary=_line(written["summary"]),
-        experiments=tuple(_experiment(written, name, part, bound[part["code"]]) for name, part in experiments.items()),
+        experiments=tuple(_experiment(written, name, part, bound[part["code"]], record) for name, part in experiments.items()),
         label=written.get("label", Paper.label),
     )
 
 
-def _experiment(written: Mapping[str, Any], name: str, part: Mapping[str, Any], measurements: Sequence[Measurement]) -> Experiment:
+def _record(package: str) -> Mapping[str, Mapping[str, Recorded]]:
+    """What is on record for each claim, by scale; nothing for a paper that was never recorded."""
+    file = resources.files(package).joinpath(RECORD)
+    scales = json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
+    claims: dict[str, dict[str, Recorded]] = {}
+    for scale, outcomes in scales.items():
+        for claim, fields in outcomes.items():
+            interval = fields.pop("interval", None)
+            claims.setdefault(claim, {})[scale] = Recorded(**fields, interval=interval and (interval[0], interval[1]))
+    return claims
+
+
+def _experiment(
+    written: Mapping[str, Any],
+    name: str,
+    part: Mapping[str, Any],
+    measurements: Sequence[Measurement],
+    record: Mapping[str, Mapping[str, Recorded]],
+) -> Experiment:
     _check(name, set(part), _EXPERIMENT)
     own = [measurement for measurement in measurements if part["claims"].keys() & measurement.claims]
     strangers = {claim for measurement in own for claim in measurement.claims} - part["claims"].keys()
@@ -74,7 +95,7 @@ def _experiment(written: Mapping[str, Any], name: str, part: Mapping[str, Any], 
         name=f"{written['id']}.{name}",
         title=_line(part["title"]),
         shown=_line(part["shown"]),
-        claims=tuple(_claim(written, claim, text, judges.get(claim)) for claim, text in part["claims"].items()),
+        claims=tuple(_claim(written, claim, text, judges.get(claim), record.get(claim, {})) for claim, text in part["claims"].items()),
         jobs=jobs,
         plots=lambda results: drawn(figures, results),
         tables=lambda results: drawn(tables, results),
@@ -82,7 +103,7 @@ def _experiment(written: Mapping[str, Any], name: str, part: Mapping[str, Any], 
     )
 
 
-def _claim(written: Mapping[str, Any], name: str, text: Mapping[str, Any], reader: Reader | None) -> Claim:
+def _claim(written: Mapping[str, Any], name: str, text: Mapping[str, Any], reader: Reader | None, record: Mapping[str, Recorded]) -> Claim:
     _check(name, set(text), _CLAIM)
     kind, since, untested = text["kind"], text["since"], text.get("untested", "")
     if kind not in _KINDS or not isinstance(since, datetime.date):
@@ -97,8 +118,8 @@ def _claim(written: Mapping[str, Any], name: str, text: Mapping[str, Any], reade
         criterion, judge = reader.criterion.text, reader.judge
         refuses_null = reader.criterion.says_no_to(reader.null)
     claim = f"{written['id']}.{name}"
-    verdicts = text.get("verdicts", {})
-    return Claim(claim, _line(text["sentence"]), citation, criterion, judge, untested, kind, since, verdicts, refuses_null)
+    changes = [Change(change["on"], _line(change["before"]), _line(change["why"])) for change in text.get("changed", ())]
+    return Claim(claim, _line(text["sentence"]), citation, criterion, judge, untested, kind, since, changes, record, refuses_null)
 
 
 def steps(text: str) -> list[Step]:

@@ -18,6 +18,7 @@ from specht.lab import Job
 from specht.papers.claims import SCALES, JobResult, Results, Scale, Verdict, lacking
 from specht.papers.criteria import Criterion
 from specht.papers.gather import axes_of, gather
+from specht.papers.seeds import is_random, over_runs
 
 
 class Grid:
@@ -199,14 +200,33 @@ class Reader(NamedTuple):
         """What the function makes of the results."""
         return self.function(*(measurement.data(results) for measurement in self.measurements))
 
-    def judge(self, results: Results) -> Verdict:
-        """The verdict of the criterion; where the function says nothing about the regime, the settings of the measurement."""
+    def judge(self, *runs: Results) -> Verdict:
+        """The verdict of the criterion on one run, or on several with other random numbers.
+
+        Where the function says nothing about the regime, the settings of the measurement are the regime.
+        """
         assert self.criterion is not None
-        try:
-            verdict = self.criterion.judge(self.read(results))
-        except NothingToJudge as nothing:
-            return nothing.verdict
-        return verdict if verdict.regime else dataclasses.replace(verdict, regime=settings(self.measurements[0].data(results)))
+        answers, judged = [], []
+        nothing: Verdict | None = None
+        for results in runs:
+            try:
+                answers.append(self.read(results))
+            except NothingToJudge as reason:
+                nothing = nothing or reason.verdict
+            else:
+                judged.append(results)
+        if not answers:
+            assert nothing is not None
+            return nothing
+        verdict = self.criterion.judge(over_runs(answers))
+        if not verdict.regime:
+            verdict = dataclasses.replace(verdict, regime=settings(self.measurements[0].data(judged[0])))
+        if nothing is not None:
+            verdict = dataclasses.replace(verdict, regime=f"{verdict.regime} {len(answers)} of {len(runs)} seeds: {nothing.regime}")
+        if not is_random(answers):
+            return verdict
+        agreeing = sum(self.criterion.judge(answer).outcome == verdict.outcome for answer in answers)
+        return dataclasses.replace(verdict, seeds=len(answers), agreeing=agreeing)
 
     def draw(self, results: Results) -> list[Any]:
         """Figures or tables; none where there are no numbers."""
@@ -218,14 +238,15 @@ class Reader(NamedTuple):
 
 
 def settings(data: xarray.Dataset) -> str:
-    """The arguments of a measurement in words.
+    """The arguments of a measurement in words, but for the numbers that random ones are drawn from.
 
     >>> settings(xarray.Dataset(coords={"length": [8, 16], "seed": [0]}, attrs={"samples": 100}))
-    'Length 8, 16, seed 0, samples 100.'
+    'Length 8, 16, samples 100.'
     """
     values = {str(name): data[name].values.tolist() for name in data.dims if name in data.coords} | {
         name: [value] for name, value in data.attrs.items()
     }
+    values = {name: value for name, value in values.items() if name not in ("seed", "seeds")} or values
     words = ", ".join(f"{name} {', '.join(map(str, row))}" for name, row in values.items())
     return f"{words[:1].upper()}{words[1:]}."
 

@@ -12,7 +12,7 @@ import specht.papers
 from specht.errors import InputError, unknown_choice
 from specht.lab import Archive, Failure, Job, describe
 from specht.papers.claims import Claim, Experiment, JobResult, Paper, Results, Scale, Verdict
-from specht.report import JudgedClaim, PaperSection, Plot, Section, Table
+from specht.report import ChangedCriterion, JudgedClaim, OtherScale, PaperSection, Plot, Section, Table
 
 _SEEDS_APART = 100_000
 """Between the seeds of one run and those of the next."""
@@ -56,7 +56,7 @@ def select(names: Sequence[str] = (), among: Sequence[Paper] | None = None) -> l
 
 def expected_outcomes(scale: Scale) -> dict[str, str]:
     """What this repository records for a scale, by claim."""
-    return {claim.id: claim.verdicts[scale] for paper in papers() for claim in paper.claims if scale in claim.verdicts}
+    return {claim.id: claim.record[scale].verdict for paper in papers() for claim in paper.claims if scale in claim.record}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -65,7 +65,12 @@ class Judged:
 
     part: Part
     results: Results
+    """Of the first seed: figures and tables show these."""
     claims: tuple[JudgedClaim, ...]
+
+
+SEEDS: Mapping[Scale, int] = {"smoke": 1, "quick": 5, "full": 3}
+"""How many seeds a claim is judged over."""
 
 
 def jobs_of(part: Part, scale: Scale, seed: int = 0) -> list[Job]:
@@ -73,6 +78,12 @@ def jobs_of(part: Part, scale: Scale, seed: int = 0) -> list[Job]:
     if not any(claim.judge for claim in part.claims):
         return []
     return [_seeded(job, seed) for job in part.experiment.jobs(scale)]
+
+
+def runs_of(part: Part, scale: Scale, seed: int, seeds: int) -> list[list[Job]]:
+    """The jobs of several seeds, each of which is a run of its own; one run if nothing is random."""
+    runs = [jobs_of(part, scale, seed + step) for step in range(seeds)]
+    return runs if any(run != runs[0] for run in runs) else runs[:1]
 
 
 def _seeded(job: Job, seed: int) -> Job:
@@ -84,8 +95,9 @@ def _seeded(job: Job, seed: int) -> Job:
     return Job.of(job.function, **arguments)
 
 
-def judge(part: Part, jobs: Sequence[Job], archive: Archive, failures: Sequence[Failure], expected: Mapping[str, str]) -> Judged:
-    """The verdicts on an experiment whose jobs have been done, or given up."""
+def judge(part: Part, runs: Sequence[Sequence[Job]], archive: Archive, failures: Sequence[Failure], scale: Scale) -> Judged:
+    """The verdicts on an experiment whose jobs have been done, or given up, for one seed or several."""
+    jobs = list(dict.fromkeys(job for run in runs for job in run))
     failed = [failure for failure in failures if failure.job in set(jobs)]
     loaded = {} if failed else {job: archive.load(job) for job in jobs}
     lost = [job for job, data in loaded.items() if data is None]
@@ -94,12 +106,14 @@ def judge(part: Part, jobs: Sequence[Job], archive: Archive, failures: Sequence[
         reason = f"{len(failed)} of {len(jobs)} jobs failed; {failed[0].job}: {failed[0].error}"
     elif lost:
         reason = f"The result of {lost[0]} was damaged after it was computed: run it again."
-    results = [] if reason else [JobResult.of(job, data) for job, data in loaded.items() if data is not None]
-    judged = [_judged(part.paper.id, claim, _verdict(claim, results, reason), expected) for claim in part.claims]
-    return Judged(part, results, tuple(judged))
+    results = [] if reason else [[JobResult.of(job, data) for job in run if (data := loaded[job]) is not None] for run in runs]
+    judged = [_judged(part.paper.id, claim, _verdict(claim, results, reason), scale) for claim in part.claims]
+    return Judged(part, results[0] if results else (), tuple(judged))
 
 
-def _judged(paper: str, claim: Claim, verdict: Verdict, expected: Mapping[str, str]) -> JudgedClaim:
+def _judged(paper: str, claim: Claim, verdict: Verdict, scale: Scale) -> JudgedClaim:
+    own = claim.record.get(scale)
+    others = [OtherScale(name, **dataclasses.asdict(past)) for name, past in claim.record.items() if name not in (scale, "smoke")]
     return JudgedClaim(
         id=claim.id,
         sentence=claim.sentence,
@@ -107,23 +121,28 @@ def _judged(paper: str, claim: Claim, verdict: Verdict, expected: Mapping[str, s
         criterion=claim.criterion,
         kind=claim.kind,
         since=None if claim.since is None else claim.since.isoformat(),
+        changes=[ChangedCriterion(change.on.isoformat(), change.before, change.why) for change in claim.changes],
+        others=others,
         paper=paper,
         verdict=verdict.outcome,
-        expected=None if verdict.missing else expected.get(claim.id),
+        expected=None if verdict.missing or own is None else own.verdict,
         measured=verdict.measured,
         stderr=verdict.stderr,
+        interval=verdict.interval,
+        seeds=verdict.seeds,
+        agreeing=verdict.agreeing,
         regime=verdict.regime,
         missing=verdict.missing,
     )
 
 
-def _verdict(claim: Claim, results: Results, reason: str) -> Verdict:
+def _verdict(claim: Claim, runs: Sequence[Results], reason: str) -> Verdict:
     if claim.judge is None:
         return Verdict("not tested", regime=claim.untested)
     if reason:
         return Verdict("not tested", regime=reason)
     try:
-        verdict = claim.judge(results)
+        verdict = claim.judge(*runs)
     except Exception as error:  # one claim that cannot be judged must not cost the others
         return Verdict("not tested", regime=f"Judging it failed: {describe(error)}")
     numbers = [number for number in (verdict.measured, verdict.stderr) if number is not None]

@@ -54,7 +54,9 @@ if TYPE_CHECKING:
         with_error,
     )
     from specht.report.scorecard import (
+        ChangedCriterion,
         JudgedClaim,
+        OtherScale,
         PaperSection,
         Section,
         answer,

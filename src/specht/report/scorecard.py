@@ -20,6 +20,33 @@ from specht.report.static import draw, figure_names
 SHOWN = 5
 """Claims that the answer names."""
 QUESTION = "What do the papers claim, and does it hold when it is computed again?"
+KINDS = {"paper": "What the papers state", "question": "What the papers ask", "ours": "What this project finds"}
+OUTCOMES = ("holds", "fails", "undecided", "not tested")
+RULE = (
+    "Every claim is judged over several seeds, by the interval of 90 % of their mean: it holds if the whole interval keeps the criterion, "
+    "fails if none of it does, and is undecided otherwise."
+)
+
+
+@dataclasses.dataclass(frozen=True)
+class OtherScale:
+    """What is on record for another scale than the one that is shown."""
+
+    scale: str
+    verdict: str
+    measured: float | None = None
+    interval: Sequence[float] | None = None
+    seeds: int = 1
+    agreeing: int = 1
+
+
+@dataclasses.dataclass(frozen=True)
+class ChangedCriterion:
+    """A criterion that was changed after a result had been seen."""
+
+    on: str
+    before: str
+    why: str
 
 
 @dataclasses.dataclass(frozen=True)
@@ -38,13 +65,49 @@ class JudgedClaim:
     """The verdict on record; None if there is none, or none to compare with because the data are missing."""
     measured: float | None
     stderr: float | None
+    interval: Sequence[float] | None
+    """Of 90 %: over seeds, or of the measurement itself where there was one."""
+    seeds: int
+    agreeing: int
+    """How many seeds come to the verdict alone."""
     regime: str
     missing: bool
+    changes: Sequence[ChangedCriterion] = ()
+    others: Sequence[OtherScale] = ()
+
+    @classmethod
+    def of(cls, fields: Mapping[str, Any]) -> JudgedClaim:
+        """From what scorecard.json has; fields that another version did not write are None."""
+        known = {field.name: fields.get(field.name) for field in dataclasses.fields(cls)}
+        known["changes"] = [ChangedCriterion(**change) for change in known["changes"] or ()]
+        known["others"] = [OtherScale(**other) for other in known["others"] or ()]
+        return cls(**known)
 
     @property
     def number(self) -> str:
-        """What was measured, with its error."""
-        return "" if self.measured is None else rounded(self.measured, self.stderr)
+        """What was measured, with its interval or its error."""
+        return "" if self.measured is None else rounded(self.measured, self.stderr, self.interval)
+
+    @property
+    def agreement(self) -> str:
+        """How many seeds say the same; nothing where there was one."""
+        return f"{self.agreeing} of {self.seeds} seeds" if self.seeds and self.seeds > 1 else ""
+
+    @property
+    def elsewhere(self) -> str:
+        """The verdicts at other scales, with their numbers."""
+        return "; ".join(
+            f"at {other.scale} scale {other.verdict}"
+            + (f", {rounded(other.measured, None, other.interval)}" if other.measured is not None else "")
+            + (f", {other.agreeing} of {other.seeds} seeds" if other.seeds > 1 else ", one run")
+            for other in self.others
+        )
+
+    @property
+    def history(self) -> str:
+        """When the criterion was written, and what it was before it was changed."""
+        changes = [f"Changed {change.on}, after a result was seen; before: “{change.before}”. {change.why}" for change in self.changes]
+        return " ".join([*([f"Criterion of {self.since}."] if self.since else []), *changes])
 
     @property
     def is_unexpected(self) -> bool:
@@ -87,21 +150,25 @@ class PaperSection:
         return [claim for section in self.sections for claim in section.claims]
 
 
-def rounded(measured: float, stderr: float | None) -> str:
-    """A number with its error, if it has one.
+def rounded(measured: float, stderr: float | None, interval: Sequence[float] | None = None) -> str:
+    """A number with its interval, or else with its error, if it has one.
 
-    >>> rounded(0.98765, 0.0123)
-    '0.988 ± 0.012'
+    >>> rounded(0.98765, 0.0123), rounded(0.98765, 0.0123, (0.95, 1.02))
+    ('0.988 ± 0.012', '0.988 [0.95, 1.02]')
     """
-    value = f"{measured:.3g}".replace("-", "−")
-    return value if stderr is None else f"{value} ± {stderr:.2g}"
+    value = f"{measured:.3g}"
+    if interval:
+        value += f" [{interval[0]:.3g}, {interval[1]:.3g}]"
+    elif stderr is not None:
+        value += f" ± {stderr:.2g}"
+    return value.replace("-", "−").replace("e−", "e-")
 
 
 def answer(claims: Sequence[JudgedClaim], scale: str) -> str:
     """The scorecard in a few sentences."""
-    number = Counter(claim.verdict for claim in claims)
-    tested = number["holds"] + number["fails"]
-    first = f"Of {len(claims)} claims {tested} were tested: {number['holds']} hold and {number['fails']} fail."
+    tested = sum(claim.verdict != "not tested" for claim in claims)
+    counted = [_counted(title, [claim for claim in claims if claim.kind == kind]) for kind, title in KINDS.items()]
+    first = " ".join(filter(None, counted))
     if scale == "smoke":
         first += " At this scale they show that everything runs, and not what is true."
     absent = [claim for claim in claims if claim.missing]
@@ -114,13 +181,24 @@ def answer(claims: Sequence[JudgedClaim], scale: str) -> str:
     return f"{first} All verdicts are those on record." if tested else first
 
 
-def scorecard_page(papers: Sequence[PaperSection], *, scale: str, seed: int, reproduce: str, made_with: Mapping[str, str]) -> str:
+def _counted(title: str, claims: Sequence[JudgedClaim]) -> str:
+    """How many claims of one kind hold."""
+    if not claims:
+        return ""
+    number = Counter(claim.verdict for claim in claims)
+    words = {"holds": "hold", "fails": "fail", "undecided": "are undecided", "not tested": "were not tested"}
+    parts = [f"{number[outcome]} {words[outcome]}" for outcome in OUTCOMES if number[outcome] or outcome in ("holds", "fails")]
+    return f"{title}: of {len(claims)} claims {', '.join(parts[:-1])} and {parts[-1]}."
+
+
+def scorecard_page(papers: Sequence[PaperSection], *, scale: str, seeds: str, reproduce: str, made_with: Mapping[str, str]) -> str:
     """The text of the page."""
     return fill(
         "scorecard.html.jinja",
         title="What the papers claim, computed again",
-        subtitle=f"scale {scale}, seed {seed}",
+        subtitle=f"scale {scale}, {seeds}",
         question=QUESTION,
+        rule=RULE,
         answer=answer([claim for paper in papers for claim in paper.claims], scale),
         papers=papers,
         drawing=Drawing(),
@@ -143,14 +221,14 @@ def claims_in_full(claims: Sequence[JudgedClaim]) -> str:
 FIGURES = "figures"
 """The folder of the figures, beside the pages."""
 _KIND = "svg"
-_SIGNS = {"holds": "✓", "fails": "✗", "not tested": "–"}
+_SIGNS = {"holds": "✓", "fails": "✗", "undecided": "?", "not tested": "–"}
 
 
 def scorecard_files(
-    papers: Sequence[PaperSection], *, scale: str, seed: int, reproduce: str, made_with: Mapping[str, str]
+    papers: Sequence[PaperSection], *, scale: str, seeds: str, reproduce: str, made_with: Mapping[str, str]
 ) -> dict[str, bytes]:
     """The contents of all files by their path in the folder; the same scorecard gives the same bytes but for when and where it was made."""
-    files = {"index.md": _index(papers, scale, seed, reproduce, made_with).encode()}
+    files = {"index.md": _index(papers, scale, seeds, reproduce, made_with).encode()}
     for paper in papers:
         plots = [plot for section in paper.sections for plot in section.plots]
         names = [f"{FIGURES}/{_id(paper)}-{name.removeprefix('figure-')}" for name in figure_names(plots, _KIND)]
@@ -171,27 +249,38 @@ def _id(paper: PaperSection) -> str:
     return paper.claims[0].paper
 
 
-def _index(papers: Sequence[PaperSection], scale: str, seed: int, reproduce: str, made_with: Mapping[str, str]) -> str:
+def _index(papers: Sequence[PaperSection], scale: str, seeds: str, reproduce: str, made_with: Mapping[str, str]) -> str:
     claims = [claim for paper in papers for claim in paper.claims]
-    lines = ["# Scorecard", "", QUESTION, "", f"**{text(answer(claims, scale))}**", ""]
-    lines += ["| paper | claims | hold | fail | not tested |", "|---|---|---|---|---|"]
-    for paper in papers:
-        number = Counter(claim.verdict for claim in paper.claims)
-        cells = [f"[{text(paper.title)}]({_id(paper)}.md)", len(paper.claims), number["holds"], number["fails"], number["not tested"]]
-        lines.append(f"| {' | '.join(map(str, cells))} |")
-    failing = [(paper, claim) for paper in papers for claim in paper.claims if claim.verdict == "fails"]
-    if failing:
-        lines += [
-            "",
-            "## What fails",
-            "",
-            "A claim that fails is a result like the others. Each has its regime on the page of its paper.",
-            "",
-        ]
-        lines += [f"- [`{claim.id}`]({_id(paper)}.md#{anchor(claim.id)}) {text(claim.sentence)}" for paper, claim in failing]
-    lines += ["", "## How it was made", "", f"At scale {scale} with seed {seed}; this makes the pages again:", ""]
+    lines = ["# Scorecard", "", QUESTION, "", f"**{text(answer(claims, scale))}**", "", RULE, ""]
+    for kind, title in KINDS.items():
+        lines += _counts(title, kind, papers)
+    for outcome, title, words in (
+        ("fails", "What fails", "A claim that fails is a result like the others. Each has its regime on the page of its paper."),
+        ("undecided", "What is undecided", "The threshold lies within the interval of what was measured."),
+    ):
+        found = [(paper, claim) for paper in papers for claim in paper.claims if claim.verdict == outcome]
+        if found:
+            lines += [f"## {title}", "", words, ""]
+            lines += [
+                f"- [`{claim.id}`]({_id(paper)}.md#{anchor(claim.id)}) {text(claim.sentence)} *({KINDS[claim.kind].lower()})*"
+                for paper, claim in found
+            ]
+            lines.append("")
+    lines += ["## How it was made", "", f"At scale {scale} with {seeds}; this makes the pages again:", ""]
     lines += [f"    {reproduce}", "", " · ".join(f"{name} {value}" for name, value in made_with.items() if name != "seed"), ""]
     return "\n".join(lines)
+
+
+def _counts(title: str, kind: str, papers: Sequence[PaperSection]) -> list[str]:
+    """How many claims of one kind hold, paper by paper."""
+    lines = [f"## {title}", "", f"| paper | claims | {' | '.join(OUTCOMES)} |", f"|---{'|---' * (1 + len(OUTCOMES))}|"]
+    for paper in papers:
+        claims = [claim for claim in paper.claims if claim.kind == kind]
+        number = Counter(claim.verdict for claim in claims)
+        if claims:
+            cells = [f"[{text(paper.title)}]({_id(paper)}.md)", len(claims), *(number[outcome] for outcome in OUTCOMES)]
+            lines.append(f"| {' | '.join(map(str, cells))} |")
+    return [*lines, ""] if len(lines) > 4 else []
 
 
 def _page(paper: PaperSection, scale: str, figures: Any) -> str:
@@ -224,8 +313,8 @@ def _table(table: Table) -> list[str]:
 
 def _claim(claim: JudgedClaim) -> list[str]:
     verdict = f"{_SIGNS[claim.verdict]} **{claim.verdict}**{claim.outcome.removeprefix(claim.verdict)}"
-    outcome = filter(None, [verdict, claim.number, f"`{claim.id}`"])
-    note = filter(None, [claim.criterion, claim.regime, claim.citation])
+    outcome = filter(None, [verdict, claim.number, claim.agreement, claim.elsewhere, f"`{claim.id}`"])
+    note = filter(None, [claim.criterion, claim.regime, claim.citation, claim.history])
     # The paragraph carries the name, so that a link can lead to the claim in a repository as on a site.
     return [
         f'<a id="{anchor(claim.id)}"></a>{text(claim.sentence)}<br>',

@@ -159,7 +159,7 @@ def scores_of_layers_without_order(data: xarray.Dataset) -> list[Finding]:
 @measure_similarity.claim(
     "depth",
     both(
-        every(above(0.0, "rise of the score from a layer to the next", allowing=3), "for every layer of a causal residual stream"),
+        every(above(0.0, "rise of the score from a layer to the next"), "for every layer of a causal residual stream"),
         positive("that from the first to the last"),
     ),
     null=([0.0], 0.0),
@@ -178,7 +178,7 @@ def rises_of_the_score(data: xarray.Dataset) -> tuple[list[Finding], float]:
 
 @measure_similarity.claim(
     "probe",
-    larger("R² of a ridge probe on cosine rows", than="that on norm and variance", by=2, where="on average over attentions"),
+    larger("R² of a ridge probe on cosine rows", than="that on norm and variance", where="on average over attentions"),
     null=0.0,
 )
 def gain_of_the_probe(data: xarray.Dataset) -> Finding:

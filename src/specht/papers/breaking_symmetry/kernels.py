@@ -139,8 +139,8 @@ def off_block_masses(data: xarray.Dataset) -> tuple[Finding, float]:
     return Finding(outside, regime=words), inside
 
 
-CLOSE = at_most(EXACT, "difference of the share that needs order", called=f"{100 * NEAR:g} % of the kernel's", allowing=4)
-SEEN = positive("that share", by=3)
+CLOSE = at_most(EXACT, "difference of the share that needs order", called=f"{100 * NEAR:g} % of the kernel's")
+SEEN = positive("that share")
 
 
 @random_networks.claim(
@@ -168,7 +168,7 @@ def differences_from_kernels(data: xarray.Dataset, kernels: xarray.Dataset) -> t
 @trained_networks.claim(
     "kernel-trained",
     both(
-        above(LEARNT, "share of any level of a target that is learnt where order is seen", percent=True, by=2),
+        above(LEARNT, "share of any level of a target that is learnt where order is seen", percent=True),
         below(ROUNDING, "share of what is computed outside level 0 where order is ignored"),
     ),
     null=(0.0, 0.5),

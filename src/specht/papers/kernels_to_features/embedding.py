@@ -33,7 +33,7 @@ def measure_embedding(embedding: int, later: int, chains: int, burn_in: int, sam
 @measure_embedding.claim(
     "embedding",
     every(
-        at_most(0.05, "difference of the test loss from that of networks", percent=True, allowing=3),
+        at_most(0.05, "difference of the test loss from that of networks", percent=True),
         "with the same embedding and later widths of 512",
     ),
     null=0.5,

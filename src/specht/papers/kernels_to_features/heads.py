@@ -51,7 +51,7 @@ def _told(point: xarray.Dataset) -> str:
 
 @measure_networks.claim(
     "heads",
-    at_most(NEAR, "mean relative difference of the test loss", percent=True, where="at the largest number of heads", undecided=1),
+    at_most(NEAR, "mean relative difference of the test loss", percent=True, where="at the largest number of heads"),
     null=0.5,
     beside=[measure_theory],
 )

@@ -79,9 +79,7 @@ def _or_zero(samples: float) -> float:
     return samples if math.isfinite(samples) else 0.0
 
 
-@measure_average.claim(
-    "average", at_most(0.12, "mean relative error of the test loss over four targets", percent=True, undecided=1), null=1.0
-)
+@measure_average.claim("average", at_most(0.12, "mean relative error of the test loss over four targets", percent=True), null=1.0)
 def error_of_the_theory(data: xarray.Dataset) -> Finding:
     """The mean relative difference from the averages."""
     cells = list(points_of(data, "target", "width", "n"))

@@ -82,7 +82,7 @@ def measure_first_order(width: int, networks: int, chains: int, burn_in: int, sa
 @measure_variant.claim(
     "reach-exact",
     every(
-        at_most(0.1, "difference of the test loss from that of networks", percent=True, allowing=3),
+        at_most(0.1, "difference of the test loss from that of networks", percent=True),
         "for one head, heads of size one, softmax, and a causal mask",
     ),
     null=1.0,
@@ -97,9 +97,7 @@ def differences_where_nothing_is_left_out(data: xarray.Dataset) -> list[Finding]
 
 @measure_variant.claim(
     "reach-approximate",
-    positive(
-        "how much closer to networks it is than infinite width, for two outputs, relu, gelu with residual sum, and depth 2,", undecided=3
-    ),
+    positive("how much closer to networks it is than infinite width, for two outputs, relu, gelu with residual sum, and depth 2,"),
     null=-1.0,
 )
 def least_gain(data: xarray.Dataset) -> Finding:

@@ -136,13 +136,12 @@ def ratio_at_the_longest(data: xarray.Dataset, theory: str) -> Finding:
 
 def _judge(width: int, theory: str) -> None:
     """Bind the claims on the theory at one width."""
-    interval = f"of {100 * CONFIDENCE:g} % by Student's t over seeds"
-    close = near(0.0, NEAR, "difference of the exponent from that of trained ones", decided_by=f"its interval {interval}")
-    bends = below(1.0 - NEAR, "the exponent", whole_interval=True, where=interval)
+    close = near(0.0, NEAR, "difference of the exponent from that of trained ones")
+    bends = below(1.0 - NEAR, "the exponent")
     searches.claim(f"trained-exponent-{width}", both(close, bends), null=(1.0, 1.0))(partial(difference_from_trained, theory=theory))
-    slower = below(0.0, "difference of the exponent from that of the kernel", whole_interval=True, where=interval)
+    slower = below(0.0, "difference of the exponent from that of the kernel")
     searches.claim(f"trained-slower-{width}", slower, null=0.0)(partial(difference_in_words, theory=theory, other=KERNEL))
-    fewer = below(0.0, "mean of the logarithm of the ratio", whole_interval=True, where=interval)
+    fewer = below(0.0, "mean of the logarithm of the ratio")
     searches.claim(f"trained-fewer-{width}", fewer, null=0.0)(partial(ratio_at_the_longest, theory=theory))
 
 

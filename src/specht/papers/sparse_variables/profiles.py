@@ -64,7 +64,7 @@ def shares_of_parity(data: xarray.Dataset) -> tuple[Finding, list[bool]]:
     return Finding(most, regime=words, shown=(last, None)), inside.tolist()
 
 
-@measure_profile.claim("profile-and", every(positive("share", whole_interval=True), f"at levels 1 to {SUPPORT}"), null=0.0)
+@measure_profile.claim("profile-and", every(positive("share"), f"at levels 1 to {SUPPORT}"), null=0.0)
 def shares_of_and(data: xarray.Dataset) -> list[Finding]:
     """The smallest share of the variance is shown."""
     conjunction = data.sel(target="and", level=slice(0, SUPPORT))

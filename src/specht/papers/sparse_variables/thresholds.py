@@ -207,7 +207,7 @@ def difference_of_exponents(data: xarray.Dataset, learner: str) -> Finding:
 
 
 for _learner in OTHERS:
-    thresholds.claim(f"f2-{_learner}", larger("exponent", than="that of the transformer", by=3), null=0.0)(
+    thresholds.claim(f"f2-{_learner}", larger("exponent", than="that of the transformer"), null=0.0)(
         functools.partial(difference_of_exponents, learner=_learner)
     )
 

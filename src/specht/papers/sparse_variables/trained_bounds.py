@@ -49,7 +49,7 @@ def powers_of_ten_above(data: xarray.Dataset) -> Finding:
 
 @measure_gap.claim(
     "bounds-rank",
-    positive("mean over m of Spearman's correlations of factor and gap within equal m", by=2, where="over m"),
+    positive("mean over m of Spearman's correlations of factor and gap within equal m", where="over m"),
     null=0.0,
 )
 def correlation_at_equal_m(data: xarray.Dataset) -> Finding:

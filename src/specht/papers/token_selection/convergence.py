@@ -135,7 +135,7 @@ STEEP = 0.3
 @measure_noise.claim(
     "t2-noise",
     at_least(
-        1, "power of the rate with which the difference of v grows", allowing=2, where=f"of at most {STEEP:g}, at equal rate times steps"
+        1, "power of the rate with which the difference of v grows", where=f"at equal rate times steps, where it is known to {STEEP:g}"
     ),
     null=0.0,
 )

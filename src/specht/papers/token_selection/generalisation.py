@@ -30,7 +30,7 @@ def _lengths(data: xarray.Dataset, least: float = 0.0) -> list[int]:
 
 @theorem.claim(
     "t3-lengths",
-    at_least(0.5, "over the last two thirds of the steps, power of the loss of training as which that at any other length falls,", by=2),
+    at_least(0.5, "over the last two thirds of the steps, power of the loss of training as which that at any other length falls,"),
     null=0.0,
 )
 def least_power(data: xarray.Dataset) -> Finding:

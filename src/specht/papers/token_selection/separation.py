@@ -70,7 +70,7 @@ def _fit(lengths: np.ndarray, codes: np.ndarray) -> tuple[float, float, float, f
 @measure_smallest.claim(
     "log-length",
     both(
-        positive("factor b of log T in a + b log T", by=3),
+        positive("factor b of log T in a + b log T"),
         above(0.95, "share of the variance of the smallest dimensions that it explains", percent=True),
         below(0.25, "exponent of a power law"),
     ),

@@ -166,7 +166,7 @@ def _kernels(data: xarray.Dataset) -> dict[str, xarray.Dataset]:
 
 @measure_bound.claim(
     "q4-bound",
-    every(at_most(1 + 1e-12, "eigenvalue × dimension / E[k]", allowing=3), "for every irrep; only sampled heads have an error"),
+    every(at_most(1 + 1e-12, "eigenvalue × dimension / E[k]"), "for every irrep; only sampled heads have an error"),
     null=2.0,
 )
 def ratios_to_the_bound(data: xarray.Dataset) -> list[Finding]:

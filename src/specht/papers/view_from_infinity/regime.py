@@ -78,7 +78,7 @@ def measure_level(activation: str, level: int, width: int, datasets: int, chains
 
 @measure_regime.claim(
     "e8-features",
-    both(is_true("tangent kernel changed by more than 25 %"), positive("distance of the test loss from the kernel's", by=3)),
+    both(is_true("tangent kernel changed by more than 25 %"), positive("distance of the test loss from the kernel's")),
     null=(0.0, 0.0),
     output_scale=SMALL,
     n=HARD[0],

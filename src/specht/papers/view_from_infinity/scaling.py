@@ -141,7 +141,7 @@ def slope_at_long_contexts(data: xarray.Dataset) -> Finding:
     return common.exponent_of(late.length.values, *top_eigenvalues(late, "[L-2,2]", normalised=True), words)
 
 
-@measure_tops.claim("f2-bound", every(at_most(1, "eigenvalue × dim / E[k]", allowing=3), "for every irrep and length"), null=2.0)
+@measure_tops.claim("f2-bound", every(at_most(1, "eigenvalue × dim / E[k]"), "for every irrep and length"), null=2.0)
 def ratios_to_the_bound(data: xarray.Dataset) -> list[Finding]:
     words = f"Both settings of the figure, L = {common.span(data.length.values)}; the largest eigenvalue × dim / E[k] is shown."
     scale = data["dimension"] / data["trace"]
