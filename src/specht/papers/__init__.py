@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from specht.papers.claims import Scale as Scale, lacking as lacking
     from specht.papers.criteria import (
         Bounds as Bounds,
+        Criterion as Criterion,
         Finding as Finding,
         above as above,
         at_least as at_least,

@@ -100,7 +100,7 @@ class Claim:
     untested: str = ""
     """Why it cannot be tested yet, if so."""
     kind: str = ""
-    """`paper`, `question` or `ours`: who says it."""
+    """`paper`, `question` or `ours`: who says it; `check` for what no result could make false if the code is right."""
     since: datetime.date | None = None
     """When the criterion was first written."""
     changes: Sequence[Change] = ()

@@ -24,7 +24,7 @@ from specht.report import Step
 CLAIMS, RECORD = "claims.toml", "record.json"
 OURS = "Specht: what no paper shows"
 """The citation of claims that are ours, unless they have one of their own."""
-_KINDS = ("paper", "question", "ours")
+_KINDS = ("paper", "question", "ours", "check")
 _PAPER, _EXPERIMENT = {"id", "title", "citation", "summary", "short", "label"}, {"title", "code", "shown", "method", "claims"}
 _CLAIM = {"sentence", "citation", "kind", "since", "untested", "changed"}
 

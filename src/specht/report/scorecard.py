@@ -20,7 +20,12 @@ from specht.report.static import draw, figure_names
 SHOWN = 5
 """Claims that the answer names."""
 QUESTION = "What do the papers claim, and does it hold when it is computed again?"
-KINDS = {"paper": "What the papers state", "question": "What the papers ask", "ours": "What this project finds"}
+KINDS = {
+    "paper": "What the papers state",
+    "question": "What the papers ask",
+    "ours": "What this project finds",
+    "check": "Checks of the code",
+}
 OUTCOMES = ("holds", "fails", "undecided", "not tested")
 RULE = (
     "Every claim is judged over several seeds, by the interval of 90 % of their mean: it holds if the whole interval keeps the criterion, "

@@ -11,7 +11,23 @@ import xarray
 
 import specht
 from specht import sequences
-from specht.papers import Bounds, Finding, Grid, Scale, at_most, below, both, common, exponent, grid, larger, measure, near, present
+from specht.papers import (
+    Criterion,
+    Finding,
+    Grid,
+    Scale,
+    at_most,
+    below,
+    both,
+    common,
+    every,
+    exponent,
+    grid,
+    larger,
+    measure,
+    near,
+    present,
+)
 from specht.report import Plot, Table, add_guide, add_line, add_points
 
 LENGTH, SAMPLES, RIDGE = 4, 8, 1.0
@@ -168,27 +184,25 @@ def excess_of_wide_networks(data: xarray.Dataset) -> tuple[Finding, float]:
     return Finding(values[-1], errors[-1], words), abs(values[-1]) - abs(values[0])
 
 
-def _inverse(what: str) -> Bounds:
-    return exponent(-1, within=0.3, of=f"{what} against the width", where="at fixed N, erf")
+def _inverse(what: str) -> Criterion:
+    return every(exponent(-1, within=0.3, of=f"{what} against the width"), "for every activation, at fixed N")
 
 
 @measure_wide.claim("e4-width", _inverse("the excess loss"), null=0.0, size=excess)
 @measure_wide.claim("e8-mean-output", _inverse("the deviation of the mean output"), null=0.0, size=deviation)
-def exponent_of_width(data: xarray.Dataset, size: Callable[[xarray.Dataset], Measured]) -> Finding:
-    """The exponent for the erf activation, or for the linear one where there is no other."""
+def exponents_of_width(data: xarray.Dataset, size: Callable[[xarray.Dataset], Measured]) -> dict[str, Finding]:
+    """The exponent of every activation."""
     cases = {activation: _of(data, activation) for activation in data.activation.values.tolist()}
     powers = {activation: _power(case.width.values, size(case)) for activation, case in cases.items()}
-    shown = "erf" if "erf" in powers else "linear"
-    power, words = powers[shown], _regime(cases[shown])
-    if power is None or power.stderr > _KNOWN:
+    known = {activation: power for activation, power in powers.items() if power is not None}
+    words = _regime(next(iter(cases.values()))).replace(f" + {next(iter(cases))}", "")
+    if len(known) < len(powers) or max(power.stderr for power in known.values()) > _KNOWN:
         raise common.unresolved(words)
     slopes = [
-        f"{name} not told from noise"
-        if power is None
-        else f"{name} {power.exponent:.2f} ± {power.stderr:.2f}, and {_last_slope(cases[name], size):.2f} between the two largest"
-        for name, power in powers.items()
+        f"{name} {power.exponent:.2f} ± {power.stderr:.2f}, and {_last_slope(cases[name], size):.2f} between the two largest"
+        for name, power in known.items()
     ]
-    return Finding(power.exponent, power.stderr, f"{words} Slopes: {'; '.join(slopes)}.")
+    return {name: Finding(power.exponent, power.stderr, f"{words} Slopes: {'; '.join(slopes)}.") for name, power in known.items()}
 
 
 def _last_slope(data: xarray.Dataset, size: Callable[[xarray.Dataset], Measured]) -> float:
