@@ -22,7 +22,7 @@ import pytest
 
 from specht.commands.app import app, main
 from specht.papers import expected_outcomes, papers
-from specht.report.scorecard import anchor
+from specht.report.markdown import anchor
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]

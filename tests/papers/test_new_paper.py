@@ -75,6 +75,9 @@ def test_the_criterion_of_the_page_says_no(folder):
         ("sentence =", "size = 3\nsentence =", "'size' of root in claims.toml is unknown"),
         ('shown = "', 'show = "', "'show' of influence in claims.toml is unknown"),
         ('short = "', 'shorter = "', "'shorter' of the paper in claims.toml is unknown"),
+        ('["influence"]', '["influenza"]', "'section 2' in the contents of claims.toml is covered by 'influenza', which is no experiment"),
+        ("covered_by", 'not_covered = "No."\ncovered_by', "'section 2' in the contents of claims.toml needs either"),
+        ("says = ", "sais = ", "'sais' of section 2 in claims.toml is unknown"),
     ],
 )
 def test_mistakes_in_the_file_are_one_sentence(folder, old, new, sentence):

@@ -14,7 +14,7 @@ from typing import Any, Literal, NamedTuple, get_args
 import xarray
 
 from specht.lab import Job
-from specht.report import Plot, Step, Table
+from specht.report import Content, Plot, Step, Table
 
 Scale = Literal["smoke", "quick", "full"]
 """Smoke checks the machinery, quick takes minutes on two cores, full is the scale of the papers."""
@@ -138,6 +138,12 @@ class Paper:
     experiments: Sequence[Experiment]
     label: str = "in the paper"
     """What stands before the words of an experiment on what is shown."""
+    source: str = ""
+    """What was at hand of the paper; empty for results of this project."""
+    in_full: bool = False
+    """Whether its full text was read."""
+    contents: Sequence[Content] = ()
+    """What the paper is known to hold, and where it is tested."""
 
     @property
     def claims(self) -> list[Claim]:

@@ -2,7 +2,8 @@
 
 The file holds what is said: titles, sentences, citations, methods. The modules hold what is measured and the criteria. Each experiment of
 the file names its module in `code`, and each claim is bound there to a measurement by `@measurement.claim(name, criterion)`. What came out
-at each scale is in `record.json`, which `benchmarks/record.py` writes.
+at each scale is in `record.json`, which `benchmarks/record.py` writes. `[[contents]]` lists what the paper holds, tested or not; results of
+this project have no such list, for there is no other text that they could leave something out of.
 """
 
 from __future__ import annotations
@@ -19,14 +20,16 @@ from typing import Any
 from specht.lab import Job
 from specht.papers.claims import Change, Claim, Experiment, Paper, Recorded, Results, Scale
 from specht.papers.measurement import Measurement, Reader
-from specht.report import Step
+from specht.report import Content, Step
 
 CLAIMS, RECORD = "claims.toml", "record.json"
 OURS = "Specht: what no paper shows"
 """The citation of claims that are ours, unless they have one of their own."""
 _KINDS = ("paper", "question", "ours", "check")
-_PAPER, _EXPERIMENT = {"id", "title", "citation", "summary", "short", "label"}, {"title", "code", "shown", "method", "claims"}
+_PAPER = {"id", "title", "citation", "summary", "short", "label", "source", "in_full", "contents"}
+_EXPERIMENT = {"title", "code", "shown", "method", "claims"}
 _CLAIM = {"sentence", "citation", "kind", "since", "untested", "changed"}
+_CONTENT = {"part", "says", "covered_by", "command", "not_covered"}
 
 
 def load_paper(package: str) -> Paper:
@@ -48,6 +51,9 @@ def load_paper(package: str) -> Paper:
         summary=_line(written["summary"]),
         experiments=tuple(_experiment(written, name, part, bound[part["code"]], record) for name, part in experiments.items()),
         label=written.get("label", Paper.label),
+        source=_line(written.get("source", "")),
+        in_full=written.get("in_full", False),
+        contents=tuple(_content(written["id"], experiments, entry) for entry in written.get("contents", ())),
     )
 
 
@@ -101,6 +107,19 @@ def _experiment(
         tables=lambda results: drawn(tables, results),
         method=steps(part.get("method", "")),
     )
+
+
+def _content(paper: str, experiments: Mapping[str, Any], entry: Mapping[str, Any]) -> Content:
+    part = entry["part"]
+    _check(part, set(entry), _CONTENT)
+    covered, lost = entry.get("covered_by", []), _line(entry.get("not_covered", ""))
+    if bool(covered) == bool(lost):
+        raise ValueError(f"{part!r} in the contents of {CLAIMS} needs either experiments in `covered_by` or a sentence `not_covered`.")
+    for name in covered:
+        if name not in experiments:
+            raise ValueError(f"{part!r} in the contents of {CLAIMS} is covered by {name!r}, which is no experiment of the file.")
+    names = [f"{paper}.{name}" for name in covered]
+    return Content(part, _line(entry["says"]), names, entry.get("command", ""), lost)
 
 
 def _claim(written: Mapping[str, Any], name: str, text: Mapping[str, Any], reader: Reader | None, record: Mapping[str, Recorded]) -> Claim:

@@ -157,7 +157,10 @@ def paper_sections(judged: Sequence[Judged]) -> list[PaperSection]:
     for experiment in judged:
         by_paper.setdefault(experiment.part.paper.id, []).append(experiment)
     papers = [(experiments[0].part.paper, [_section(experiment) for experiment in experiments]) for experiments in by_paper.values()]
-    return [PaperSection(paper.title, paper.citation, paper.summary, sections, paper.label) for paper, sections in papers]
+    return [
+        PaperSection(paper.title, paper.citation, paper.summary, sections, paper.label, paper.source, paper.in_full, paper.contents)
+        for paper, sections in papers
+    ]
 
 
 def _section(judged: Judged) -> Section:

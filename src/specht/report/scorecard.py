@@ -12,9 +12,11 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from specht.report.contents import Content, contents_table, coverage
 from specht.report.figures import Plot
 from specht.report.html import Drawing, fill, fragment
-from specht.report.page import Step, Table, formula
+from specht.report.markdown import anchor, text
+from specht.report.page import Step, Table
 from specht.report.static import draw, figure_names
 
 SHOWN = 5
@@ -149,10 +151,26 @@ class PaperSection:
     sections: Sequence[Section]
     label: str = "in the paper"
     """What stands before the words on what is shown."""
+    source: str = ""
+    """What was at hand of the paper; empty for results of this project."""
+    in_full: bool = False
+    """Whether its full text was read."""
+    contents: Sequence[Content] = ()
+    """What the paper is known to hold."""
 
     @property
     def claims(self) -> list[JudgedClaim]:
         return [claim for section in self.sections for claim in section.claims]
+
+    @property
+    def coverage(self) -> str:
+        """How much of the contents is tested."""
+        return coverage(self.contents)
+
+    @property
+    def titles(self) -> dict[str, str]:
+        """What experiments on this page are called, by their names."""
+        return {section.name: section.title for section in self.sections}
 
 
 def rounded(measured: float, stderr: float | None, interval: Sequence[float] | None = None) -> str:
@@ -196,6 +214,17 @@ def _counted(title: str, claims: Sequence[JudgedClaim]) -> str:
     return f"{title}: of {len(claims)} claims {', '.join(parts[:-1])} and {parts[-1]}."
 
 
+def sources(papers: Sequence[PaperSection]) -> str:
+    """How many papers were read in full, and how the others were; nothing where all were."""
+    read = [paper.in_full for paper in papers if paper.source]
+    if all(read):
+        return ""
+    return (
+        f"Of {read.count(False)} of the {len(read)} papers the full text was not at hand: they were read through abstracts, a poster and "
+        "summaries. The page of each paper says what there was, and lists every part that we know of with the experiments that test it."
+    )
+
+
 def scorecard_page(papers: Sequence[PaperSection], *, scale: str, seeds: str, reproduce: str, made_with: Mapping[str, str]) -> str:
     """The text of the page."""
     return fill(
@@ -203,7 +232,7 @@ def scorecard_page(papers: Sequence[PaperSection], *, scale: str, seeds: str, re
         title="What the papers claim, computed again",
         subtitle=f"scale {scale}, {seeds}",
         question=QUESTION,
-        rule=RULE,
+        rule=f"{RULE} {sources(papers)}".strip(),
         answer=answer([claim for paper in papers for claim in paper.claims], scale),
         papers=papers,
         drawing=Drawing(),
@@ -257,6 +286,7 @@ def _id(paper: PaperSection) -> str:
 def _index(papers: Sequence[PaperSection], scale: str, seeds: str, reproduce: str, made_with: Mapping[str, str]) -> str:
     claims = [claim for paper in papers for claim in paper.claims]
     lines = ["# Scorecard", "", QUESTION, "", f"**{text(answer(claims, scale))}**", "", RULE, ""]
+    lines += [sources(papers), ""] if sources(papers) else []
     for kind, title in KINDS.items():
         lines += _counts(title, kind, papers)
     for outcome, title, words in (
@@ -291,13 +321,15 @@ def _counts(title: str, kind: str, papers: Sequence[PaperSection]) -> list[str]:
 def _page(paper: PaperSection, scale: str, figures: Any) -> str:
     lines = [f"# {text(paper.title)}", "", text(paper.citation), "", text(paper.summary), ""]
     lines += [f"{text(answer(paper.claims, scale))} [All papers](index.md)", ""]
+    lines += [text(paper.source), ""] if paper.source else []
+    lines += contents_table(paper.contents, paper.titles) if paper.contents else []
     for section in paper.sections:
         lines += _section(section, paper.label, figures)
     return "\n".join(lines)
 
 
 def _section(section: Section, label: str, figures: Any) -> list[str]:
-    lines = [f"## {text(section.title)}", ""]
+    lines = [f'## <a id="{anchor(section.name)}"></a>{text(section.title)}', ""]
     lines += [f"*{label.capitalize()}:* {text(section.shown)}", ""] if section.shown else []
     for claim in section.claims:
         lines += _claim(claim)
@@ -331,21 +363,3 @@ def _claim(claim: JudgedClaim) -> list[str]:
 
 def _figure(plot: Plot, name: str) -> list[str]:
     return [f"![{text(plot.title)}]({name})", "", text(plot.caption), ""]
-
-
-def anchor(name: str) -> str:
-    """The name of a claim as the target of a link.
-
-    >>> anchor("infinity.f2-bound")
-    'infinity-f2-bound'
-    """
-    return name.replace(".", "-")
-
-
-def text(words: str) -> str:
-    r"""Text and formulas in the notation of reports, for Markdown: nothing in them is taken for markup.
-
-    >>> text("[L-1,1] | s_w")
-    '\\[L-1,1\\] \\| s<sub>w</sub>'
-    """
-    return re.sub(r"([\\`*_\[\]|])", r"\\\1", str(formula(" ".join(words.split()))))
