@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from specht.report import Content, JudgedClaim, PaperSection, Section, scorecard_files, scorecard_page
+from specht.report import ContentsEntry, JudgedClaim, PaperSection, Section, scorecard_files, scorecard_page
 
 CLAIM = JudgedClaim.of(
     {"id": "toy.mean", "sentence": "It is.", "citation": "Toy", "criterion": "small", "kind": "paper", "paper": "toy", "verdict": "holds"}
@@ -15,8 +15,8 @@ CLAIM = JudgedClaim.of(
 )
 NUMBERS = Section("toy.numbers", "Numbers | of [it]", "A cloud.", [CLAIM], [], [], [])
 CONTENTS = [
-    Content("figure 1", "The mean | the [first] one.", ["toy.numbers", "toy.elsewhere"], "specht doctor"),
-    Content("theorem 2", "It is always so, as 1/L^2.", not_covered="Nobody has *proved* it."),
+    ContentsEntry("figure 1", "The mean | the [first] one.", ["toy.numbers", "toy.elsewhere"], "specht doctor"),
+    ContentsEntry("theorem 2", "It is always so, as 1/L^2.", not_covered="Nobody has *proved* it."),
 ]
 PAPER = PaperSection("A toy", "A. Toy", "It draws.", [NUMBERS], source="Its abstract was at hand.", contents=CONTENTS)
 ORIGIN = {"scale": "smoke", "seeds": "seed 0", "reproduce": "specht reproduce toy", "made_with": {"version": "1"}}

@@ -14,7 +14,7 @@ from typing import Any, Literal, NamedTuple, get_args
 import xarray
 
 from specht.lab import Job
-from specht.report import Content, Plot, Step, Table
+from specht.report import ContentsEntry, Plot, Step, Table
 
 Scale = Literal["smoke", "quick", "full"]
 """Smoke checks the machinery, quick takes minutes on two cores, full is the scale of the papers."""
@@ -142,7 +142,7 @@ class Paper:
     """What was at hand of the paper; empty for results of this project."""
     in_full: bool = False
     """Whether its full text was read."""
-    contents: Sequence[Content] = ()
+    contents: Sequence[ContentsEntry] = ()
     """What the paper is known to hold, and where it is tested."""
 
     @property

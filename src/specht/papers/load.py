@@ -20,7 +20,7 @@ from typing import Any
 from specht.lab import Job
 from specht.papers.claims import Change, Claim, Experiment, Paper, Recorded, Results, Scale
 from specht.papers.measurement import Measurement, Reader
-from specht.report import Content, Step
+from specht.report import ContentsEntry, Step
 
 CLAIMS, RECORD = "claims.toml", "record.json"
 OURS = "Specht: what no paper shows"
@@ -109,7 +109,7 @@ def _experiment(
     )
 
 
-def _content(paper: str, experiments: Mapping[str, Any], entry: Mapping[str, Any]) -> Content:
+def _content(paper: str, experiments: Mapping[str, Any], entry: Mapping[str, Any]) -> ContentsEntry:
     part = entry["part"]
     _check(part, set(entry), _CONTENT)
     covered, lost = entry.get("covered_by", []), _line(entry.get("not_covered", ""))
@@ -119,7 +119,7 @@ def _content(paper: str, experiments: Mapping[str, Any], entry: Mapping[str, Any
         if name not in experiments:
             raise ValueError(f"{part!r} in the contents of {CLAIMS} is covered by {name!r}, which is no experiment of the file.")
     names = [f"{paper}.{name}" for name in covered]
-    return Content(part, _line(entry["says"]), names, entry.get("command", ""), lost)
+    return ContentsEntry(part, _line(entry["says"]), names, entry.get("command", ""), lost)
 
 
 def _claim(written: Mapping[str, Any], name: str, text: Mapping[str, Any], reader: Reader | None, record: Mapping[str, Recorded]) -> Claim:

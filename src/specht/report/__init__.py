@@ -8,7 +8,7 @@ from specht.lazy import lazy_names
 
 if TYPE_CHECKING:
     from specht.report import scorecard
-    from specht.report.contents import Content
+    from specht.report.contents import ContentsEntry
     from specht.report.figures import (
         GREY,
         HEIGHT,

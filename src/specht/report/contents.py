@@ -9,7 +9,7 @@ from specht.report.markdown import anchor, text
 
 
 @dataclasses.dataclass(frozen=True)
-class Content:
+class ContentsEntry:
     """A figure, a theorem or a question of a paper, and where it is tested."""
 
     part: str
@@ -24,13 +24,13 @@ class Content:
     """Why no experiment tests it, if so."""
 
 
-def coverage(contents: Sequence[Content]) -> str:
+def coverage(contents: Sequence[ContentsEntry]) -> str:
     """How much of the contents is tested."""
     tested = sum(bool(content.covered_by) for content in contents)
     return f"{tested} of the {len(contents)} parts of the paper that we know of are tested here."
 
 
-def contents_table(contents: Sequence[Content], titles: Mapping[str, str]) -> list[str]:
+def contents_table(contents: Sequence[ContentsEntry], titles: Mapping[str, str]) -> list[str]:
     """Each part of a paper beside the experiments that test it, or why none does; with links to those whose titles are given."""
     lines = ["## Contents of the paper", "", coverage(contents), "", "| part | what it says | tested in |", "|---|---|---|"]
     for content in contents:

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from specht.report.contents import Content, contents_table, coverage
+from specht.report.contents import ContentsEntry, contents_table, coverage
 from specht.report.figures import Plot
 from specht.report.html import Drawing, fill, fragment
 from specht.report.markdown import anchor, text
@@ -155,7 +155,7 @@ class PaperSection:
     """What was at hand of the paper; empty for results of this project."""
     in_full: bool = False
     """Whether its full text was read."""
-    contents: Sequence[Content] = ()
+    contents: Sequence[ContentsEntry] = ()
     """What the paper is known to hold."""
 
     @property
