@@ -16,9 +16,8 @@ ODD_TITLE = "A *toy* [paper] | V_2"
 
 @pytest.fixture(autouse=True)
 def toy(monkeypatch):
-    odd = dataclasses.replace(toy_paper.PAPER, title=ODD_TITLE)
+    odd = dataclasses.replace(toy_paper.paper(), title=ODD_TITLE)
     monkeypatch.setattr("specht.papers.scorecard.papers", lambda: [odd])
-    monkeypatch.setattr("specht.papers.expected_outcomes", lambda scale: toy_paper.EXPECTED)
 
 
 def publish(*words: str) -> int:
@@ -30,7 +29,7 @@ def test_pages_have_every_claim_and_their_links_resolve(empty_folder, capsys):
     assert json.loads(capsys.readouterr().out)["pages"] == "pages/index.md"
     pages = {path.name: path.read_text() for path in (empty_folder / "pages").glob("*.md")}
     assert set(pages) == {"index.md", "toy.md"}
-    assert "| [A \\*toy\\* \\[paper\\] \\| V<sub>2</sub>](toy.md) | 3 | 1 | 1 | 1 |" in pages["index.md"]
+    assert "| [A \\*toy\\* \\[paper\\] \\| V<sub>2</sub>](toy.md) | 3 | 1 | 1 | 0 | 1 |" in pages["index.md"]
     assert "- [`toy.large`](toy.md#toy-large) The mean is large." in pages["index.md"]
     assert "    specht reproduce --scale smoke --publish pages" in pages["index.md"]
     assert '<a id="toy-large"></a>The mean is large.<br>\n✗ **fails** · ' in pages["toy.md"]

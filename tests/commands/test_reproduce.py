@@ -15,10 +15,14 @@ from specht.papers.claims import Claim, Experiment, Paper, Verdict
 
 @pytest.fixture
 def toy(monkeypatch, tmp_path):
-    monkeypatch.setattr("specht.papers.scorecard.papers", lambda: [toy_paper.PAPER])
-    monkeypatch.setattr("specht.papers.expected_outcomes", lambda scale: toy_paper.EXPECTED)
+    use(monkeypatch, toy_paper.paper())
     monkeypatch.chdir(tmp_path)
     return tmp_path
+
+
+def use(monkeypatch, paper: Paper) -> None:
+    """Make this the only paper that there is."""
+    monkeypatch.setattr("specht.papers.scorecard.papers", lambda: [paper])
 
 
 def reproduce(capsys, *words: str) -> tuple[int, str, str]:
@@ -37,25 +41,25 @@ def test_scorecard_has_every_claim_with_its_verdict(toy, capsys):
         ("toy.later", "not tested", None),
     ]
     assert found["claims"][0]["stderr"] > 0
-    assert found["claims"][0]["regime"] == "4 jobs"
+    assert found["claims"][0]["regime"] == "5 runs of 4 jobs"
     assert found["claims"][2]["regime"] == "There are no networks yet."
     assert {"command", "config", "seed", "version", "report", "data", "scorecard"} <= set(found)
     stored = json.loads(Path(found["scorecard"]).read_text())
     assert stored["claims"] == found["claims"]
-    assert len(list(Path(found["data"]).glob("*.nc"))) == 4
+    assert len(list(Path(found["data"]).glob("*.nc"))) == 20
 
 
 def test_terminal_shows_verdicts_and_the_answer(toy, capsys):
     code, out, _ = reproduce(capsys, "--scale", "smoke")
     assert code == 0
     assert "toy.large  fails" in out
-    assert "Of 3 claims 2 were tested: 1 hold and 1 fail. At this scale they show that everything runs" in out
+    assert "What the papers state: of 3 claims 1 hold, 1 fail and 1 were not tested. At this scale they show that everything runs" in out
     assert "All verdicts are those on record." in out
     assert "report" in out
 
 
 def test_a_verdict_off_the_record_is_exit_code_1(toy, capsys, monkeypatch):
-    monkeypatch.setattr("specht.papers.expected_outcomes", lambda scale: {"toy.mean": "holds", "toy.large": "holds"})
+    use(monkeypatch, toy_paper.paper(record={"toy.mean": "holds", "toy.large": "holds"}))
     code, out, _ = reproduce(capsys)
     assert code == 1
     assert "fails (on record: holds)" in out
@@ -63,24 +67,25 @@ def test_a_verdict_off_the_record_is_exit_code_1(toy, capsys, monkeypatch):
 
 
 def test_the_terminal_says_why_a_claim_on_record_was_not_tested(toy, capsys, monkeypatch):
-    monkeypatch.setattr("specht.papers.expected_outcomes", lambda scale: toy_paper.EXPECTED | {"toy.later": "holds"})
+    use(monkeypatch, toy_paper.paper(record=toy_paper.EXPECTED | {"toy.later": "holds"}))
     assert "\n  toy.later: There are no networks yet.\n" in reproduce(capsys)[1]
 
 
 def test_a_claim_without_a_record_is_exit_code_1(toy, capsys, monkeypatch):
-    monkeypatch.setattr("specht.papers.expected_outcomes", lambda scale: {"toy.mean": "holds"})
+    use(monkeypatch, toy_paper.paper(record={"toy.mean": "holds"}))
     assert reproduce(capsys)[0] == 1
 
 
 def test_a_failing_job_costs_its_own_claims_only(toy, capsys, monkeypatch):
-    monkeypatch.setattr("specht.papers.scorecard.papers", lambda: [toy_paper.WITH_BROKEN])
+    use(monkeypatch, toy_paper.paper(toy_paper.BROKEN))
     code, out, _ = reproduce(capsys, "--json")
     found = json.loads(out)
     assert code == 1
     verdicts = {claim["id"]: claim["verdict"] for claim in found["claims"]}
     assert (verdicts["toy.mean"], verdicts["toy.broken-job"]) == ("holds", "not tested")
-    assert "1 of 1 jobs failed; sample_jobs:fails(seed=3): ValueError: seed 3 is a bad seed" in found["claims"][-1]["regime"]
-    assert found["failures"] == [{"job": "sample_jobs:fails(seed=3)", "error": "ValueError: seed 3 is a bad seed"}]
+    assert "5 of 5 jobs failed; sample_jobs:fails(seed=3): ValueError: seed 3 is a bad seed" in found["claims"][-1]["regime"]
+    assert found["failures"][0] == {"job": "sample_jobs:fails(seed=3)", "error": "ValueError: seed 3 is a bad seed"}
+    assert len(found["failures"]) == 5
     assert "toy.broken" in Path(found["report"]).read_text()
 
 
@@ -113,7 +118,15 @@ def test_what_is_complete_is_not_computed_again(toy, capsys, monkeypatch):
 def test_the_archive_is_shared_between_scales_and_claims(toy, capsys):
     reproduce(capsys, "toy.mean")
     reproduce(capsys, "--scale", "smoke")
-    assert len(list((toy / "specht-results" / "jobs").glob("*.nc"))) == 4
+    assert len(list((toy / "specht-results" / "jobs").glob("*.nc"))) == 20
+
+
+def test_as_many_seeds_as_are_asked_for(toy, capsys):
+    code, out, _ = reproduce(capsys, "--seeds", "2", "--json")
+    found = json.loads(out)
+    assert (code, found["seeds"]) == (0, 2)
+    assert found["claims"][0]["regime"] == "2 runs of 4 jobs"
+    assert "seeds 0 to 1" in Path(found["report"]).read_text()
 
 
 def test_another_seed_draws_anew(toy, capsys):
@@ -167,13 +180,12 @@ def test_a_disk_that_takes_nothing_is_one_sentence(toy, capsys):
 
 
 def with_claim(judge, plots=lambda results: ()) -> Paper:
-    claim = Claim("toy.odd", "It is odd.", "Toy 2026", "odd", judge)
-    return Paper(
-        "toy", "A toy paper", "A. Toy", "Odd.", [toy_paper.NUMBERS, Experiment("toy.odd-one", "Odd", "", [claim], toy_paper.jobs, plots)]
-    )
+    claim = Claim("toy.odd", "It is odd.", "Toy 2026", "odd", judge, kind="question")
+    odd = Experiment("toy.odd-one", "Odd", "", [claim], toy_paper.jobs, plots)
+    return toy_paper.paper(odd, record=toy_paper.EXPECTED | {"toy.odd": "holds"})
 
 
-def raises(results):
+def raises(*runs):
     raise ZeroDivisionError("no results\nat all")
 
 
@@ -181,12 +193,11 @@ def raises(results):
     ("judge", "sentence"),
     [
         (raises, "Judging it failed: ZeroDivisionError: no results at all"),
-        (lambda results: Verdict("holds", float("nan"), regime="Here."), "What was measured is not a number. Here."),
+        (lambda *runs: Verdict("holds", float("nan"), regime="Here."), "What was measured is not a number. Here."),
     ],
 )
 def test_a_claim_that_cannot_be_judged_costs_itself_only(toy, capsys, monkeypatch, judge, sentence):
-    monkeypatch.setattr("specht.papers.scorecard.papers", lambda: [with_claim(judge)])
-    monkeypatch.setattr("specht.papers.expected_outcomes", lambda scale: toy_paper.EXPECTED | {"toy.odd": "holds"})
+    use(monkeypatch, with_claim(judge))
     code, out, _ = reproduce(capsys, "--json")
     claims = {claim["id"]: claim for claim in json.loads(out)["claims"]}
     assert code == 1  # it is on record, and was not tested
@@ -195,7 +206,7 @@ def test_a_claim_that_cannot_be_judged_costs_itself_only(toy, capsys, monkeypatc
 
 
 def test_a_figure_that_cannot_be_drawn_is_said(toy, capsys, monkeypatch):
-    monkeypatch.setattr("specht.papers.scorecard.papers", lambda: [with_claim(toy_paper.is_small, raises)])
+    use(monkeypatch, with_claim(toy_paper.is_small, raises))
     _, out, _ = reproduce(capsys, "--json")
     page = Path(json.loads(out)["report"]).read_text()
     assert "ZeroDivisionError: no results at all" in page

@@ -60,10 +60,11 @@ def shares(outside=0.0, order=0.1, inside=0.0, mixed=0.01, apart=0.0, learnt=0.5
         heads = None if attention == "linear" else 64
         found.append(kernels.measure_kernel.result(numbers | {"eigenvalues": ("level", values)}, **cell, heads=heads, seed=0))
         if attention == "softmax":
-            sampled = {"shares": ("level", values + np.array([-apart, apart])), "stderr": ("level", [0.01, 0.01])}
+            errors = np.full(2, 0.01 if rest else 0.0)  # where order is ignored, no network sees any of it
+            sampled = {"shares": ("level", values + np.array([-apart, apart])), "stderr": ("level", errors)}
             found.append(kernels.random_networks.result(sampled, **cell, width=16, networks=8, seed=1))
             gained = np.array([0.9, learnt if rest else 0.0])
-            parts = {"shares": values, "shares_stderr": [0.0, 0.0], "learnt": gained, "learnt_stderr": [0.01, 0.01]}
+            parts = {"shares": values, "shares_stderr": [0.0, 0.0], "learnt": gained, "learnt_stderr": [0.002, 0.002]}
             levelled = {name: ("level", part) for name, part in parts.items()}
             found.append(kernels.trained_networks.result(levelled, **cell, width=16, networks=8, seed=2))
     return found

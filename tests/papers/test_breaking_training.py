@@ -86,7 +86,7 @@ def test_a_loss_below_the_bound_is_a_fault_too():
     """A network that ignores order and beats the bound would show a mistake of ours."""
     judge = CLAIMS["breaking.addition-invariant"].judge
     assert judge(sums(invariant=0.97 * BOUND)).outcome == "fails"
-    assert judge(sums(invariant=BOUND - 0.002)).outcome == "holds"  # within its error
+    assert judge(sums(invariant=BOUND - 0.001)).outcome == "undecided"  # within its error
 
 
 def test_errors_are_those_of_seeds_or_of_test_problems():

@@ -49,14 +49,12 @@ def test_judges_of_cells(name, fault):
 
 
 def test_infinite_width_is_not_refuted_by_noise():
-    assert CLAIMS["features.cells-infinite"].judge(cell_results(infinite=2.0, stderr=0.3)).outcome == "fails"
+    assert CLAIMS["features.cells-infinite"].judge(cell_results(infinite=2.0, stderr=0.3)).outcome == "undecided"
 
 
 @pytest.mark.parametrize("name", ["cells-linear", "cells-erf", "cells-erf-heads", "cells-layers", "cells-fast", "cells-saddle"])
 def test_a_bound_within_the_error_decides_nothing(name):
-    verdict = CLAIMS[f"features.{name}"].judge(cell_results(stderr=0.4))
-    assert verdict.outcome == "not tested"
-    assert verdict.regime.startswith("Undecided: ")
+    assert CLAIMS[f"features.{name}"].judge(cell_results(stderr=0.4)).outcome == "undecided"
 
 
 def test_without_a_cell_that_counts_nothing_is_said_of_counting():
@@ -64,9 +62,9 @@ def test_without_a_cell_that_counts_nothing_is_said_of_counting():
     assert CLAIMS["features.cells-counts"].judge(copies).outcome == "not tested"
 
 
-def test_a_worst_cell_hides_behind_its_error_only():
+def test_a_worst_cell_within_its_error_decides_nothing():
     judge = CLAIMS["features.cells-worst"].judge
-    assert judge(cell_results(heads=1.3, stderr=0.1)).outcome == "holds"
+    assert judge(cell_results(heads=1.3, stderr=0.1)).outcome == "undecided"
     assert judge(cell_results(heads=1.3, stderr=0.02)).outcome == "fails"
 
 
@@ -80,7 +78,7 @@ def heads_results(off, stderr=0.001):
 def test_judge_of_heads():
     assert_says_yes_and_no("features.heads", heads_results(0.02), heads_results(0.3))
     assert CLAIMS["features.heads"].judge(heads_results(0.4)).outcome == "fails"  # the null: heads do not matter
-    assert CLAIMS["features.heads"].judge(heads_results(0.12, stderr=0.05)).outcome == "not tested"
+    assert CLAIMS["features.heads"].judge(heads_results(0.12, stderr=0.05)).outcome == "undecided"
     results = heads_results(0.02)
     differences = heads.differences(heads.measure_networks.data(results), heads.measure_theory.data(results))
     assert differences["heads"].values.tolist() == [8, 64]
@@ -127,7 +125,7 @@ def average_results(ratio=1.05, stderr=0.001):
 def test_judge_of_the_average():
     assert_says_yes_and_no("features.average", average_results(), average_results(1.5))
     assert CLAIMS["features.average"].judge(average_results(2.0)).outcome == "fails"  # what infinite width says
-    assert CLAIMS["features.average"].judge(average_results(1.1, stderr=0.1)).outcome == "not tested"
+    assert CLAIMS["features.average"].judge(average_results(1.1, stderr=0.1)).outcome == "undecided"
 
 
 def growth_results(narrow=0.6, jumps=(4096,)):
@@ -172,8 +170,8 @@ def test_judges_of_exponents():
     near, far = (CLAIMS[f"features.{name}"].judge for name in ("exponents", "exponents-infinite"))
     assert near(exponent_results(theory=1.35)).outcome == "fails"  # a theory that says what infinite width says
     noisy = (0.5, -0.4, -0.1)
-    assert near(exponent_results(noise=noisy)).outcome == "not tested"
-    assert far(exponent_results(noise=noisy)).outcome == "fails"
+    assert near(exponent_results(noise=noisy)).outcome == "undecided"
+    assert far(exponent_results(noise=noisy)).outcome == "undecided"
 
 
 def test_a_crossing_lies_between_its_neighbours_on_the_grid():
@@ -203,9 +201,9 @@ def test_judges_of_descent():
     assert_says_yes_and_no(near, descent_results(), descent_results(trained=1.6))
     for name in (leaves, near):
         assert CLAIMS[name].judge(descent_results(trained=3.0)).outcome == "fails"  # what infinite width says
-    assert CLAIMS[leaves].judge(descent_results(trained=1.7, noise=0.6)).outcome == "not tested"
+    assert CLAIMS[leaves].judge(descent_results(trained=1.7, noise=0.6)).outcome == "undecided"
     assert CLAIMS[leaves].judge(descent_results(infinite=1.2)).outcome == "not tested"  # nothing to tell apart
-    assert CLAIMS[near].judge(descent_results(trained=1.25, noise=0.3)).outcome == "not tested"
+    assert CLAIMS[near].judge(descent_results(trained=1.25, noise=0.3)).outcome == "undecided"
 
 
 def reach_results(off=0.02, rough=0.2, stderr=0.001, infinite=0.6):
@@ -222,8 +220,8 @@ def test_judges_of_reach():
     assert_says_yes_and_no("features.reach-approximate", reach_results(), reach_results(rough=1.2))
     null = reach_results(off=1.0, rough=1.0)  # what infinite width says
     assert CLAIMS["features.reach-exact"].judge(null).outcome == "fails"
-    assert CLAIMS["features.reach-approximate"].judge(null).outcome == "not tested"
-    assert CLAIMS["features.reach-approximate"].judge(reach_results(stderr=0.2)).outcome == "not tested"
+    assert CLAIMS["features.reach-approximate"].judge(null).outcome == "undecided"
+    assert CLAIMS["features.reach-approximate"].judge(reach_results(stderr=0.2)).outcome == "undecided"
 
 
 def first_order_results(corrected=0.02, infinite=0.07):

@@ -105,7 +105,7 @@ def judge(one: Measurement, results, value=1.0) -> Verdict:
 def test_a_number_alone_is_judged_with_the_settings_as_its_regime():
     one = measure(smoke=grid(length=[8, 16], seed=0))(loss)
     verdict = judge(one, [one.result({"loss": 1.0}, length=length, seed=0) for length in (8, 16)])
-    assert verdict == Verdict("holds", 1.0, None, "Length 8, 16, seed 0.")
+    assert verdict == Verdict("holds", 1.0, None, "Length 8, 16.")
 
 
 def test_a_function_that_has_nothing_to_judge_says_why():

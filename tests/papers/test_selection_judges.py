@@ -81,7 +81,7 @@ def numbers(value, **arguments):
 
 def two_numbers(query, end, others=1.0):
     """The reduced dynamics, which at other lengths end with the losses of the trainings unless said otherwise."""
-    curves = {name: ("step", [0.8, end]) for name in ("loss", "score_stderr", "value_stderr", "loss_stderr")}
+    curves = {"loss": ("step", [0.8, end])} | {f"{name}_stderr": ("step", [0.008, 0.01 * end]) for name in ("score", "value", "loss")}
     curves |= {name: ("step", [0.0, 1.0]) for name in ("score", "value")}
     curves["other"] = ("length", others * np.array([rise(length, 3.0) for length in LENGTHS]) / (1.2 + 0.02 * STEPS[-1]))
     curves["other_stderr"] = ("length", [1e-4] * len(LENGTHS))
@@ -97,7 +97,7 @@ def longer(others=1.0, **given):
     return [*of_stochastic_codes(trained(**given)), two_numbers("dual", 0.01, others)]
 
 
-def reduced(value=1.0, plateau=0.2, power=1.0, own=1.0, **given):
+def reduced(value=1.0, plateau=0.2, power=1.3, own=1.0, **given):
     """Trainings with the reduced dynamics beside them: `value` is the v of trainings where that of the recursion is one."""
     found = of_stochastic_codes(trained(**given, own_score=own))
     found += [two_numbers("dual", 0.01), two_numbers("sum", plateau)]

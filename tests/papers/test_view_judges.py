@@ -96,7 +96,7 @@ def losses_grid(test=1.02, train=1.02, ood=1.02, equivalent=(0.85, 0.2)):
     ]  # fmt: skip
 
 
-def widths(error=(0.2, 0.015), bias=-1.0, fluctuation=-0.5, ratio=9.0, heads=-0.5):
+def widths(error=(0.2, 0.01), bias=-1.0, fluctuation=-0.5, ratio=9.0, heads=-0.5):
     results = [made(width.measure_heads, {"fluctuation": float(n) ** heads}, heads=n, width=256, networks=400) for n in (1, 2, 4)]
     for attention, activation, kind in (("linear", "linear", "nngp"), ("softmax", "erf", "nngp"), ("softmax", "erf", "ntk")):
         for width_, far in zip((16, 128), error, strict=True):
@@ -188,7 +188,7 @@ def known(largest=1e-15, power=1.0, rest=1e-17, moved=0.5, fixed=1e-16, generic=
         )
         for epsilon in (0.0, 0.01, 0.1)
     ]
-    gaps = np.array([[generic, generic + 0.01], [0.02, 0.02], [static, static], [0.0, 0.0]])
+    gaps = np.array([[generic, generic + 0.002], [0.02, 0.02], [static, static], [0.0, 0.0]])
     coords = {"kind": ["generic", "stationary", "static", "memoryless"], "seed": [0, 1]}
     return [
         *degrees,
@@ -294,7 +294,7 @@ CASES = {
     "e4-heads": (headed(), headed(few=0.05)),
     "e4-step": (sampled(step=0.01), sampled(step=0.1)),
     "e8-kernel": (regimes(), regimes(kernel="unclear")),
-    "e8-features": (regimes(), regimes(excess=0.2)),
+    "e8-features": (regimes(), regimes(features="kernel")),
     "q3-nonlinear": (learnt(), learnt(losses=(0.1, 0.9, 0.4))),
     "q3-learnability": (learnt(), learnt(off=0.2)),
     "f0-blocks": (block_results(), block_results(off_block=1e-6)),
@@ -315,12 +315,12 @@ CASES = {
     "f2-bound": (spectrum_figure(ratio=0.01, lecun=(-0.5, -1.5, -2.5)), spectrum_figure(ratio=1.2)),
     "f2-clusters": (spectrum_figure(), spectrum_figure(power=0.0)),
     "q1-nngp": (widths(), widths(error=(0.2, 0.05))),
-    "q1-ntk": (widths(), widths(error=(0.01, 0.015))),
+    "q1-ntk": (widths(), widths(error=(0.005, 0.01))),
     "q1-nine": (widths(), widths(ratio=9.1)),
     "e1-bias": (widths(), widths(bias=-0.5)),
     "e1-fluctuation": (widths(), widths(fluctuation=-1.0)),
     "q2-outputs": (output_results(0.99), output_results(0.9)),
-    "q4-bound": (bound_results(1.02), bound_results(1.1)),
+    "q4-bound": (bound_results(0.95), bound_results(1.1)),
     "q5-multilinear": (theorem_results(), theorem_results(wrong=1.0)),
     "q5-dimension": (theorem_results(), theorem_results(growth=1.2)),
     "q5-two-rows": (theorem_results(), theorem_results(three=0.0)),
@@ -378,7 +378,7 @@ def test_a_judge_without_numbers_to_judge_says_so(name, results):
 
 def test_noise_is_taken_out_of_the_error_of_a_kernel():
     networks = width.of_kernel(width.measure_width.data(widths()), "linear", "nngp")
-    assert width.cleared(networks) == pytest.approx([0.2, 0.015], rel=1e-9)
+    assert width.cleared(networks) == pytest.approx([0.2, 0.01], rel=1e-9)
     assert width.cleared(networks.assign(noise=2 * networks["error"])).tolist() == [0.0, 0.0]
 
 
