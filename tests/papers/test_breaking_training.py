@@ -5,59 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from judging import CLAIMS, assert_says_yes_and_no
+from made_breaking import BOUND, SEEDS, stacks, sums, trained
 
 from specht.papers.breaking_symmetry import PAPER, addition, slices, training
 from specht.papers.breaking_symmetry.multisets import floor
 from specht.papers.breaking_symmetry.training import models, over_seeds
-
-BOUND = 1.5
-SEEDS = 3
-
-
-def bound():
-    variables = {
-        "loss": BOUND,
-        "losses": ("place", [0.5, 2.5]),
-        "accuracies": ("place", [0.7, 0.2]),
-        "exact": 0.1,
-        "shares": ("level", [0.2, 0.8]),
-        "order": 0.8,
-        "order_low": 0.7,
-        "order_high": 0.9,
-    }
-    return addition.measure_bound.result(variables, digits=1, tests=100, seed=0)
-
-
-def trained(model, seed, loss, *, exact=0.5, start=0.4, end=0.5):
-    """One run of a model; seeds lie a little apart."""
-    off = 0.001 * (seed - 1)
-    scores = {"slice_start": ("pair", np.full(model.depth, start + off)), "slice_end": ("pair", np.full(model.depth, end + off))}
-    numbers = {"loss": loss + off, "loss_stderr": 0.002, "exact": exact + off, "exact_stderr": 0.001}
-    return addition.trainings.result(scores | numbers, **model._asdict(), digits=1, steps=10, tests=100, seed=seed)
-
-
-def sums(invariant=1.52, causal=1.0, bare=1.1, solved=0.99):
-    """Every model of the addition, with the loss of its kind and without residual sums another."""
-    found = [bound()]
-    for model in training.MODELS:
-        loss = invariant if model.is_invariant else (causal if model.residual else bare)
-        exact = solved if model.positions != "none" else 0.3
-        found += [trained(model, seed, loss, exact=exact) for seed in range(SEEDS)]
-    return found
-
-
-def stacks(start=0.45, end=0.6, bare_start=0.0, bare_end=0.05):
-    """Two layers with and without residual sums, with the scores of vertical slices before and after training."""
-    model = next(model for model in training.MODELS if model.causal and model.depth == 2 and model.positions == "none")
-    found = []
-    for norm in ("none", "pre"):
-        for residual, scores in ((True, (start, end)), (False, (bare_start, bare_end))):
-            runs = (
-                trained(model._replace(norm=norm, residual=residual), seed, 1.0, start=scores[0], end=scores[1]) for seed in range(SEEDS)
-            )
-            found += runs
-    return found
-
 
 CASES = {
     "breaking.addition-invariant": (sums, {"invariant": 1.05 * BOUND + 0.01}),

@@ -5,27 +5,21 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from judging import CLAIMS, assert_says_yes_and_no
+from made_features import (
+    NULL,
+    average_results,
+    cell_results,
+    descent_results,
+    embedding_results,
+    exponent_results,
+    first_order_results,
+    growth_results,
+    heads_results,
+    reach_results,
+    symmetry_results,
+)
 
-from specht.papers.kernels_to_features import PAPER, cells, descent, embedding, exponents, heads, phases, reach, symmetry
-
-RIGHT = {"infinite": 2.0, "saddle": 0.9, "fast": 1.1, "layers": 1.05, "heads": 1.02, "readout": 1.03}
-"""Losses over those of networks for which every claim on cells holds."""
-NULL = dict.fromkeys(RIGHT, 2.0)
-"""Every method says what infinite width says."""
-
-
-def cell_results(stderr=0.001, **ratios):
-    """Losses of a cell of every target, length and activation, with networks at 0.5."""
-    ratios = RIGHT | {"networks": 1.0} | ratios
-    found = []
-    for activation in cells.ACTIVATIONS:
-        for seed, target in enumerate(("copy", "counts")):
-            for method in cells.METHODS[activation]:
-                # counting is the same at any width
-                ratio = ratios[method] if target == "copy" or method in ("heads", "readout") else 1.0
-                cell = [activation, target, 8, 16, 16]
-                found.append(cells.all_cells.result({"loss": 0.5 * ratio, "stderr": stderr}, cell=cell, seed=seed, method=method))
-    return found
+from specht.papers.kernels_to_features import PAPER, exponents, heads, symmetry
 
 
 @pytest.mark.parametrize(
@@ -68,13 +62,6 @@ def test_a_worst_cell_within_its_error_decides_nothing():
     assert judge(cell_results(heads=1.3, stderr=0.02)).outcome == "fails"
 
 
-def heads_results(off, stderr=0.001):
-    theory = heads.measure_theory.result({"loss": 0.3, "stderr": stderr}, seed=0)
-    losses = {8: 0.3 / 1.4, 64: 0.3 / (1.0 + off)}
-    networks = (heads.measure_networks.result({"loss": loss, "stderr": stderr}, heads=many, seed=0) for many, loss in losses.items())
-    return [theory, *networks]
-
-
 def test_judge_of_heads():
     assert_says_yes_and_no("features.heads", heads_results(0.02), heads_results(0.3))
     assert CLAIMS["features.heads"].judge(heads_results(0.4)).outcome == "fails"  # the null: heads do not matter
@@ -86,27 +73,9 @@ def test_judge_of_heads():
     assert float(differences["stderr"].sel(heads=64)) == pytest.approx(1.02 * np.hypot(0.001 / 0.3, 0.001 * 1.02 / 0.3))
 
 
-def embedding_results(ratio=1.02, stderr=0.001):
-    numbers = {"loss": 0.3 * ratio, "stderr": stderr, "networks": 0.3, "networks_stderr": stderr}
-    return [embedding.measure_embedding.result(numbers, embedding=width, later=512, seed=0) for width in (16, 32)]
-
-
 def test_judge_of_the_embedding():
     assert_says_yes_and_no("features.embedding", embedding_results(), embedding_results(1.2))
     assert CLAIMS["features.embedding"].judge(embedding_results(1.5)).outcome == "fails"  # what infinite width says
-
-
-def symmetry_results(wrong=(), alike=False):
-    """Ten data sets of each case; `wrong` are cases in which position 5 is singled out, and `alike` singles out nothing anywhere."""
-    found = []
-    for target in symmetry.CASES:
-        reads = {"copy": (0,), "and": (0, 1)}.get(target, ())
-        singled = set() if alike else {5} if target in wrong else set(reads)
-        flags = [float(position in singled) for position in range(symmetry.LENGTH)]
-        ratios = [1.0 + 2.0 * flag for flag in flags]
-        numbers = {"singled_out": ("position", flags), "ratio": ("position", ratios)}
-        found += [symmetry.measure_positions.result(numbers, target=target, n=96, seed=seed) for seed in range(10)]
-    return found
 
 
 def test_judges_of_symmetry():
@@ -116,31 +85,10 @@ def test_judges_of_symmetry():
     assert CLAIMS["features.symmetry-broken"].judge(symmetry_results(alike=True)).outcome == "fails"
 
 
-def average_results(ratio=1.05, stderr=0.001):
-    numbers = {"theory": 0.4 * ratio, "infinite": 0.8, "average": 0.4, "stderr": stderr}
-    arguments = {"width": 16, "n": 24, "datasets": 20, "seed": 1}
-    return [phases.measure_average.result(numbers, target=target, **arguments) for target in phases.AVERAGED]
-
-
 def test_judge_of_the_average():
     assert_says_yes_and_no("features.average", average_results(), average_results(1.5))
     assert CLAIMS["features.average"].judge(average_results(2.0)).outcome == "fails"  # what infinite width says
     assert CLAIMS["features.average"].judge(average_results(1.1, stderr=0.1)).outcome == "undecided"
-
-
-def growth_results(narrow=0.6, jumps=(4096,)):
-    """Powers of the length, and jumps at some lengths."""
-    found = []
-    for length in (8, 32, 128, 1024, 4096):
-        needed = [3.0 * length**power for power in (1.3, *(narrow for _ in phases.WIDTHS))]
-        fields = {
-            "needed": ("curve", needed),
-            "breaks": ("width", [10.0] * len(phases.WIDTHS)),
-            "first_order": ("width", [float(length in jumps)] * len(phases.WIDTHS)),
-        }
-        coords = {"curve": [str(curve) for curve in phases.CURVES], "width": list(phases.WIDTHS)}
-        found.append(phases.measure_growth.result(fields, coords, length=length))
-    return found
 
 
 def test_judges_of_growth():
@@ -149,18 +97,6 @@ def test_judges_of_growth():
     good = assert_says_yes_and_no("features.gradual", growth_results(), growth_results(jumps=(128, 4096)))
     assert good.regime.endswith("The shortest length with a jump is 4096.")
     assert "shortest" not in CLAIMS["features.gradual"].judge(growth_results(jumps=())).regime
-
-
-def exponent_results(theory=0.75, fast=0.85, infinite=1.35, noise=(0.01, -0.01, 0.0)):
-    found = []
-    for seed, more in enumerate(noise):
-        for width in exponents.WIDTHS:
-            for length in (8, 16, 32):
-                powers = {"theory": theory, "fast": fast, "infinite": infinite}
-                numbers = {name: 2.0 * length**power for name, power in powers.items()}
-                numbers |= {"networks": 2.0 * length ** (0.8 + more)}
-                found.append(exponents.measure_exponent.result(numbers, width=width, length=length, seed=seed))
-    return found
 
 
 def test_judges_of_exponents():
@@ -182,19 +118,6 @@ def test_a_crossing_lies_between_its_neighbours_on_the_grid():
     assert exponents.crossing(lambda n: 0.1)[0] == exponents.GRID[0]
 
 
-def descent_results(trained=1.1, noise=0.01, infinite=3.0):
-    """Losses over those of sampled networks, 0.2, of eight trained networks a cell."""
-    found = []
-    for cell in descent.CELLS:
-        arguments = {"cell": list(cell[:5]), "seed": cell.seed}
-        losses = 0.2 * trained * (1.0 + noise * np.linspace(-1.0, 1.0, 8))
-        numbers = {"loss": ("start", losses), "of_mean": 0.2, "train": 1e-3}
-        found.append(descent.measure_descent.result(numbers, **arguments, starts=8, steps=2000))
-        for method, ratio in (("networks", 1.0), ("infinite", infinite)):
-            found.append(descent.sampled.result({"loss": 0.2 * ratio, "stderr": 0.001}, **arguments, method=method))
-    return found
-
-
 def test_judges_of_descent():
     leaves, near = "features.descent-leaves", "features.descent-near"
     assert_says_yes_and_no(leaves, descent_results(), descent_results(trained=2.5))
@@ -206,15 +129,6 @@ def test_judges_of_descent():
     assert CLAIMS[near].judge(descent_results(trained=1.25, noise=0.3)).outcome == "undecided"
 
 
-def reach_results(off=0.02, rough=0.2, stderr=0.001, infinite=0.6):
-    found = []
-    for variant in reach.VARIANTS:
-        loss = 0.3 * (1.0 + (off if variant in reach.EXACT else rough))
-        numbers = {"loss": loss, "stderr": stderr, "networks": 0.3, "networks_stderr": stderr, "infinite": infinite}
-        found.append(reach.measure_variant.result(numbers, {"level": "heads"}, variant=variant, seed=0))
-    return found
-
-
 def test_judges_of_reach():
     assert_says_yes_and_no("features.reach-exact", reach_results(), reach_results(off=0.2))
     assert_says_yes_and_no("features.reach-approximate", reach_results(), reach_results(rough=1.2))
@@ -222,11 +136,6 @@ def test_judges_of_reach():
     assert CLAIMS["features.reach-exact"].judge(null).outcome == "fails"
     assert CLAIMS["features.reach-approximate"].judge(null).outcome == "undecided"
     assert CLAIMS["features.reach-approximate"].judge(reach_results(stderr=0.2)).outcome == "undecided"
-
-
-def first_order_results(corrected=0.02, infinite=0.07):
-    numbers = {"infinite": infinite, "corrected": corrected, "spread": 1.0}
-    return [reach.measure_first_order.result(numbers, width=width, seed=0) for width in (32, 128)]
 
 
 def test_judge_of_the_first_order():

@@ -5,31 +5,13 @@ from __future__ import annotations
 import math
 
 import pytest
+from made_features import NOISE, searches
 
 from specht.commands.threshold import ThresholdConfig
 from specht.papers.kernels_to_features import PAPER, trained
 
-LENGTHS = (25, 35, 50, 71, 100)
 (EXPERIMENT,) = (experiment for experiment in PAPER.experiments if experiment.name == "features.trained")
 CLAIMS = {claim.id: claim for claim in EXPERIMENT.claims}
-NOISE = (0.03, -0.02, 0.01, -0.02)
-"""Of the exponents of four seeds."""
-
-
-def searches(own=0.4, theory=0.45, kernel=1.0, start=80.0, noise=NOISE, states="found"):
-    """Power laws of trained networks, of theory and of the kernel, from 30, `start` and 150 samples at T = 25 on."""
-    found = []
-    for learner in trained.LEARNERS:
-        exponent = {trained.TRAINED: own, trained.KERNEL: kernel}.get(learner, theory)
-        first = {trained.TRAINED: 30.0, trained.KERNEL: 150.0}.get(learner, start)
-        for seed, more in enumerate(noise):
-            for T in LENGTHS:
-                m = first * (T / 25.0) ** (exponent + (more if learner == trained.TRAINED else -more))
-                numbers = {"m": m, "low": 0.9 * m, "high": 1.1 * m, "log_stderr": 0.1, "curve_width": 0.2, "lapse": 0.01, "reached": 1.0}
-                batches = {name: ("batch", [1.0, 2.0]) for name in ("size", "successes", "runs", "accuracy", "identified")}
-                where = {"learner": learner, "length": T, "search": {"batch": 4, "smallest": 8, "largest": 1024}, "seed": seed}
-                found.append(trained.searches.result(numbers | batches, {"state": states}, **where))
-    return found
 
 
 NO = {"exponent": {"theory": 0.8}, "slower": {"theory": 1.2}, "fewer": {"theory": 1.0, "start": 170.0}}

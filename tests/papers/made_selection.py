@@ -1,0 +1,162 @@
+"""Made-up results of the experiments of the paper on token selection: those for which its claims hold, unless a fault is asked for."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from specht.papers.token_selection import convergence, dynamics, perceptrons, separation, symmetry, training
+
+STEPS = np.array([0, 10, 100, 500, 1000, 2000, 2400, 3000, 4000, 5000, 6000])
+LENGTHS, SUPPORTS = [62, 75, 87, 100], [2, 5, 8]
+
+
+def full(apart=1e-15, slope=1.0, ratio=1.0):
+    """Theorem 1: full matrices beside the recursion, and the recursion at two lengths."""
+    found = [dynamics.measure_full.result({"apart": ("step", [0.0, apart])}, length=10, support=2, dimension=3, rate=0.3, steps=100)]
+    for length in (50, 4000):
+        numbers = {"slope": slope if length == 50 else 1.0, "tenth": 1000.0, "predicted": 1000.0 * (ratio if length == 4000 else 0.9)}
+        found.append(dynamics.measure_recursion.result(numbers, length=length, rate=1.0, durations=60.0))
+    return found
+
+
+def rise(length, far):
+    """How many times the loss at T = 50 that at another length is, if it is `far` times at T = 100."""
+    return 1 + (far - 1) * (length / 50 - 1)
+
+
+def trained(
+    optimiser="sgd",
+    loss=1.0,
+    bend=0.0,
+    cosine=0.999,
+    fixed_cosine=0.8,
+    off=0.01,
+    unlike=0.01,
+    far=3.0,
+    falls=1.0,
+    floor=0.2,
+    near=0.13,
+    order=1.0,
+    own_score=1.0,
+):
+    """Trainings whose losses fall as one over time; fixed codes stay at a floor away from the length of training."""
+    falling = 1 / (1.2 + 0.02 * STEPS * (1 + bend * np.sin(STEPS / 700.0)))
+    found = []
+    for codes in training.CODES:
+        for seed in range(3):
+            scatter = 1 + 0.01 * (seed - 1)
+            own = loss * falling
+            # With `falls` below one, losses at other lengths stop where they are at a third of the steps.
+            others = falling if falls == 1.0 else np.maximum(falling, falling[5])
+            level = {
+                length: rise(length, far) * others if codes == "stochastic" else np.full(len(STEPS), floor if length > 70 else near)
+                for length in LENGTHS
+            }
+            support = {q: falling * (1 + (q - 2) * order * (codes == "fixed")) for q in SUPPORTS}
+            rows = [own, *level.values(), *support.values()]
+            numbers = {
+                "loss": (("set", "step"), scatter * np.array(rows)),
+                "keys_cosine": ("step", np.full(len(STEPS), cosine if codes == "stochastic" else fixed_cosine)),
+                "values_cosine": ("step", np.full(len(STEPS), 0.9999)),
+                "off_block": ("step", np.full(len(STEPS), off)),
+                "unlike": unlike,
+                "score": own_score * scatter,
+                "value": 1.0,
+            }
+            names = ["validation", *(f"T={length}" for length in LENGTHS), *(f"q={q}" for q in SUPPORTS)]
+            given = {"codes": codes, "optimiser": optimiser, "length": 50, "code": 64, "steps": 6000, "rate": 1.0}
+            given |= {"lengths": LENGTHS, "supports": SUPPORTS, "seed": seed}
+            found.append(convergence.both_codes.result(numbers, {"set": names, "step": STEPS}, **given))
+    return found
+
+
+def numbers(value, **arguments):
+    scatter = np.array([-0.001, 0.0, 0.001])
+    fields = dict.fromkeys(("score", "loss"), ("run", 1.0 + scatter)) | {"value": ("run", value + scatter)}
+    exact = {f"exact_{name}{error}": 0.0005 if error else 1.0 for name in ("score", "value", "loss") for error in ("", "_stderr")}
+    return convergence.measure_noise.result(fields | exact, length=50, code=64, steps=100, draws=100, runs=3, seed=0, **arguments)
+
+
+def two_numbers(query, end, others=1.0):
+    """The reduced dynamics, which at other lengths end with the losses of the trainings unless said otherwise."""
+    curves = {"loss": ("step", [0.8, end])} | {f"{name}_stderr": ("step", [0.008, 0.01 * end]) for name in ("score", "value", "loss")}
+    curves |= {name: ("step", [0.0, 1.0]) for name in ("score", "value")}
+    curves["other"] = ("length", others * np.array([rise(length, 3.0) for length in LENGTHS]) / (1.2 + 0.02 * STEPS[-1]))
+    curves["other_stderr"] = ("length", [1e-4] * len(LENGTHS))
+    given = {"query": query, "length": 50, "code": 64, "steps": 100, "rate": 1.0, "draws": 100, "seed": 0}
+    return convergence.measure_dynamics.result(curves, {"step": [0, 100], "length": LENGTHS}, **given)
+
+
+def of_stochastic_codes(results):
+    return [result for result in results if result.arguments["codes"] == "stochastic"]
+
+
+def longer(others=1.0, **given):
+    return [*of_stochastic_codes(trained(**given)), two_numbers("dual", 0.01, others)]
+
+
+def reduced(value=1.0, plateau=0.2, power=1.3, own=1.0, **given):
+    """Trainings with the reduced dynamics beside them: `value` is the v of trainings where that of the recursion is one."""
+    found = of_stochastic_codes(trained(**given, own_score=own))
+    found += [two_numbers("dual", 0.01), two_numbers("sum", plateau)]
+    noise = [numbers(value + 0.1 * rate**power, rate=rate) for rate in (1.0, 0.5, 0.25)]
+    return [*found, *noise, numbers(value, rate=1e-3)]
+
+
+def nets(excess=1.02, least=1.0, wide=0.001):
+    found = []
+    for width, bound in ((2, 0.356), (8, 0.089), (10, 0.0), (15, 0.0)):
+        for seed in range(3):
+            error = bound * (excess if seed else min(excess, least)) if bound else wide
+            fields = {"error": error * (1 + 1e-4 * seed), "stderr": 0.003, "bound": bound}
+            found.append(perceptrons.measure_perceptron.result(fields, width=width, steps=100, batch=16, seed=seed))
+    return found
+
+
+def codes(power=0.0, factor=5.5, growth=1.0, larger=0.01, smaller=0.1):
+    found = []
+    for length in (25, 100, 400, 1600):
+        for seed in range(3):
+            size = (15 + factor * np.log(length)) * (length / 25) ** power + 0.2 * (seed - 1)
+            found.append(
+                separation.measure_smallest.result({"code": size, "width": 4.9 * length**growth}, length=length, draws=10, seed=seed)
+            )
+    for factor, share in ((1.5, larger), (0.7, smaller)):
+        found.append(
+            separation.measure_reached.result(
+                {"code": 40.0, "share": share, "least": share}, length=50, factor=factor, draws=10, steps=10, seed=0
+            )
+        )
+    return found
+
+
+def profiles(apart=0.01, model=0.02, start=0.1):
+    expected, found = np.array([0.15, 0.85, 0.0, 0.0]), []
+    shift = np.array([1.0, -1.0, 0.0, 0.0])
+    for seed in range(2):
+        share = expected + apart * shift
+        fields = {"share": share, "low": share - 0.02, "high": share + 0.02, "expected": expected}
+        arrays = {name: ("level", values) for name, values in fields.items()}
+        level = {"level": ["level 0", "level 1", "level 2", "above"]}
+        found.append(symmetry.measure_target.result(arrays, level, length=20, support=3, samples=100, seed=seed))
+        arrays["share"] = ("level", expected + model * shift)
+        arrays |= {"start": ("level", [1 - start, start, 0.0, 0.0]), "loss": 0.01}
+        found.append(symmetry.measure_model.result(arrays, level, codes="fixed", length=20, code=64, steps=100, samples=100, seed=seed))
+    return found
+
+
+def by_adam(**given):
+    return trained(optimiser="adam", **given)
+
+
+def matrices_by_adam(**given):
+    return of_stochastic_codes(by_adam(**given))
+
+
+def many_chosen(stay_up=False):
+    """Trainings whose losses with eight chosen positions may stay where they are."""
+    results = trained()
+    for result in results if stay_up else []:
+        place = list(result.data["set"].values).index("q=8")
+        result.data["loss"].values[place] = 0.1
+    return results
