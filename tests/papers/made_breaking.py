@@ -85,32 +85,33 @@ def bound():
     return addition.measure_bound.result(variables, digits=1, tests=100, seed=0)
 
 
-def trained(model, seed, loss, *, exact=0.5, start=0.4, end=0.5):
-    """One run of a model; seeds lie a little apart."""
-    off = 0.001 * (seed - 1)
-    scores = {"slice_start": ("pair", np.full(model.depth, start + off)), "slice_end": ("pair", np.full(model.depth, end + off))}
+def trained(model, seed, loss, *, exact=0.5, start=0.4, end=0.5, rng=None):
+    """One run of a model; seeds lie a little apart, by random numbers if there are any."""
+    off, later = 0.001 * (np.full(2, seed - 1) if rng is None else rng.normal(size=2))
+    scores = {"slice_start": ("pair", np.full(model.depth, start + off)), "slice_end": ("pair", np.full(model.depth, end + later))}
     numbers = {"loss": loss + off, "loss_stderr": 0.002, "exact": exact + off, "exact_stderr": 0.001}
     return addition.trainings.result(scores | numbers, **model._asdict(), digits=1, steps=10, tests=100, seed=seed)
 
 
-def sums(invariant=1.52, causal=1.0, bare=1.1, solved=0.99):
+def sums(invariant=1.52, causal=1.0, bare=1.1, solved=0.99, rng=None):
     """Every model of the addition, with the loss of its kind and without residual sums another."""
     found = [bound()]
     for model in training.MODELS:
         loss = invariant if model.is_invariant else (causal if model.residual else bare)
         exact = solved if model.positions != "none" else 0.3
-        found += [trained(model, seed, loss, exact=exact) for seed in range(SEEDS)]
+        found += [trained(model, seed, loss, exact=exact, rng=rng) for seed in range(SEEDS)]
     return found
 
 
-def stacks(start=0.45, end=0.6, bare_start=0.0, bare_end=0.05):
+def stacks(start=0.45, end=0.6, bare_start=0.0, bare_end=0.05, rng=None):
     """Two layers with and without residual sums, with the scores of vertical slices before and after training."""
     model = next(model for model in training.MODELS if model.causal and model.depth == 2 and model.positions == "none")
     found = []
     for norm in ("none", "pre"):
         for residual, scores in ((True, (start, end)), (False, (bare_start, bare_end))):
             runs = (
-                trained(model._replace(norm=norm, residual=residual), seed, 1.0, start=scores[0], end=scores[1]) for seed in range(SEEDS)
+                trained(model._replace(norm=norm, residual=residual), seed, 1.0, start=scores[0], end=scores[1], rng=rng)
+                for seed in range(SEEDS)
             )
             found += runs
     return found

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 
 from specht.papers.kernels_to_features import cells, descent, embedding, exponents, heads, phases, reach, symmetry, trained
@@ -15,8 +17,8 @@ NOISE = (0.03, -0.02, 0.01, -0.02)
 """Of the exponents of four seeds."""
 
 
-def cell_results(stderr=0.001, **ratios):
-    """Losses of a cell of every target, length and activation, with networks at 0.5."""
+def cell_results(stderr=0.001, rng=None, **ratios):
+    """Losses of a cell of every target and activation, with networks at 0.5, and with the noise of their error if there is any."""
     ratios = RIGHT | {"networks": 1.0} | ratios
     found = []
     for activation in cells.ACTIVATIONS:
@@ -24,8 +26,9 @@ def cell_results(stderr=0.001, **ratios):
             for method in cells.METHODS[activation]:
                 # counting is the same at any width
                 ratio = ratios[method] if target == "copy" or method in ("heads", "readout") else 1.0
+                loss = 0.5 * ratio + (0.0 if rng is None else stderr * rng.normal())
                 cell = [activation, target, 8, 16, 16]
-                found.append(cells.all_cells.result({"loss": 0.5 * ratio, "stderr": stderr}, cell=cell, seed=seed, method=method))
+                found.append(cells.all_cells.result({"loss": loss, "stderr": stderr}, cell=cell, seed=seed, method=method))
     return found
 
 
@@ -41,16 +44,17 @@ def embedding_results(ratio=1.02, stderr=0.001):
     return [embedding.measure_embedding.result(numbers, embedding=width, later=512, seed=0) for width in (16, 32)]
 
 
-def symmetry_results(wrong=(), alike=False):
-    """Ten data sets of each case; `wrong` are cases in which position 5 is singled out, and `alike` singles out nothing anywhere."""
+def symmetry_results(wrong=(), alike=False, rng=None):
+    """Ten data sets of each case; `wrong` are cases in which position 5 is singled out, `alike` singles out nothing anywhere, and random
+    numbers some position that has nothing to do with the target."""
     found = []
-    for target in symmetry.CASES:
+    for target, seed in itertools.product(symmetry.CASES, range(10)):
         reads = {"copy": (0,), "and": (0, 1)}.get(target, ())
-        singled = set() if alike else {5} if target in wrong else set(reads)
+        singled = {int(rng.integers(symmetry.LENGTH))} if rng else set() if alike else {5} if target in wrong else set(reads)
         flags = [float(position in singled) for position in range(symmetry.LENGTH)]
         ratios = [1.0 + 2.0 * flag for flag in flags]
         numbers = {"singled_out": ("position", flags), "ratio": ("position", ratios)}
-        found += [symmetry.measure_positions.result(numbers, target=target, n=96, seed=seed) for seed in range(10)]
+        found.append(symmetry.measure_positions.result(numbers, target=target, n=96, seed=seed))
     return found
 
 
@@ -114,15 +118,17 @@ def first_order_results(corrected=0.02, infinite=0.07):
     return [reach.measure_first_order.result(numbers, width=width, seed=0) for width in (32, 128)]
 
 
-def searches(own=0.4, theory=0.45, kernel=1.0, start=80.0, noise=NOISE, states="found"):
-    """Power laws of trained networks, of theory and of the kernel, from 30, `start` and 150 samples at T = 25 on."""
+def searches(own=0.4, theory=0.45, kernel=1.0, start=80.0, noise=NOISE, states="found", lengths=LENGTHS, rng=None):
+    """Power laws of trained networks, of theory and of the kernel, from 30, `start` and 150 samples at T = 25 on; with random numbers
+    every search has its own error."""
     found = []
     for learner in trained.LEARNERS:
         exponent = {trained.TRAINED: own, trained.KERNEL: kernel}.get(learner, theory)
         first = {trained.TRAINED: 30.0, trained.KERNEL: 150.0}.get(learner, start)
         for seed, more in enumerate(noise):
-            for T in LENGTHS:
-                m = first * (T / 25.0) ** (exponent + (more if learner == trained.TRAINED else -more))
+            for T in lengths:
+                steep = exponent + (more if learner == trained.TRAINED else -more)
+                m = first * (T / 25.0) ** steep * (1.0 if rng is None else np.exp(0.1 * rng.normal()))
                 numbers = {"m": m, "low": 0.9 * m, "high": 1.1 * m, "log_stderr": 0.1, "curve_width": 0.2, "lapse": 0.01, "reached": 1.0}
                 batches = {name: ("batch", [1.0, 2.0]) for name in ("size", "successes", "runs", "accuracy", "identified")}
                 where = {"learner": learner, "length": T, "search": {"batch": 4, "smallest": 8, "largest": 1024}, "seed": seed}

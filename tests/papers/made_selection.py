@@ -35,12 +35,18 @@ def trained(
     far=3.0,
     falls=1.0,
     floor=0.2,
-    near=0.13,
+    near=0.17,
     order=1.0,
     own_score=1.0,
+    course=None,
+    rng=None,
 ):
-    """Trainings whose losses fall as one over time; fixed codes stay at a floor away from the length of training."""
-    falling = 1 / (1.2 + 0.02 * STEPS * (1 + bend * np.sin(STEPS / 700.0)))
+    """Trainings whose losses fall as one over time; fixed codes stay at a floor away from the length of training.
+
+    Losses take another `course` over the steps where one is given, those of fixed codes too where `floor` is None, and have a noise of
+    their own where there are random numbers.
+    """
+    falling = 1 / (1.2 + 0.02 * STEPS * (1 + bend * np.sin(STEPS / 700.0))) if course is None else course
     found = []
     for codes in training.CODES:
         for seed in range(3):
@@ -48,14 +54,16 @@ def trained(
             own = loss * falling
             # With `falls` below one, losses at other lengths stop where they are at a third of the steps.
             others = falling if falls == 1.0 else np.maximum(falling, falling[5])
+            is_level = codes == "fixed" and floor is not None
             level = {
-                length: rise(length, far) * others if codes == "stochastic" else np.full(len(STEPS), floor if length > 70 else near)
+                length: np.full(len(STEPS), floor if length > 70 else near) if is_level else rise(length, far) * others
                 for length in LENGTHS
             }
             support = {q: falling * (1 + (q - 2) * order * (codes == "fixed")) for q in SUPPORTS}
-            rows = [own, *level.values(), *support.values()]
+            rows = np.array([own, *level.values(), *support.values()])
+            rows = rows if rng is None else rows * np.exp(0.02 * rng.normal(size=rows.shape))
             numbers = {
-                "loss": (("set", "step"), scatter * np.array(rows)),
+                "loss": (("set", "step"), scatter * rows),
                 "keys_cosine": ("step", np.full(len(STEPS), cosine if codes == "stochastic" else fixed_cosine)),
                 "values_cosine": ("step", np.full(len(STEPS), 0.9999)),
                 "off_block": ("step", np.full(len(STEPS), off)),
@@ -113,9 +121,9 @@ def nets(excess=1.02, least=1.0, wide=0.001):
     return found
 
 
-def codes(power=0.0, factor=5.5, growth=1.0, larger=0.01, smaller=0.1):
+def codes(power=0.0, factor=5.5, growth=1.0, larger=0.01, smaller=0.1, lengths=(25, 100, 400, 1600)):
     found = []
-    for length in (25, 100, 400, 1600):
+    for length in lengths:
         for seed in range(3):
             size = (15 + factor * np.log(length)) * (length / 25) ** power + 0.2 * (seed - 1)
             found.append(

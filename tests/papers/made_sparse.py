@@ -12,12 +12,21 @@ LENGTHS = (25, 35, 50, 71, 100, 141, 200)
 LONGER = (*LENGTHS, 283, 400, 566, 800, 1100)
 
 
-def searches(law=lambda T: -24 + 17.4 * math.log(T), other=lambda T: 5.0 * T, errors=0.03, states="found", lengths=LENGTHS, own=LENGTHS):
-    """Searches at some lengths; those of the transformer at its own."""
+def searches(
+    law=lambda T: -24 + 17.4 * math.log(T),
+    other=lambda T: 5.0 * T,
+    errors=0.03,
+    states="found",
+    lengths=LENGTHS,
+    own=LENGTHS,
+    rng=None,
+):
+    """Searches at some lengths; those of the transformer at its own. With random numbers every threshold has the error that it states."""
     found = []
     for learner in (thresholds.TRANSFORMER, *thresholds.OTHERS, *thresholds.THEORIES):
         for T in own if learner == thresholds.TRANSFORMER else lengths:
             m = law(T) if learner == thresholds.TRANSFORMER else other(T)
+            m *= 1.0 if rng is None else math.exp(errors * rng.normal())
             numbers = {"m": m, "low": 0.9 * m, "high": 1.1 * m, "log_stderr": errors, "curve_width": 0.2, "lapse": 0.01, "reached": 1.0}
             batches = {name: ("batch", [1.0, 2.0]) for name in ("size", "successes", "runs", "accuracy", "identified")}
             search = {"batch": 8, "smallest": 8, "largest": 512}
@@ -27,13 +36,14 @@ def searches(law=lambda T: -24 + 17.4 * math.log(T), other=lambda T: 5.0 * T, er
     return found
 
 
-def runs(above=1.0, fitted=1e-3, below=0.7, mass=0.33, rest=1e-5, learnt=1.0):
+def runs(above=1.0, fitted=1e-3, below=0.7, mass=0.33, rest=1e-5, learnt=1.0, weights=None):
+    """Runs below and above the threshold, and one head, whose attention may be given run by run."""
     looks = np.array([20, 40])
     found = []
     for side, best, loss, m in ((curves.BELOW, below, fitted, 30), (curves.ABOVE, above, 1e-3, 90)):
         fields = {"accuracy": (("run", "look"), np.full((5, 2), best)), "train_loss": (("run", "look"), np.full((5, 2), loss))}
         found.append(curves.measure_curves.result(fields, {"look": looks}, side=side, length=100, m=m, runs=5, steps=40, seed=0))
-    weights = np.array([[mass] * 3 + [rest] * 6 + [0.01]] * 2)
+    weights = np.array([[mass] * 3 + [rest] * 6 + [0.01]] * 2) if weights is None else weights
     fields = {
         "weights": (("run", "column"), weights),
         "single": (("run", "example", "column"), weights[:, None]),
@@ -52,11 +62,13 @@ def streams(short=(100, 110), long=(190, 200), left=0.9):
     return found
 
 
-def statements(bend=0.0, dense=1.0, exact=0.01, trained=0.01, literal=0.3, dual=0.005, share=1.0, **more):
-    """`uneven` bends the curve with all constants alone, `norm` is that of queries."""
+def statements(bend=0.0, dense=1.0, exact=0.01, trained=0.01, literal=0.3, dual=0.005, share=1.0, power=0.0, **more):
+    """Capacities of attention grow as a `power` of T beside its logarithm; `uneven` bends the curve with all constants alone, `norm` is
+    that of queries."""
     kinds = ["corollary 4.5", "theorem 4.2, all constants", "lemma A.12, four heads", "theorem A.17, two layers", "fully connected"]
-    rows = [np.log(theory.LENGTHS) + 3 + bend * np.square(theory.LENGTHS)] * 4 + [np.power(theory.LENGTHS, dense)]
-    rows[1] = rows[1] + more.get("uneven", 0.0) * np.asarray(theory.LENGTHS)
+    lengths = np.array(theory.LENGTHS, dtype=float)
+    attention = (np.log(lengths) + 3) * lengths**power + bend * lengths**2
+    rows = [attention, attention + more.get("uneven", 0.0) * lengths, attention, attention, lengths**dense]
     found = [
         theory.measure_capacity.result({"capacity": (("kind", "length"), np.array(rows))}, {"kind": kinds, "length": list(theory.LENGTHS)})
     ]
@@ -66,12 +78,18 @@ def statements(bend=0.0, dense=1.0, exact=0.01, trained=0.01, literal=0.3, dual=
     return [*found, theory.measure_shattering.result({"sequences": 4.0, "share": share, "margin": 0.4}, length=16)]
 
 
-def gaps(samples=1e12, order=1.0, perceptron=1e14):
+def gaps(samples=1e12, order=1.0, perceptron=1e14, rng=None):
+    """Gaps in the order of the factors, or random ones if there are random numbers."""
     found = []
     for learner, needed in (("transformer", samples), ("perceptron", perceptron)):
-        for m in (20, 60):
+        for m in (20, 40, 60, 100, 180):
             factor = np.arange(1.0, 9.0) + 10.0 * (m == 20)
-            fields = {"factor": factor, "samples": np.full(8, needed), "gap": order * factor, "accuracy": np.ones(8)}
+            fields = {
+                "factor": factor,
+                "samples": np.full(8, needed),
+                "gap": order * factor if rng is None else rng.normal(size=8),
+                "accuracy": np.ones(8),
+            }
             fields = {name: (("run",), values) for name, values in fields.items()}
             found.append(trained_bounds.measure_gap.result(fields, learner=learner, length=50, m=m, runs=8, steps=100, seed=0))
     return found

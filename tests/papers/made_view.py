@@ -155,10 +155,10 @@ def theorem_results(wrong=0.0, growth=1.0, three=0.3):
     ]
 
 
-def needs(exponents=(0.0, 1.1, 2.2), per_dimension=2.0, bare=0.0, true=1.0):
+def needs(exponents=(0.0, 1.1, 2.2), per_dimension=2.0, bare=0.0, true=1.0, apart=10.0):
     results = []
     for s_w, length in itertools.product((complexity.WIDE, complexity.NARROW), (8, 16, 32)):
-        samples = np.array([length**exponent * 10.0**m for m, exponent in enumerate(exponents)])
+        samples = np.array([length**exponent * apart**m for m, exponent in enumerate(exponents)])
         variables = {"samples": ("level", samples), "dimension": ("level", samples / per_dimension)}
         results.append(made(complexity.measure_needs, variables, {"level": [0, 1, 2]}, length=length, s_w=s_w, ridge=1.0))
     pairs = [(length, {"bare": 2.0 * length**bare, "samples": 3.0 * length**true}) for length in (8, 64)]

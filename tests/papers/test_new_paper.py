@@ -5,8 +5,10 @@ from __future__ import annotations
 import importlib
 import re
 import sys
+import textwrap
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from specht.papers.claims import JobResult, Paper
@@ -14,6 +16,7 @@ from specht.papers.load import load_paper
 
 PAGE = (Path(__file__).parents[2] / "docs" / "new_paper.md").read_text(encoding="utf-8")
 TOML, CODE = (re.search(rf"^```{language}\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)[1] for language in ("toml", "python"))
+NULL = re.search(r"^    @null.*?(?=^\S)", PAGE, re.DOTALL | re.MULTILINE)[0]
 
 
 def written(folder: Path, name: str, claims: str = TOML, code: str = CODE) -> Paper:
@@ -63,6 +66,15 @@ def test_the_criterion_of_the_page_says_no(folder):
         for power in (-0.5, -0.3)
     }
     assert [paper.claims[0].judge(results).outcome for results in made.values()] == ["holds", "fails"]
+
+
+def test_the_null_of_the_page_is_refused(folder):
+    (claim,) = written(folder, "votes").claims
+    names = {"null": lambda *claims: lambda make: make, "measure_influence": sys.modules["votes.influence"].measure_influence}
+    exec(textwrap.dedent(NULL), names)
+    runs = [names["one_voter_decides"](np.random.default_rng(seed)) for seed in range(3)]
+    verdict = claim.judge(*runs)
+    assert (verdict.outcome, verdict.seeds, verdict.agreeing) == ("fails", 3, 3)
 
 
 @pytest.mark.parametrize(
