@@ -252,7 +252,7 @@ def headed(few=0.3):
     ]
 
 
-def regimes(kernel="kernel", features="features", excess=0.5):
+def regimes(kernel="kernel", features="features", excess=-0.5):
     numbers = dict.fromkeys(("excess_stderr", "moved", "moved_stderr", "kernel_change", "kernel_change_stderr"), 0.1)
     return [
         made(

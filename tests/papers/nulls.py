@@ -24,7 +24,6 @@ KNOWN_TO_HOLD = {
     "infinity.f3-subspaces": "Subspaces of bigram texts, and of most with independent words, overlap by a thousandth more within k ≠ 0.",
     "infinity.e5-corpora": "A bigram text of windows of L has a score of about 1/L, and any score above zero is enough.",
     "infinity.e7-third-order": "Third cumulants of a bigram text have a score above zero as well, wherever it can be told.",
-    "infinity.e8-features": "The distance of a loss is never below zero, and over five seeds the mean of its noise lies above.",
 }
 """Claims whose judge says that they hold in a world where they are false. Whoever repairs a judge takes it off."""
 

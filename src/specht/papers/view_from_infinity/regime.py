@@ -10,7 +10,7 @@ import xarray
 
 import specht
 from specht import learning
-from specht.papers import Finding, above, at_most, both, common, grid, is_true, measure, positive
+from specht.papers import Finding, above, at_most, below, both, common, grid, is_true, measure
 from specht.papers.view_from_infinity.sources import LEVELS
 from specht.report import Plot, Table, add_line, add_points, table
 
@@ -78,14 +78,14 @@ def measure_level(activation: str, level: int, width: int, datasets: int, chains
 
 @measure_regime.claim(
     "e8-features",
-    both(is_true("tangent kernel changed by more than 25 %"), positive("distance of the test loss from the kernel's")),
+    both(is_true("tangent kernel changed by more than 25 %"), below(0, "difference of the test loss from the kernel's")),
     null=(0.0, 0.0),
     output_scale=SMALL,
     n=HARD[0],
     wanted="features",
 )
 def verdict(data: xarray.Dataset, output_scale: float, n: int, wanted: str) -> tuple[Finding, Finding]:
-    """Whether the networks are in a regime, and how far their test loss is from the kernel's."""
+    """Whether the networks are in a regime, and by how much their test loss is above the kernel's, as a share of it."""
     networks = data.sel(output_scale=output_scale, n=n)
     words = (
         f"Linear attention + erf, V = 2, L = {LENGTH}, a target at level 1, {n} samples, ridge {networks.ridge.item():g} E[k], width "
@@ -94,7 +94,7 @@ def verdict(data: xarray.Dataset, output_scale: float, n: int, wanted: str) -> t
         "the variance at other levels; the change of the tangent kernel is shown."
     )
     change = float(networks["kernel_change"]), float(networks["kernel_change_stderr"])
-    distance = Finding(abs(float(networks["excess"])), float(networks["excess_stderr"]))
+    distance = Finding(float(networks["excess"]), float(networks["excess_stderr"]))
     return Finding(networks.verdict.item() == wanted, regime=words, shown=change), distance
 
 
