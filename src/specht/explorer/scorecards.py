@@ -40,7 +40,7 @@ class Saved:
     @property
     def claims(self) -> list[JudgedClaim]:
         """Its claims; what an earlier version did not write is None."""
-        return [JudgedClaim.of(claim) for claim in self.content["claims"]]
+        return [JudgedClaim.of(**claim) for claim in self.content["claims"]]
 
 
 def saved_scorecards(folder: Path = RESULTS) -> list[Saved]:

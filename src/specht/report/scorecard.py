@@ -83,7 +83,7 @@ class JudgedClaim:
     others: Sequence[OtherScale] = ()
 
     @classmethod
-    def of(cls, fields: Mapping[str, Any]) -> JudgedClaim:
+    def of(cls, **fields: Any) -> JudgedClaim:
         """From what scorecard.json has; fields that another version did not write are None."""
         known = {field.name: fields.get(field.name) for field in dataclasses.fields(cls)}
         known["changes"] = [ChangedCriterion(**change) for change in known["changes"] or ()]
