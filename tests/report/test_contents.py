@@ -10,8 +10,19 @@ import pytest
 from specht.report import ContentsEntry, JudgedClaim, PaperSection, Section, scorecard_files, scorecard_page
 
 CLAIM = JudgedClaim.of(
-    {"id": "toy.mean", "sentence": "It is.", "citation": "Toy", "criterion": "small", "kind": "paper", "paper": "toy", "verdict": "holds"}
-    | {"expected": "holds", "measured": 0.1, "seeds": 1, "agreeing": 1, "regime": "Here.", "missing": False}
+    id="toy.mean",
+    sentence="It is.",
+    citation="Toy",
+    criterion="small",
+    kind="paper",
+    paper="toy",
+    verdict="holds",
+    expected="holds",
+    measured=0.1,
+    seeds=1,
+    agreeing=1,
+    regime="Here.",
+    missing=False,
 )
 NUMBERS = Section("toy.numbers", "Numbers | of [it]", "A cloud.", [CLAIM], [], [], [])
 CONTENTS = [
