@@ -226,7 +226,8 @@ def test_every_page_is_in_the_navigation():
 @pytest.mark.parametrize("paper", papers(), ids=lambda paper: paper.id)
 def test_the_published_scorecard_has_every_claim_with_the_verdict_on_record(paper):
     page = (ROOT / "docs" / "scorecard" / f"{paper.id}.md").read_text(encoding="utf-8")
-    published = {claim: verdict for verdict, claim in re.findall(r"\*\*(holds|fails|undecided|not tested)\*\*.* · `([\w.-]+)`<br>$", page, re.M)}
+    verdicts = re.findall(r"\*\*(holds|fails|undecided|not tested)\*\*.* · `([\w.-]+)`<br>$", page, re.M)
+    published = {claim: verdict for verdict, claim in verdicts}
     assert published == {claim.id: expected_outcomes("quick")[claim.id] for claim in paper.claims}
 
 
