@@ -86,6 +86,7 @@ def test_labels_without_a_law_are_not_worth_more_rows():
     assert result.order is not None
     assert result.order.verdict == "no"
     best = result.best.main.horizons
+    assert all(one.main.curve.high.max() <= 1.0 for one in result.learners)  # no more rows are wrong than there are
     assert best.low[-1] <= 1 - result.majority + 0.1
 
 

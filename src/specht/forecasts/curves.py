@@ -45,6 +45,10 @@ class Band:
         """The band of one minus the value: accuracy for an error rate, R² for an error."""
         return Band(self.n_train, 1.0 - self.value, 1.0 - self.high, 1.0 - self.low)
 
+    def at_most(self, most: float) -> Band:
+        """The band below a limit that no value passes."""
+        return Band(self.n_train, *(np.minimum(part, most) for part in (self.value, self.low, self.high)))
+
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class MeasuredErrors:
@@ -106,13 +110,16 @@ def _measured(n_train: np.ndarray, error: np.ndarray, row_variance: np.ndarray, 
     return MeasuredErrors(n_train, error, stderr, float(np.sqrt(row_variance[-1] / rows) / mean[-1]))
 
 
-def forecast_curve(measured: MeasuredErrors, horizons: np.ndarray, confidence: float, rng: np.random.Generator) -> CurveForecast:
-    """Continue measured errors to the horizons, which are numbers of rows."""
+def forecast_curve(
+    measured: MeasuredErrors, horizons: np.ndarray, confidence: float, rng: np.random.Generator, most: float = np.inf
+) -> CurveForecast:
+    """Continue measured errors to the horizons, which are numbers of rows; no error is larger than `most`."""
     curve = measured.curve()
     ahead = learned_shapes().forecast(curve, measured.shared)
     grid = np.union1d(np.geomspace(measured.n_train[0], max(horizons.max(), measured.n_train[-1]), CURVE_POINTS), measured.n_train)
     law = extrapolate_law(BASELINE, curve, horizons, shared=measured.shared, confidence=confidence, rng=rng)
-    return CurveForecast(measured, ahead, band(ahead, horizons, confidence), band(ahead, grid, confidence), Band(horizons, *law))
+    bands = (band(ahead, horizons, confidence), band(ahead, grid, confidence), Band(horizons, *law))
+    return CurveForecast(measured, ahead, *(one.at_most(most) for one in bands))
 
 
 def band(ahead: ErrorForecast, n_train: np.ndarray, confidence: float) -> Band:

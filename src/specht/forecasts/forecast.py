@@ -238,7 +238,7 @@ def _learner_forecast(learner: Learner, splits: Sequence[SplitErrors], rows: int
     error = forecast_curve(measured_errors(splits, rows), horizons, settings.confidence, rng)
     rate = None
     if not np.isnan(splits[0].accuracy[-1]):
-        rate = forecast_curve(measured_error_rates(splits, rows), horizons, settings.confidence, rng)
+        rate = forecast_curve(measured_error_rates(splits, rows), horizons, settings.confidence, rng, most=1.0)
     return LearnerForecast(learner.name, learner.description, learner.sees_order, error, rate, sum(split.seconds for split in splits), rows)
 
 
