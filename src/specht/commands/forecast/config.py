@@ -59,11 +59,11 @@ class ForecastConfig(Config):
     goal: str | None = None
     """A quality to reach, such as accuracy=0.95, R2=0.8 or error=0.2: how many rows does it take?"""
     budget: str = "2m"
-    """CPU time that measuring may take, such as 20s, 2m or 1h; more of it measures more learners and repeats."""
+    """CPU time that measuring may take, such as 20s, 2m or 1h; more of it measures more learners, rows and repeats."""
     rows: Annotated[int, Field(ge=64)] = 20000
     """Most rows that are used, drawn at random."""
     horizons: Annotated[tuple[Annotated[float, Field(gt=0)], ...], Many] = (1.0, 2.0, 4.0, 10.0)
-    """How many times your rows the forecast looks ahead."""
+    """How many times the rows used the forecast looks ahead."""
     confidence: Annotated[float, Field(gt=0, lt=1)] = 0.9
     """Probability that an interval is stated to hold with."""
     seed: Annotated[int, Field(ge=0, lt=2**31)] = 0
