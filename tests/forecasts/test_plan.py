@@ -84,6 +84,16 @@ def test_what_is_not_measured_yet_takes_the_pace_of_the_others():
     assert plan.pace("a") == plan.pace("b") == pytest.approx(2.0)
 
 
+def test_one_learner_that_is_quick_does_not_make_others_quick():
+    learners = [Costly("a", 0.1, 0.1), Costly("b", 0.1, 0.2), Costly("c", 1.0)]
+    plan = BudgetPlan(learners, ROWS, 100.0)
+    for name, paces in (("a", (0.1, 1.0, 1.0)), ("b", (0.1, 0.2, 0.2))):
+        run = PlannedRun(name, 0, 1.0)
+        plan.begin(run)
+        plan.end(run, in_fact(learners, plan, run))
+        assert tuple(plan.pace(learner.name) for learner in learners) == pytest.approx(paces)
+
+
 def test_no_learner_is_begun_that_cannot_be_brought_to_the_end():
     plan, _ = played([Costly("quick", 0.1), Costly("slow", 2.0)], 20.0)  # of which one repeat would have room
     assert plan.repeats["slow"] == 0
@@ -223,3 +233,23 @@ def test_an_order_without_room_is_said_to_have_had_none():
     result, _, _ = whole({"a": 30.0}, budget=12.0)
     assert result.order is None
     assert "the budget had no room" in repr(result)
+
+
+def test_the_best_learner_is_told_no_farther_ahead_than_one_was_measured():
+    """A steep curve of few rows crosses that of a better learner far ahead, where nothing was measured."""
+
+    class Falling(Costly):
+        def __init__(self, name, height, power, most_rows):
+            super().__init__(name, 0.01)
+            self.height, self.power, self.most_rows = height, power, most_rows
+
+        def predict(self, train, test, seed):
+            error = self.height * (len(train) / 1000) ** -self.power
+            signs = np.random.default_rng(len(train)).choice([-1.0, 1.0], size=test.labels.shape)
+            return test.labels + np.sqrt(error * test.labels.var()) * signs
+
+    table = easy(5000, task="regression")
+    learners = [Falling("steep", 0.4, 0.5, 1000), Falling("good", 0.2, 0.05, 2000)]
+    result = forecast_table(table, learners, ForecastSettings(budget=60.0))
+    assert result.best.name == "good"
+    assert result.learners[1].at(10**6) < result.best.at(10**6)

@@ -72,14 +72,15 @@ class LearnerForecast:
 
     def now(self) -> float:
         """The main measure at all rows used."""
-        return self._at_hand(self.main)
+        return self.at(self.rows)
 
-    def error_now(self) -> float:
-        """The squared error at all rows used."""
-        return self._at_hand(self.error)
+    def at(self, n_train: float) -> float:
+        """The main measure with so many rows for training."""
+        return float(self.main.ahead.quantiles(n_train, np.array([0.5]))[0])
 
-    def _at_hand(self, curve: CurveForecast) -> float:
-        return float(curve.ahead.quantiles(self.rows, np.array([0.5]))[0])
+    def error_at(self, n_train: float) -> float:
+        """The squared error with so many rows for training."""
+        return float(self.error.ahead.quantiles(n_train, np.array([0.5]))[0])
 
 
 @dataclasses.dataclass(frozen=True)
@@ -115,7 +116,7 @@ class Forecast(Result):
 
     @property
     def best(self) -> LearnerForecast:
-        """The learner with the smallest error now."""
+        """The learner with the smallest error at the most rows that any was trained on."""
         return self.learners[0]
 
     def summary(self) -> dict[str, Any]:
@@ -169,7 +170,8 @@ def forecast_table(
         first(assembled())
     measuring.go_on()
     whole, where = assembled(), None
-    for one in sorted((one for one in whole.learners if one.sees_order), key=LearnerForecast.error_now):
+    largest = _most_trained_on(whole.learners)
+    for one in sorted((one for one in whole.learners if one.sees_order), key=lambda one: one.error_at(largest)):
         if measuring.shuffle(one.name):
             break  # the best that the budget has room for
     measuring.count_what_lies_beside()
@@ -210,7 +212,8 @@ def _assembled(
         splits = [splits for one, splits in done.items() if one.learner == learner.name and not one.shuffled]
         if len(splits) >= LEAST:
             forecasts.append(_learner_forecast(learner, splits, rows, settings))
-    forecasts.sort(key=LearnerForecast.now)
+    largest = _most_trained_on(forecasts)
+    forecasts.sort(key=lambda one: one.at(largest))
     best = forecasts[0]
     goal = None
     if settings.goal is not None:
@@ -230,6 +233,11 @@ def _assembled(
         settings=settings,
         cost=Cost(plan.spent, plan.spent),
     )
+
+
+def _most_trained_on(learners: Sequence[LearnerForecast]) -> float:
+    """Where learners are compared: curves of those with fewer rows are continued to here, and none to where nothing was measured."""
+    return max(float(one.main.measured.n_train[-1]) for one in learners)
 
 
 def _learner_forecast(learner: Learner, splits: Sequence[SplitErrors], rows: int, settings: ForecastSettings) -> LearnerForecast:

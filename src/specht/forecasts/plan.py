@@ -84,7 +84,8 @@ class BudgetPlan:
         """How many times as long as estimated a learner's next measurement will take."""
         done = self._done[name]
         if not done:
-            return statistics.median([self.pace(other) for other, those in self._done.items() if those] or [1.0])
+            # that one other is quick may be its own; that several are is the machine's
+            return statistics.median_high([1.0, *(self.pace(other) for other, those in self._done.items() if those)])
         later = done[1:] or done  # programs are compiled in the first
         return sum(actual for _, actual in later) / max(sum(estimate for estimate, _ in later), 1e-9)
 
