@@ -9,11 +9,18 @@ import numpy as np
 import pytest
 from learner_tables import Constant, easy
 
+from specht.forecasts import forecast
 from specht.forecasts.forecast import Forecast, ForecastSettings, forecast_table
 from specht.forecasts.measuring import measured
 from specht.forecasts.plan import FEWEST, LEAST, MOST, SMALLEST, USUAL, BudgetPlan, PlannedRun
 
 ROWS = 500
+
+
+@pytest.fixture(autouse=True)
+def without_looking(monkeypatch):
+    """Where labels look takes time of its own."""
+    monkeypatch.setattr(forecast, "FOR_WHERE", 0.0)
 
 
 class Costly(Constant):

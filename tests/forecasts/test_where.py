@@ -18,6 +18,7 @@ def planted(seed=0, rows=200):
 
 def test_a_planted_place_and_token_stand_out():
     where = where_it_looks(planted(), seed=0)
+    assert where is not None
     assert [one.name for one in where.places] == ["token 4"]
     assert where.tokens[0].name == "b"
     assert where.tokens[0].ratio > 1.2
@@ -25,4 +26,9 @@ def test_a_planted_place_and_token_stand_out():
 
 def test_nothing_stands_out_of_labels_without_a_law():
     said = [where_it_looks(shuffled(planted(seed), seed), seed=0) for seed in range(3)]
-    assert sum(len(one.places) + len(one.tokens) for one in said) <= 1
+    assert sum(len(one.places) + len(one.tokens) for one in said if one is not None) <= 1
+
+
+def test_rows_that_all_have_one_label_say_nothing():
+    x = np.random.default_rng(0).integers(4, size=(600, 6))
+    assert where_it_looks(table_of(x, (np.arange(600) == 3).astype(int), 4), seed=0) is None

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 import numpy as np
 
 from specht.forecasts.table import SequenceTable
-from specht.forecasts.where import WhereItLooks
+
+if TYPE_CHECKING:
+    from specht.forecasts.where import WhereItLooks
 
 
 @runtime_checkable
