@@ -19,7 +19,7 @@ def needed_memory(rows: int, columns: int) -> int:
     """Bytes, roughly, that a forecast needs: n-grams of all rows, and the kernel of exact inference with what is cut out of it.
 
     >>> round(needed_memory(20000, 500) / 2**30, 1)
-    1.9
+    2.0
     """
     train = min(rows, MOST_ROWS)
     return _PROGRAMS + _ENTRY * rows * columns + 2 * 8 * train * (2 * train + rows // FOLDS)

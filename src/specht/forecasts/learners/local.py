@@ -28,9 +28,9 @@ class LocalLearner:
     sees_order = True
     description = "Exact inference with the kernel of n-gram counts, whose tokens see their neighbours."
 
-    def __init__(self, tokens: float = 50.0, outputs: int = 1) -> None:
-        self.tokens, self.outputs = tokens, outputs
-        """Of a sequence and of a label: what seconds grow with."""
+    def __init__(self, tokens: float = 50.0, outputs: int = 1, judged: int = 0) -> None:
+        self.tokens, self.outputs, self.judged = tokens, outputs, judged
+        """Of a sequence, of a label, and rows that judge: what seconds grow with."""
         self.most_rows: int | None = MOST_ROWS
         self.ridge: RidgeFit | None = None
         """What the last prediction was made with."""
@@ -61,7 +61,8 @@ class LocalLearner:
     def cost(self, rows: int) -> float:
         """Seconds: counting, the kernels, the ridge of all rows and, on fewer of them, those of the choices."""
         ridges = ridge_seconds(rows, self.outputs) + len(RATIOS) * ridge_seconds(min(rows, _JUDGED), self.outputs)
-        return 0.02 + ridges + 4e-7 * self.tokens * rows + rows**2 * (1e-7 + 1e-9 * self.tokens)
+        whole = rows + self.judged
+        return 0.02 + ridges + 9e-7 * self.tokens * whole + rows * whole * (3e-8 + 5e-10 * self.tokens)
 
 
 def order_grams(train: SequenceTable, test: SequenceTable) -> list[np.ndarray]:

@@ -23,6 +23,7 @@ from specht.forecasts.learners.learner import constant, one_class
 from specht.forecasts.learners.ngrams import SparseRows, ngram_counts, orders_of
 from specht.forecasts.learners.ridge import RidgeFit, fit_ridge_by_leaving_out, ridge_seconds
 from specht.forecasts.learners.softmax import Coordinates, SoftmaxRegression
+from specht.forecasts.subsets import FOLDS
 from specht.forecasts.table import SequenceTable
 
 STRENGTHS = tuple((0.1 * 10 ** (0.5 * step)) for step in range(8))
@@ -61,6 +62,8 @@ class FeatureSize:
     """0 for numbers."""
     blocks: int
     """Of features."""
+    judged: int
+    """Rows that judge."""
 
 
 class LinearLearner:
@@ -91,7 +94,7 @@ class LinearLearner:
         """Seconds: counting, choosing on some of the rows, and one fit to all."""
         size, judged = self.size, min(rows, _JUDGED)
         falls = min(size.blocks, len(FALLS))
-        counting = 2.5e-7 * size.tokens * size.blocks * rows
+        counting = 2e-7 * size.tokens * size.blocks * (rows + size.judged)
         if not size.classes:
             return 0.05 + counting + falls * ridge_seconds(judged)
         choosing = falls * (ridge_seconds(judged) + 3e-8 * judged**2 * (size.classes + 10))  # steps of few classes wait for the memory
@@ -274,4 +277,5 @@ LINEAR: dict[str, tuple[str, Features]] = {
 def linear_learner(name: str, table: SequenceTable) -> LinearLearner:
     """The linear learner of this name for sequences like those of a table."""
     tokens, classes = float(table.mask.sum() / len(table)), len(table.classes)
-    return LinearLearner(name, *LINEAR[name], FeatureSize(tokens, classes, len(orders_of(table)) if name == "ngrams" else 1))
+    blocks = len(orders_of(table)) if name == "ngrams" else 1
+    return LinearLearner(name, *LINEAR[name], FeatureSize(tokens, classes, blocks, len(table) // FOLDS))

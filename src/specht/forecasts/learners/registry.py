@@ -14,6 +14,7 @@ from specht.forecasts.learners.local import LocalLearner
 from specht.forecasts.learners.logistic import LINEAR, has_scikit_learn, linear_learner
 from specht.forecasts.learners.names import check_learner_names
 from specht.forecasts.learners.transformer import TransformerLearner
+from specht.forecasts.subsets import FOLDS
 from specht.forecasts.table import SequenceTable
 
 Make = Callable[[SequenceTable], Learner]
@@ -35,13 +36,13 @@ def _exact(name: str) -> LearnerEntry:
 
     def make(table: SequenceTable) -> Learner:
         arch = choose_contenders([name], len(table.vocabulary), table.tokens.shape[1])[name]
-        return ExactLearner(name, description, arch, table.labels.shape[1])
+        return ExactLearner(name, description, arch, table.labels.shape[1], len(table) // FOLDS)
 
     return LearnerEntry(f"Exact inference with infinite width: {description}.", make)
 
 
 def _local(table: SequenceTable) -> Learner:
-    return LocalLearner(float(table.mask.sum() / len(table)), table.labels.shape[1])
+    return LocalLearner(float(table.mask.sum() / len(table)), table.labels.shape[1], len(table) // FOLDS)
 
 
 def _linear(name: str) -> LearnerEntry:
