@@ -133,13 +133,13 @@ def probe_file(tmp_path_factory) -> Path:
 @pytest.fixture(scope="module")
 def scorecard_file(tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("scorecard")
-    archive, parts = Archive(folder), select(among=[toy_paper.PAPER])
+    archive, parts = Archive(folder), select(among=[toy_paper.paper()])
     jobs = [jobs_of(part, "quick") for part in parts]
     sweep([job for each in jobs for job in each], archive, this_process)
-    judged = [judge(part, each, archive, (), toy_paper.EXPECTED) for part, each in zip(parts, jobs, strict=True)]
+    judged = [judge(part, [each], archive, (), "quick") for part, each in zip(parts, jobs, strict=True)]
     path = folder / "report.html"
     made_with = {"seed": "0"}
-    page = scorecard_page(paper_sections(judged), scale="quick", seed=0, reproduce="specht reproduce", made_with=made_with)
+    page = scorecard_page(paper_sections(judged), scale="quick", seeds="seed 0", reproduce="specht reproduce", made_with=made_with)
     path.write_text(page, encoding="utf-8")
     return path
 

@@ -40,6 +40,10 @@ class Null:
         return self.make.__name__
 
     @property
+    def file(self) -> str:
+        return self.make.__code__.co_filename
+
+    @property
     def world(self) -> str:
         return " ".join((self.make.__doc__ or "").split())
 
@@ -67,8 +71,8 @@ def null(
 
     def bind(make: Callable[..., Results]) -> Callable[..., Results]:
         world = Null(make, replaced, draws, alone)
-        for claim in claims:
-            NULLS[claim].append(world)
+        for claim in claims:  # a module that is loaded a second time puts its worlds in place of those of the first
+            NULLS[claim] = [*(other for other in NULLS[claim] if (other.name, other.file) != (world.name, world.file)), world]
         return make
 
     return bind

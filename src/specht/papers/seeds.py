@@ -19,7 +19,7 @@ import numpy as np
 from specht.papers.criteria import CONFIDENCE, Answer, Finding, finding
 
 
-def over_runs(answers: Sequence[Answer]) -> Any:
+def over_runs(answers: Sequence[Any]) -> Any:
     """The answers of several runs as one: every part by itself, and of parts with names those that all runs have.
 
     >>> over_runs([{8: 1.0, 16: 2.0}, {8: 1.0}]).keys()

@@ -85,7 +85,7 @@ class JudgedClaim:
     @classmethod
     def of(cls, **fields: Any) -> JudgedClaim:
         """From what scorecard.json has; fields that another version did not write are None."""
-        known = {field.name: fields.get(field.name) for field in dataclasses.fields(cls)}
+        known: dict[str, Any] = {field.name: fields.get(field.name) for field in dataclasses.fields(cls)}
         known["changes"] = [ChangedCriterion(**change) for change in known["changes"] or ()]
         known["others"] = [OtherScale(**other) for other in known["others"] or ()]
         return cls(**known)

@@ -188,7 +188,7 @@ def advantage_in_the_paper(_: xarray.Dataset) -> Finding:
 def per_e_fold(points: Mapping[int, float]) -> tuple[float, float]:
     """The samples that every factor e of the length adds, from `STEEPNESS_FROM` on, and their standard error."""
     kept = {T: m for T, m in points.items() if STEEPNESS_FROM <= T <= max(DIGITISED)}
-    line = stats.linregress(np.log(list(kept)), list(kept.values()))
+    line: Any = stats.linregress(np.log(list(kept)), list(kept.values()))
     return float(line.slope), float(line.stderr)
 
 
