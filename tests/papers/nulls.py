@@ -45,8 +45,8 @@ UNCLEAR = {
     "sparse.f2-transformer-nngp": EDGE,
     "sparse.f4-longer": EDGE,
     "sparse.profile-and": "A share is never below zero, so that an interval that begins there says nothing against it.",
-    "selection.f1-linear": "Where losses never move, the ratio of slopes is one of noise; the root of time is refused.",
-    "selection.f4-order": "The number is in errors of three seeds, and noise over its own error is anything.",
+    "selection.f4-order": EDGE,
+    "selection.f4-quicker": EDGE,
     "infinity.e4-heads": EDGE,
     "infinity.q8-wikitext": "Independent words have no correlations, and so no score; the bigram text is refused.",
 }

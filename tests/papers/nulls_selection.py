@@ -13,10 +13,11 @@ TRIVIAL = np.full(len(made.STEPS), training.trivial())
 """The loss of networks that never moved."""
 
 
-@null("selection.t1-recursion", "selection.t1-rate", "selection.t1-phases")
+@null("selection.t1-recursion", "selection.t1-rate", "selection.t1-small-rate", "selection.t1-phases")
 def full_matrices_go_their_own_way(rng):
     """Full matrices move away from the recursion, whose loss stays where it is after half of the time that was predicted."""
-    return made.full(apart=float(np.exp(0.1 * rng.normal())), slope=0.05 * rng.normal(), ratio=2.0 + 0.1 * rng.normal())
+    apart, end = np.exp(0.1 * rng.normal(size=2))
+    return made.full(apart=float(apart), slope=0.05 * rng.normal(), ratio=2.0 + 0.1 * rng.normal(), end=float(end))
 
 
 @null("selection.t2-converges")
@@ -85,10 +86,36 @@ def the_loss_falls_as_the_root_of_time(rng):
     return made.trained(course=0.83 / np.sqrt(1.0 + made.STEPS / 50.0))
 
 
-@null(*(f"selection.{name}" for name in ("f1-fixed-codes", "f2-floor", "f2-near-floor", "f2-advantage", "f4-order")))
+@null(*(f"selection.{name}" for name in ("f1-fixed-codes", "f2-floor", "f2-near-floor", "f2-advantage", "f4-order", "f4-quicker")))
 def fixed_codes_do_as_well(rng):
-    """Fixed codes find the identity, and do as well as stochastic ones at every length and for every number of chosen positions."""
-    return made.trained(fixed_cosine=0.999, floor=None, order=0.0, rng=rng)
+    """Fixed codes find the identity as soon as stochastic ones, and do as well at every length and for every number of positions."""
+    return made.trained(fixed_cosine=0.999, floor=None, order=0.0, slower=1.0, rng=rng)
+
+
+@null("selection.f5-unseen-floor", "selection.f5-unseen-advantage")
+def fixed_codes_do_as_well_with_unseen_supports(rng):
+    """Stopped early, fixed codes do as well as stochastic ones at every length with an unseen number of chosen positions."""
+    loss, fixed, near = 0.02 * np.exp(0.1 * rng.normal(size=3))
+    return made.stopped(loss=loss, fixed=fixed, near=near)
+
+
+@null("selection.f5-unseen-stochastic")
+def unseen_supports_are_not_learnt(rng):
+    """Stochastic codes keep the loss of the predictor zero with a number of chosen positions that was never seen."""
+    return made.stopped(loss=0.5 * float(np.exp(0.05 * rng.normal())))
+
+
+@null("selection.sink-plateau", "selection.sink-attention")
+def the_query_makes_no_difference(rng):
+    """With the query among 21 keys the loss falls as without it, and the query gets no more attention than the others."""
+    loss, alone = 0.02 * np.exp(0.1 * rng.normal(size=2))
+    return made.sinks(loss=loss, alone=alone, falls=1.8, on_query=float(rng.dirichlet(np.ones(21))[0]))
+
+
+@null("selection.sink-least")
+def training_is_at_fault(rng):
+    """The loss rests far above the least that two numbers allow."""
+    return made.sinks(least=0.02 * float(np.exp(0.1 * rng.normal())))
 
 
 @null(*(f"selection.{name}" for name in ("f5-floor", "f5-near-floor", "f5-advantage")))
@@ -125,13 +152,12 @@ def the_size_of_codes_does_not_matter(rng):
 @null("selection.symmetry-task", "selection.symmetry-models", "selection.symmetry-training")
 def all_positions_are_read_alike(rng):
     """The task and all models take the mean over all positions, before training and after it, whatever set the query names."""
-    length, support, found = 8, training.SUPPORT, []
+    length, support = 8, training.SUPPORT
     task = selection.Selection(length, support, training.DIMENSION)
-    for seed in range(2):
-        shares = symmetry._profile(task, lambda tokens, chosen: tokens.mean(axis=1), 100, int(rng.integers(1000)))
-        data = symmetry._record(shares, length, support)
-        found.append(symmetry.measure_target.result(data.data_vars, data.coords, length=length, support=support, samples=100, seed=seed))
-        more = data.assign(start=("level", shares[0]), loss=((), 1.0))
-        given = {"codes": "fixed", "length": length, "code": 16, "steps": 60, "samples": 100, "seed": seed}
-        found.append(symmetry.measure_model.result(more.data_vars, more.coords, **given))
-    return found
+    shares = symmetry._profile(task, lambda tokens, chosen: tokens.mean(axis=1), 100, int(rng.integers(1000)))
+    data = symmetry._record(shares, length, support)
+    given = {"length": length, "samples": 100, "seed": 0}
+    target = symmetry.measure_target.result(data.data_vars, data.coords, support=support, **given)
+    more = data.assign(start=("level", shares[0]), loss=((), 1.0))
+    model = symmetry.measure_model.result(more.data_vars, more.coords, codes="fixed", code=16, steps=60, **given)
+    return [target, model]

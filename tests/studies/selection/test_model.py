@@ -36,13 +36,14 @@ TASK = Selection(9, 2, 3)
 KEY = jax.random.key(3)
 
 
-def written_out(W, V, codes, tokens, chosen, query):
-    """V Z softmax(Z^T W z_y), sample by sample, in float64."""
+def written_out(W, V, codes, tokens, chosen, query, sees_query):
+    """V Z softmax(Z^T W z_y), sample by sample, in float64; Z has the query as its last column where that is a key."""
     found = []
     for x, y in zip(tokens, chosen, strict=True):
         e = codes[:, y].sum(axis=1) if query == "sum" else dual_code(codes, y)
         Z = np.concatenate([x.T, codes[:, : len(x)]])
         z = np.concatenate([np.zeros(x.shape[1]), e])
+        Z = np.concatenate([Z, z[:, None]], axis=1) if sees_query else Z
         scores = Z.T @ W @ z
         p = np.exp(scores - scores.max())
         found.append(V @ Z @ (p / p.sum()))
@@ -53,16 +54,17 @@ def drawn(n=6, task=TASK, seed=0):
     return task.draw(np.random.default_rng(seed), n)
 
 
+@pytest.mark.parametrize("sees_query", [False, True])
 @pytest.mark.parametrize(("codes", "query"), [("one-hot", "dual"), ("fixed", "dual"), ("fixed", "sum"), ("stochastic", "dual")])
-def test_the_model_is_its_definition(codes, query):
-    model = SelectionModel.init(TASK, None if codes == "one-hot" else 24, key=KEY, codes=codes, query=query, scale=0.7, longest=12, room=4)
+def test_the_model_is_its_definition(codes, query, sees_query):
+    code, asked = None if codes == "one-hot" else 24, {"query": query, "sees_query": sees_query}
+    model = SelectionModel.init(TASK, code, key=KEY, codes=codes, **asked, scale=0.7, longest=12, room=4)
     tokens, chosen = drawn()
     rows = rows_of(tokens, chosen, room=4)
     found = model(jnp.asarray(rows), KEY)
     of_positions = np.asarray(model.position_codes(9, KEY), np.float64)
-    expected = written_out(
-        np.asarray(model.keys, float), np.asarray(model.values, float), of_positions, tokens.astype(float), chosen, query
-    )
+    matrices = np.asarray(model.keys, float), np.asarray(model.values, float)
+    expected = written_out(*matrices, of_positions, tokens.astype(float), chosen, **asked)
     np.testing.assert_allclose(found, expected, rtol=2e-4, atol=2e-4)
 
 
@@ -95,10 +97,12 @@ def test_queries_are_dual_codes_whatever_the_room():
     np.testing.assert_allclose(total, codes[:, chosen].sum(axis=2).T, rtol=1e-5, atol=1e-6)
 
 
-def test_a_step_goes_down_the_full_gradient():
+@pytest.mark.parametrize("sees_query", [False, True])
+def test_a_step_goes_down_the_full_gradient(sees_query):
     """Every entry of both matrices, by central differences of the definition in float64."""
     task = Selection(5, 2, 2)
-    setting = SelectionTraining(task=task, code=14, codes="fixed", learning_rate=0.4, steps=1, batch=8, scale=0.5, records=1)
+    given = {"task": task, "code": 14, "codes": "fixed", "sees_query": sees_query}
+    setting = SelectionTraining(**given, learning_rate=0.4, steps=1, batch=8, scale=0.5, records=1)
     draw = drawing(task)
     found = train(setting.start, Fresh(draw), setting.recipe(), seeds=[1], forward=selection_forward)
     start, end = found.first_model(), found.model()
@@ -107,7 +111,7 @@ def test_a_step_goes_down_the_full_gradient():
     codes = np.asarray(start.position_codes(5, KEY), float)
 
     def loss(W, V):
-        return 0.5 * ((written_out(W, V, codes, tokens, chosen, "dual") - y) ** 2).sum(axis=1).mean()
+        return 0.5 * ((written_out(W, V, codes, tokens, chosen, "dual", sees_query) - y) ** 2).sum(axis=1).mean()
 
     begin = [np.asarray(start.keys, float), np.asarray(start.values, float)]
     for which, after in enumerate((end.keys, end.values)):
@@ -219,3 +223,33 @@ def test_recipes_halve_the_rate_of_gradient_descent_alone():
     setting = SelectionTraining(task=TASK, code=24, learning_rate=1.0, steps=5)
     assert setting.recipe() == Recipe(steps=5, learning_rate=0.5, batch=256, records=60)
     assert dataclasses.replace(setting, optimiser="adam").recipe().learning_rate == 1.0
+
+
+def test_a_query_that_is_a_key_draws_attention_and_costs_accuracy():
+    """In training as over a pool of draws: the share of the query, and a loss that no two numbers can bring down."""
+    setting = SelectionTraining(task=Selection(10, 3, 2), code=48, learning_rate=1.0, steps=1200, sees_query=True, records=20)
+    run = train_selection(setting, 0)
+    pool = draw_pool(np.random.default_rng(0), 10, 3, 48, 600, sees_query=True)
+    exact = stochastic_dynamics(pool, 2, learning_rate=1.0, steps=1200, records=20)
+    share = 1 - pool.attention(exact.score[-1]).sum(axis=1).mean()
+    assert share > 0.3
+    assert run.query_share() == pytest.approx(share, abs=0.1)
+    assert run.losses["validation"][-1] == pytest.approx(exact.loss[-1], rel=0.15)
+    assert run.losses["validation"][-1] > 0.1 * setting.task.trivial_loss
+    assert train_selection(dataclasses.replace(setting, sees_query=False, steps=2), 0).query_share() == 0.0
+
+
+def test_a_stopped_training_keeps_the_model_of_its_least_validation():
+    """At a rate of Adam at which losses go up and down."""
+    setting = SelectionTraining(
+        task=TASK, code=24, optimiser="adam", learning_rate=0.1, scale=0.02, steps=400, patience=8, pairs=((12, 3),), records=60, n_test=256
+    )
+    run = train_selection(setting, 0)
+    losses = run.losses["validation"]
+    assert losses[run.stop] == losses.min()
+    assert run.stop < len(losses) - 1
+    held = held_out(TASK, 256, 0, 3)
+    errors = np.asarray(run.model(jnp.asarray(held.x), KEY)) - held.y
+    assert 0.5 * (errors**2).sum(axis=1).mean() < 1.5 * losses.min() + 0.1
+    assert run.losses["T=12 q=3"].shape == losses.shape
+    assert setting.room == 3

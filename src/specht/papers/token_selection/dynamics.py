@@ -8,7 +8,7 @@ import numpy as np
 import plotly.graph_objects as go
 import xarray
 
-from specht.papers import Finding, Grid, below, common, every, grid, measure, near, points
+from specht.papers import Finding, Grid, below, both, common, every, grid, measure, near, points
 from specht.papers.token_selection import training
 from specht.report import Plot, Table, add_line, finished, points_of, table
 from specht.studies import selection
@@ -59,46 +59,67 @@ def measure_full(length: int, support: int, dimension: int, rate: float, steps: 
     return xarray.Dataset({"apart": ("step", apart), "loss": ("step", exact.loss)}, {"step": exact.steps})
 
 
+def _course(length: int, rate: float, durations: float) -> xarray.Dataset:
+    """The recursion for so many times T^2/(eta d) steps: the slope of 1/L at the end, and the time to a tenth of the loss."""
+    q, d = training.SUPPORT, training.DIMENSION
+    steps = int(durations * length**2 / (rate * d))
+    course = selection.one_hot_dynamics(length, q, d, learning_rate=rate, steps=steps, records=2000)
+    late = course.steps >= steps / 2
+    slope = np.polyfit(course.steps[late], 1 / course.loss[late], 1)[0] / (4 * rate / (length - 1))
+    tenth = np.interp(-_SHARE * d / (2 * q), -course.loss, course.steps)
+    shown = np.unique(np.linspace(0, len(course.steps) - 1, 120).astype(int))
+    fields = {
+        "slope": slope,
+        "tenth": tenth,
+        "predicted": float(selection.time_of_loss(_SHARE * d / (2 * q), length, q, d, rate)),
+        "loss": ("step", course.loss[shown]),
+        "asymptote": ("step", selection.asymptote(np.maximum(course.steps[shown], 1), length, rate)),
+    }
+    fields |= {f"phase_{name}": float(value) for name, value in selection.phases(length, q, d, rate)._asdict().items()}
+    return xarray.Dataset(fields, {"step": course.steps[shown]})
+
+
 @measure(
     smoke=grid(length=[20, 100], rate=1.0, durations=60.0),
     quick=grid(length=[50, 200, 1000, 4000], rate=1.0, durations=60.0),
     full=grid(length=[50, 200, 1000, 4000, 8000], rate=1.0, durations=60.0),
 )
 def measure_recursion(length: int, rate: float, durations: float) -> xarray.Dataset:
-    """The recursion for so many times T^2/(eta d) steps: the slope of 1/L at the end, and the time to a tenth of the loss."""
-    q, d = training.SUPPORT, training.DIMENSION
-    steps = int(durations * length**2 / (rate * d))
-    recursion = selection.one_hot_dynamics(length, q, d, learning_rate=rate, steps=steps, records=2000)
-    late = recursion.steps >= steps / 2
-    slope = np.polyfit(recursion.steps[late], 1 / recursion.loss[late], 1)[0] / (4 * rate / (length - 1))
-    tenth = np.interp(-_SHARE * d / (2 * q), -recursion.loss, recursion.steps)
-    shown = np.unique(np.linspace(0, len(recursion.steps) - 1, 120).astype(int))
-    fields = {
-        "slope": slope,
-        "tenth": tenth,
-        "predicted": float(selection.time_of_loss(_SHARE * d / (2 * q), length, q, d, rate)),
-        "loss": ("step", recursion.loss[shown]),
-        "asymptote": ("step", selection.asymptote(np.maximum(recursion.steps[shown], 1), length, rate)),
-    }
-    fields |= {f"phase_{name}": float(value) for name, value in selection.phases(length, q, d, rate)._asdict().items()}
-    return xarray.Dataset(fields, {"step": recursion.steps[shown]})
+    """The recursion at a large rate, up to long sequences."""
+    return _course(length, rate, durations)
+
+
+SMALL_RATE = 1 / (20 * training.DIMENSION**2)
+"""The largest that the theorem allows; it also asks for lengths of more than four times as many positions as are chosen."""
+
+
+@measure(
+    smoke=grid(length=[16, 24], rate=SMALL_RATE, durations=60.0),
+    quick=grid(length=[16, 50, 100, 200], rate=SMALL_RATE, durations=60.0),
+)
+def measure_small_rate(length: int, rate: float, durations: float) -> xarray.Dataset:
+    """The recursion under the conditions of the theorem."""
+    return _course(length, rate, durations)
 
 
 @measure_full.claim(
     "t1-recursion",
-    below(
-        1e-10,
-        "distance of W between codes, V and the loss from the recursion, and of what of W reads contents from zero",
-        where="at every recorded step",
+    every(
+        below(
+            1e-10,
+            "distance of W between codes, V and the loss from the recursion, and of what of W reads contents from zero",
+            where="at every recorded step",
+        ),
+        "for every length",
     ),
     null=1.0,
 )
-def distance_from_recursion(data: xarray.Dataset) -> Finding:
+def distances_from_recursion(data: xarray.Dataset) -> dict[int, Finding]:
     """What of W reads contents stays zero by the symmetry x → −x."""
     places = zip(data.length.values, data.support.values, data.dimension.values, strict=True)
     cases = " and ".join(f"T = {T}, q = {q}, d = {d}" for T, q, d in places)
     words = f"{cases}, every set listed, {data.steps} steps of rate 0.3 from zero, float64; the largest difference is shown."
-    return Finding(float(data["apart"].max()), regime=words)
+    return {part.length.item(): Finding(float(part["apart"].max()), regime=words) for part in points_of(data, "length")}
 
 
 def _recursions(data: xarray.Dataset) -> str:
@@ -108,9 +129,29 @@ def _recursions(data: xarray.Dataset) -> str:
 @measure_recursion.claim(
     "t1-rate", every(near(1, 0.02, "slope of 1/L over the last half of the steps over 4η/(T − 1)"), "at every length"), null=0.0
 )
-def slopes(data: xarray.Dataset) -> list[Finding]:
-    words = f"{_recursions(data)}, 60 T²/(ηd) steps; the slope farthest from the predicted one is shown."
-    return [Finding(float(slope), regime=words) for slope in data["slope"]]
+def slopes(data: xarray.Dataset) -> dict[int, Finding]:
+    words = f"{_recursions(data)}, {data.durations:g} T²/(ηd) steps; the slope farthest from the predicted one is shown."
+    return {part.length.item(): Finding(float(part["slope"]), regime=words) for part in points_of(data, "length")}
+
+
+@measure_small_rate.claim(
+    "t1-small-rate",
+    both(
+        every(near(1, 0.02, "slope of 1/L over the last half of the steps over 4η/(T − 1)"), "at every length"),
+        every(below(0.01, "loss at the end over that of the predictor zero", percent=True), "at every length"),
+    ),
+    null=([0.0], [1.0]),
+)
+def slopes_and_ends(data: xarray.Dataset) -> tuple[dict[int, Finding], dict[int, float]]:
+    q, d = training.SUPPORT, training.DIMENSION
+    ends = {part.length.item(): float(part.dropna("step")["loss"][-1]) / training.trivial() for part in points_of(data, "length")}
+    counted = ", ".join(f"{data.durations * T**2 / (data.rate * d) / 1e6:.3g}" for T in ends)
+    words = (
+        f"q = {q}, d = {d}, T = {common.listed(data.length.values)}, rate {data.rate:g}, which is 1/20d², {counted} million steps; "
+        f"the slope farthest from the predicted one is shown. Losses end at {common.span([float(f'{end:.2g}') for end in ends.values()])} "
+        "of that of the predictor zero."
+    )
+    return {part.length.item(): Finding(float(part["slope"]), regime=words) for part in points_of(data, "length")}, ends
 
 
 @measure_recursion.claim(
@@ -153,3 +194,23 @@ def phases(data: xarray.Dataset) -> Table:
     }
     note = "Steps at which the phases end, by closed forms, and the time to a tenth of the trivial loss."
     return table(data, columns, rows=["length"], note=note, title="Phases")
+
+
+@measure_small_rate.table()
+def small_rates(data: xarray.Dataset) -> Table:
+    rows = []
+    for part in points_of(data, "length"):
+        run = part.dropna("step")
+        share = float(run["loss"][-1]) / training.trivial()
+        rows.append(
+            [
+                f"{part.length.item()}",
+                f"{int(run['step'][-1]):,}",
+                f"{float(part['tenth']):,.0f}",
+                f"{share:.2%}",
+                f"{float(part['slope']):.4f}",
+            ]
+        )
+    header = ("T", "steps", "steps to a tenth of the loss", "loss at the end over the trivial one", "slope over predicted")
+    note = f"At rate {data.rate:g} with q = {training.SUPPORT} and d = {training.DIMENSION}."
+    return Table(header, rows, note, "Under the conditions of the theorem")

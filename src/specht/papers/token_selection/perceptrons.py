@@ -10,19 +10,19 @@ import xarray
 
 from specht import nn
 from specht.papers import Finding, at_least, below, common, every, grid, measure
-from specht.report import Plot, Table, add_line, add_points, finished
+from specht.report import Plot, Table, add_line, add_points, finished, points_of
 from specht.studies import selection
 
 LENGTH, SUPPORT, DIMENSION = 10, 2, 1
 SECOND = 128
 """Width of the second hidden layer, which no bound speaks of."""
-_N_TEST = 20_000
+_N_TEST = 200_000
 
 
 @measure(
-    smoke=grid(width=[4, 12], seed=range(2), steps=150, batch=128),
-    quick=grid(width=[2, 4, 6, 8, 10, 15], seed=range(3), steps=4000, batch=512),
-    full=grid(width=[1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 15], seed=range(4), steps=12000, batch=512),
+    smoke=grid(width=[4, 12], seed=0, steps=150, batch=128),
+    quick=grid(width=[2, 4, 6, 8, 10, 15], seed=0, steps=4000, batch=512),
+    full=grid(width=[1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 15], seed=0, steps=12000, batch=512),
 )
 def measure_perceptron(width: int, steps: int, batch: int, seed: int) -> xarray.Dataset:
     """Mean squared error of a trained network whose first layer has so many units; it sees the sequence and the indicator of the set."""
@@ -45,43 +45,36 @@ def measure_perceptron(width: int, steps: int, batch: int, seed: int) -> xarray.
 
 
 def _by_width(data: xarray.Dataset) -> list[tuple[int, float, float, float]]:
-    """Width, mean error over seeds, its standard error, and the bound. Test samples and seeds both make the error scatter."""
-    rows = []
-    for width in data.width.values.tolist():
-        at = data.sel(width=width)
-        errors, inside = at["error"].values, at["stderr"].values
-        scatter = max(errors.std(ddof=1), float(np.sqrt((inside**2).mean()))) / np.sqrt(len(errors))
-        rows.append((width, float(errors.mean()), float(scatter), float(at["bound"][0])))
-    return rows
+    """Width, error, its standard error over test samples, and the bound."""
+    return [(at.width.item(), float(at["error"]), float(at["stderr"]), float(at["bound"])) for at in points_of(data, "width")]
 
 
 def _words(data: xarray.Dataset) -> str:
     return (
         f"T = {LENGTH}, q = {SUPPORT}, d = {DIMENSION}, two hidden layers of rectified units, the second {SECOND} wide, the first "
-        f"{common.listed(data.width.values)}, {data.steps} steps of Adam, {data.sizes['seed']} seeds"
+        f"{common.listed(data.width.values)}, {data.steps} steps of Adam, {_N_TEST} test samples"
     )
+
+
+def _excess(data: xarray.Dataset, words: str) -> dict[int, Finding]:
+    """The error over the bound less one, at every width that has one."""
+    return {width: Finding(error / bound - 1, regime=words) for width, error, _, bound in _by_width(data) if bound > 0}
 
 
 @measure_perceptron.claim(
-    "fcn-bound", at_least(-2, "test error of every trained network less the bound, in standard errors of the test,"), null=-10.0
+    "fcn-bound",
+    every(at_least(0, "test error above the bound, mean over seeds, as a share of it,"), "at every width that has one"),
+    null=-0.5,
 )
-def lowest_error(data: xarray.Dataset) -> Finding:
-    bounded = data.sel(width=[width for width, *_, bound in _by_width(data) if bound > 0])
-    errors = (bounded["error"] - bounded["bound"]) / bounded["stderr"]
-    width = errors.width.values[int(errors.min("seed").argmin("width"))]
-    words = (
-        f"{_words(data)}; the lowest error of any network against its bound is shown, in standard errors of the test, at width "
-        f"{width}. Of {errors.size} networks that have a bound."
-    )
-    return Finding(float(errors.min()), regime=words)
+def lowest_errors(data: xarray.Dataset) -> dict[int, Finding]:
+    return _excess(data, f"{_words(data)}; the lowest is shown.")
 
 
 @measure_perceptron.claim(
     "fcn-tight", every(below(0.1, "mean over seeds above the bound", percent=True), "at every width that has one"), null=1.0
 )
-def excess_over_bound(data: xarray.Dataset) -> list[Finding]:
-    words = f"{_words(data)}; the largest excess over the bound is shown, as a share of it, at width"
-    return [Finding(error / bound - 1, regime=f"{words} {width}.") for width, error, _, bound in _by_width(data) if bound > 0]
+def largest_errors(data: xarray.Dataset) -> dict[int, Finding]:
+    return _excess(data, f"{_words(data)}; the largest excess over the bound is shown, as a share of it.")
 
 
 @measure_perceptron.claim(
@@ -89,11 +82,10 @@ def excess_over_bound(data: xarray.Dataset) -> list[Finding]:
     every(below(0.02, "mean over seeds over the error of the predictor zero", percent=True), "at every width of at least T d"),
     null=1.0,
 )
-def error_of_wide_networks(data: xarray.Dataset) -> list[Finding]:
+def errors_of_wide_networks(data: xarray.Dataset) -> dict[int, Finding]:
     trivial = DIMENSION / SUPPORT
     words = f"{_words(data)}; the largest error from width {LENGTH * DIMENSION} on, as a share of {trivial:g}."
-    wide = [(error, scatter) for width, error, scatter, _ in _by_width(data) if width >= LENGTH * DIMENSION]
-    return [Finding(error / trivial, scatter / trivial, words) for error, scatter in wide]
+    return {width: Finding(error / trivial, regime=words) for width, error, *_ in _by_width(data) if width >= LENGTH * DIMENSION}
 
 
 @measure_perceptron.figure()
@@ -105,7 +97,7 @@ def errors_and_bound(data: xarray.Dataset) -> Plot:
     add_line(figure, widths, selection.width_bound(widths, LENGTH, SUPPORT, DIMENSION), "bound for any network", 1)
     finished(figure, x="width of the first layer", y="mean squared error", linear_y=True)
     figure.update_xaxes(type="linear", dtick=None)
-    caption = f"T = {LENGTH}, q = {SUPPORT}, d = {DIMENSION}: means over seeds, with errors. The bound ends at T d = {LENGTH * DIMENSION}."
+    caption = f"T = {LENGTH}, q = {SUPPORT}, d = {DIMENSION}: one seed. The bound ends at T d = {LENGTH * DIMENSION}."
     return Plot(figure, "Trained networks sit on the bound", caption, wide=True)
 
 

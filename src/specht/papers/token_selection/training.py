@@ -50,6 +50,8 @@ def measure_training(
     W, V = variables["keys_end"][1][task.dimension :, task.dimension :], variables["values_end"][1][:, : task.dimension]
     w = np.diag(W).mean()
     numbers = {"score": w, "value": np.diag(V).mean(), "unlike": np.linalg.norm(W - w * np.eye(len(W))) / np.linalg.norm(W)}
+    for name, block in (("keys", W), ("values", V)):
+        numbers[f"{name}_off"] = 1 - np.square(block).sum() / np.square(variables[f"{name}_end"][1]).sum()
     return xarray.Dataset(variables | {name: np.float64(value) for name, value in numbers.items()}, outcome.coordinates())
 
 
@@ -60,15 +62,14 @@ class TrainingSetting(NamedTuple):
     code: int
     lengths: list[int]
     supports: list[int]
-    seeds: int
 
 
 def setting(scale: Scale) -> TrainingSetting:
     return common.at_scale(
         scale,
-        smoke=TrainingSetting(12, 24, [15, 18], [2, 5], 2),
-        quick=TrainingSetting(50, 64, [62, 75, 87, 100], [2, 5, 8], 3),
-        full=TrainingSetting(200, 170, [250, 300, 350, 400], [2, 5, 8], 3),
+        smoke=TrainingSetting(12, 24, [15, 18], [2, 5]),
+        quick=TrainingSetting(50, 64, [62, 75, 87, 100], [2, 5, 8]),
+        full=TrainingSetting(200, 170, [250, 300, 350, 400], [2, 5, 8]),
     )
 
 
@@ -83,44 +84,55 @@ def trainings(scale: Scale, optimiser: str = "sgd", codes: Sequence[str] = CODES
     )
     steps, rate = recipes[optimiser]
     where = {"length": chosen.length, "code": chosen.code, "lengths": fixed(chosen.lengths), "supports": fixed(chosen.supports)}
-    return grid(codes=list(codes), optimiser=optimiser, **where, steps=steps, rate=rate, seed=range(chosen.seeds))
+    return grid(codes=list(codes), optimiser=optimiser, **where, steps=steps, rate=rate, seed=0)
 
 
 class TrainingCurve(NamedTuple):
-    """A mean over seeds and its standard error, along steps."""
+    """A loss or a measure along steps."""
 
     steps: np.ndarray
-    mean: np.ndarray
-    stderr: np.ndarray
+    values: np.ndarray
 
-    def at(self, step: float) -> tuple[float, float]:
+    def at(self, step: float) -> float:
         """The record nearest to a step."""
-        place = int(np.abs(self.steps - step).argmin())
-        return float(self.mean[place]), float(self.stderr[place])
+        return float(self.values[int(np.abs(self.steps - step).argmin())])
+
+    def reaches(self, value: float) -> float:
+        """The step at which it first falls to a value, between records by the logarithms of both; NaN if it never does."""
+        below = np.flatnonzero(self.values <= value)
+        if not len(below) or below[0] < 2:  # the first record is at step zero, which has no logarithm
+            return float("nan") if not len(below) else float(self.steps[below[0]])
+        ends = slice(below[0] - 1, below[0] + 1)
+        steps, values = np.log(self.steps[ends]), np.log(self.values[ends])
+        share = (np.log(value) - values[0]) / (values[1] - values[0])
+        return float(np.exp(steps[0] + share * (steps[1] - steps[0])))
 
 
-def curve(runs: xarray.Dataset, name: str) -> TrainingCurve:
-    """The loss on a set, or one of the measures, over the seeds of one kind of codes."""
-    values = (runs[name] if name in runs else runs["loss"].sel(set=name)).values
-    return TrainingCurve(runs["step"].values, values.mean(axis=0), values.std(axis=0, ddof=1) / np.sqrt(len(values)))
+def curve(run: xarray.Dataset, name: str) -> TrainingCurve:
+    """The loss on a set, or one of the measures, of a training."""
+    return TrainingCurve(run["step"].values, (run[name] if name in run else run["loss"].sel(set=name)).values)
 
 
-def add_curve(figure: go.Figure, runs: xarray.Dataset, name: str, label: str, number: int, *, joined: bool = True) -> None:
-    """Means over seeds with standard errors against steps, from the first one on."""
-    along = curve(runs, name)
-    add_points(figure, along.steps[1:], along.mean[1:], label, number, errors=along.stderr[1:], joined=joined)
-
-
-def add_ends(figure: go.Figure, runs: xarray.Dataset, names: Mapping[int, str], label: str, number: int) -> None:
-    """Means at the end against what tests differ in."""
-    ends = [last(runs, name) for name in names.values()]
-    add_points(figure, list(names), [end[0] for end in ends], label, number, errors=[end[1] for end in ends], joined=True)
-
-
-def last(runs: xarray.Dataset, name: str) -> tuple[float, float]:
+def last(run: xarray.Dataset, name: str) -> float:
     """The same at the end."""
-    whole = curve(runs, name)
-    return float(whole.mean[-1]), float(whole.stderr[-1])
+    return float(curve(run, name).values[-1])
+
+
+def kept(run: xarray.Dataset, name: str, since: float = 1 / 2) -> float:
+    """The loss at the end over that at a share of the steps."""
+    course = curve(run, name)
+    return course.at(course.steps[-1]) / course.at(course.steps[-1] * since)
+
+
+def add_curve(figure: go.Figure, run: xarray.Dataset, name: str, label: str, number: int, *, joined: bool = True) -> None:
+    """A loss or a measure against steps, from the first one on."""
+    along = curve(run, name)
+    add_points(figure, along.steps[1:], along.values[1:], label, number, joined=joined)
+
+
+def add_ends(figure: go.Figure, run: xarray.Dataset, names: Mapping[int, str], label: str, number: int) -> None:
+    """Losses at the end against what tests differ in."""
+    add_points(figure, list(names), [last(run, name) for name in names.values()], label, number, joined=True)
 
 
 def trivial(support: int = SUPPORT) -> float:
@@ -133,5 +145,5 @@ def regime(data: xarray.Dataset) -> str:
     how = f"SGD of rate {data.rate:g} from zero" if data.optimiser == "sgd" else f"Adam of rate {data.rate:g}, falling to zero"
     return (
         f"T = {data.length}, q = {SUPPORT}, d = {DIMENSION}, codes of dimension {data.code}, {how}, "
-        f"{data.steps} steps of 256 fresh samples, {data.sizes['seed']} seeds, {N_TEST} test samples each"
+        f"{data.steps} steps of 256 fresh samples, {N_TEST} test samples of every kind"
     )

@@ -13,6 +13,9 @@ draws of codes; by symmetry the first $q$ positions are those that are chosen.
 
 Codes of dimension $m$ tell $q$ positions of $T$ apart where $m$ is a multiple of $q \log T$: products off the set have variance about
 $q/m$, and the largest of $T - q$ must stay below the one that chosen positions have.
+
+If the query is a key too, $\langle e_y, e_y \rangle \approx q$ is one more product. It has no content, and so no part in the sums over $i$
+but that in the softmax and in $\langle c \rangle_p$.
 """
 
 from __future__ import annotations
@@ -49,6 +52,17 @@ class Pool:
     """(draws, length), the chosen positions first."""
     support: int
     code: int
+    own: np.ndarray | None = None
+    """Products of the code of the set with itself, (draws,), where the query is a key too."""
+
+    @property
+    def keys(self) -> np.ndarray:
+        """Products with all that is attended to: positions, then the query if it is a key."""
+        return self.products if self.own is None else np.concatenate([self.products, self.own[:, None]], axis=1)
+
+    def attention(self, score: float) -> np.ndarray:
+        """On the positions, (draws, length), where scores are so many times the products."""
+        return special.softmax(score * self.keys, axis=1)[:, : self.products.shape[1]]
 
     @property
     def largest(self) -> np.ndarray:
@@ -56,8 +70,10 @@ class Pool:
         return np.abs(self.products[:, self.support :]).max(axis=1)
 
 
-def draw_pool(rng: np.random.Generator, length: int, support: int, code: int, draws: int = 1500, query: str = "dual") -> Pool:
-    """Products of random codes with that of a set, dual or the sum of its members.
+def draw_pool(
+    rng: np.random.Generator, length: int, support: int, code: int, draws: int = 1500, query: str = "dual", *, sees_query: bool = False
+) -> Pool:
+    """Products of random codes with that of a set, dual or the sum of its members, and of that with itself if the query is a key.
 
     >>> pool = draw_pool(np.random.default_rng(0), length=50, support=3, code=64, draws=200)
     >>> pool.products[:, :3].round(9).min(), pool.products.shape
@@ -76,7 +92,8 @@ def draw_pool(rng: np.random.Generator, length: int, support: int, code: int, dr
         asked = inside.sum(axis=-1)
     parts = max(1, math.ceil(draws * m * (T - q) / _AT_ONCE))
     outside = [np.einsum("sm,smt->st", part, _signs(rng, (len(part), m, T - q), m)) for part in np.array_split(asked, parts)]
-    return Pool(np.concatenate([np.einsum("sm,smq->sq", asked, inside), np.concatenate(outside)], axis=1), q, m)
+    own = np.square(asked).sum(axis=1) if sees_query else None
+    return Pool(np.concatenate([np.einsum("sm,smq->sq", asked, inside), np.concatenate(outside)], axis=1), q, m, own)
 
 
 def _signs(rng: np.random.Generator, shape: tuple[int, ...], code: int) -> np.ndarray:
@@ -111,8 +128,8 @@ def stochastic_dynamics(pool: Pool, dimension: int, *, learning_rate: float, ste
     import jax
 
     with jax.enable_x64(True):
-        products = pool.products[: size * groups].reshape(groups, size, -1)
-        curves = _descend()(products, np.float64(rate), np.float64(d), np.float64(pool.code), at, pool.support)
+        keys = pool.keys[: size * groups].reshape(groups, size, -1)
+        curves = _descend()(keys, np.float64(rate), np.float64(d), np.float64(pool.code), at, pool.support, pool.products.shape[1])
         score, value, loss = (np.asarray(part) for part in curves)  # (groups, records)
     errors = [standard_error(part) if groups > 1 else None for part in (score, value, loss)]
     return Dynamics(at, score.mean(axis=0), value.mean(axis=0), loss.mean(axis=0), *errors)
@@ -127,7 +144,7 @@ class Loss(NamedTuple):
 
 def pool_loss(pool: Pool, dimension: int, score: float, value: float) -> Loss:
     """The loss of attention with these w and v, at the length and with the codes of the pool, whatever they were trained on."""
-    attention = special.softmax(score * pool.products, axis=1)
+    attention = pool.attention(score)
     target = np.where(np.arange(attention.shape[1]) < pool.support, 1.0 / pool.support, 0.0)
     losses = dimension / 2 * np.square(value * attention - target).sum(axis=1)
     return Loss(float(losses.mean()), float(standard_error(losses)))
@@ -147,7 +164,7 @@ def best_share(pool: Pool) -> Reach:
     q = pool.support
 
     def share(log_score: float) -> float:
-        p = special.softmax(math.exp(log_score) * pool.products, axis=1)
+        p = pool.attention(math.exp(log_score))
         return 1.0 - float(p[:, :q].sum(axis=1).mean()) ** 2 / (q * float(np.square(p).sum(axis=1).mean()))
 
     minimum: Any = optimize.minimize_scalar(share, bounds=(math.log(0.1), math.log(200.0)), method="bounded", options={"xatol": 1e-3})
@@ -208,14 +225,15 @@ def _smallest(reached: Any, least: int) -> int:
 def _descend() -> Any:
     import jax
 
-    return jax.jit(_recursion, static_argnums=5)
+    return jax.jit(_recursion, static_argnums=(5, 6))
 
 
-def _recursion(products: Any, rate: Any, d: Any, code: Any, at: Any, q: int) -> Any:
+def _recursion(keys: Any, rate: Any, d: Any, code: Any, at: Any, q: int, length: int) -> Any:
     import jax
     import jax.numpy as jnp
 
-    target = jnp.where(jnp.arange(products.shape[-1]) < q, 1.0 / q, 0.0)
+    place = jnp.arange(keys.shape[-1])
+    target, has_content = jnp.where(place < q, 1.0 / q, 0.0), place < length
 
     def attention(c: Any, w: Any) -> Any:
         return jax.nn.softmax(w * c, axis=-1)
@@ -224,14 +242,15 @@ def _recursion(products: Any, rate: Any, d: Any, code: Any, at: Any, q: int) -> 
         def step(_: Any, state: Any) -> Any:
             w, v = state
             p = attention(c, w)
-            off = (v * p - target[None]) * p
+            off = jnp.where(has_content[None], (v * p - target[None]) * p, 0.0)
             centred = c - (p * c).sum(axis=-1, keepdims=True)
             return w - rate * d / code * v * (off * centred).sum(axis=-1).mean(), v - rate * off.sum(axis=-1).mean()
 
         def shown(state: Any) -> Any:
             w, v = state
-            return w, v, d / 2 * jnp.square(v * attention(c, w) - target[None]).sum(axis=-1).mean()
+            away = jnp.where(has_content[None], v * attention(c, w) - target[None], 0.0)
+            return w, v, d / 2 * jnp.square(away).sum(axis=-1).mean()
 
         return records_of(step, (jnp.zeros(()), jnp.zeros(())), at, shown)
 
-    return jax.lax.map(course, products)
+    return jax.lax.map(course, keys)

@@ -5,7 +5,7 @@ matrices $W$ of keys and queries and $V$ of values, both of which are trained as
 
 $$ f(x, y) = V Z \,\mathrm{softmax}(Z^T W z_y) , \qquad W^* \propto \mathrm{diag}(0_d, I_m), \quad V^* = [I_d, 0] $$
 
-(Wang, Wei, Hsu & Lee 2024). The query is no key: were it one, attention would sink into it, since $\langle e_y, e_y \rangle$ is the
+(Wang, Wei, Hsu & Lee 2024). The query is no key unless it is asked for: as one it draws attention, since $\langle e_y, e_y \rangle$ is the
 largest of all products. Codes are one-hot; random signs drawn once; or random signs drawn anew for every batch, which its samples share.
 
 Inputs of training are rows of numbers: tokens, then the chosen positions, filled up with −1, then the number of the draw of codes, by
@@ -15,7 +15,7 @@ which samples that are evaluated in several blocks see several draws.
 from __future__ import annotations
 
 import math
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
 import equinox as eqx
 import jax
@@ -37,6 +37,18 @@ _RIDGE = 1e-5
 _Rows: TypeAlias = Float[Array, "n columns"]
 
 
+class ReadTokens(NamedTuple):
+    """What rows attend to, and how much."""
+
+    tokens: Float[Array, "n length d"]
+    codes: Float[Array, "code length"]
+    asked: Float[Array, "n code"]
+    """The code of each query."""
+    attention: Float[Array, "n length"]
+    on_query: Float[Array, " n"]
+    """What is left of it for the query itself; none where that is no key."""
+
+
 class SelectionModel(eqx.Module):
     """Attention with merged matrices; called with rows of numbers and a random key, from which stochastic codes are drawn."""
 
@@ -50,6 +62,8 @@ class SelectionModel(eqx.Module):
     query: str = eqx.field(static=True)
     room: int = eqx.field(static=True)
     """Positions that a set may have at most."""
+    sees_query: bool = eqx.field(static=True)
+    """Whether the query is a key too, beside the tokens."""
 
     @classmethod
     def init(
@@ -63,6 +77,7 @@ class SelectionModel(eqx.Module):
         scale: float = 0.0,
         longest: int | None = None,
         room: int | None = None,
+        sees_query: bool = False,
     ) -> SelectionModel:
         """A model at the start: matrices zero, or normal with a standard deviation.
 
@@ -75,6 +90,7 @@ class SelectionModel(eqx.Module):
             scale: standard deviation of the entries.
             longest: most positions that fixed codes are drawn for; those of the task unless given.
             room: most positions that are selected, where that is more than the support of the task.
+            sees_query: whether the query is a key too.
         """
         for name, value, choices in (("codes", codes, get_args(Codes)), ("query", query, get_args(Query))):
             if value not in choices:
@@ -94,18 +110,20 @@ class SelectionModel(eqx.Module):
             codes=codes,
             query=query,
             room=task.support if room is None else max(room, task.support),
+            sees_query=sees_query,
         )
 
     def __call__(self, rows: _Rows, key: Any = None) -> Float[Array, "n dimension"]:
-        tokens, codes, attention = self.attend(rows, key)
+        seen = self.attend(rows, key)
         d = len(self.values)
-        contents = jnp.einsum("ntd,nt->nd", tokens, attention)
-        return contents @ self.values[:, :d].T + (attention @ codes.T) @ self.values[:, d:].T
+        contents = jnp.einsum("ntd,nt->nd", seen.tokens, seen.attention)
+        places = seen.attention @ seen.codes.T
+        if self.sees_query:
+            places = places + seen.on_query[:, None] * seen.asked  # the query has no content
+        return contents @ self.values[:, :d].T + places @ self.values[:, d:].T
 
-    def attend(
-        self, rows: _Rows, key: Any = None
-    ) -> tuple[Float[Array, "n length d"], Float[Array, "code length"], Float[Array, "n length"]]:
-        """The tokens of rows, the codes of their positions, and how much attention each gets."""
+    def attend(self, rows: _Rows, key: Any = None) -> ReadTokens:
+        """What each row attends to."""
         d, length = len(self.values), self.length_of(rows)
         tokens = rows[:, : length * d].reshape(len(rows), length, d)
         chosen = rows[:, length * d : -1].astype(jnp.int32)
@@ -113,7 +131,11 @@ class SelectionModel(eqx.Module):
         asked = query_codes(codes, chosen, self.query if self.codes != "one-hot" else "sum")
         sought = asked @ self.keys[:, d:].T  # what the query has beside its code is zero
         scores = jnp.einsum("ntd,nd->nt", tokens, sought[:, :d]) + sought[:, d:] @ codes
-        return tokens, codes, jax.nn.softmax(scores, axis=-1)
+        if not self.sees_query:
+            return ReadTokens(tokens, codes, asked, jax.nn.softmax(scores, axis=-1), jnp.zeros(len(rows)))
+        own = (sought[:, d:] * asked).sum(axis=-1, keepdims=True)
+        attention = jax.nn.softmax(jnp.concatenate([scores, own], axis=-1), axis=-1)
+        return ReadTokens(tokens, codes, asked, attention[:, :-1], attention[:, -1])
 
     def length_of(self, rows: Any) -> int:
         """How many tokens a row holds."""

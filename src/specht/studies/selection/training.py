@@ -55,33 +55,47 @@ class SelectionTraining:
     """Other lengths to test at."""
     supports: tuple[int, ...] = ()
     """Other numbers of chosen positions to test with."""
+    pairs: tuple[tuple[int, int], ...] = ()
+    """Lengths with numbers of chosen positions to test both at once."""
+    sees_query: bool = False
+    """Whether the query is a key too, beside the tokens."""
+    patience: int | None = None
+    """Records without a better loss of validation after which training stops and the best model is kept."""
     n_test: int = 1024
     records: int = 60
 
     def __post_init__(self) -> None:
         whole_number("n_test", self.n_test, 2)
-        if self.codes == "one-hot" and any(length != self.task.length for length in self.lengths):
+        if self.codes == "one-hot" and any(length != self.task.length for length in self._all_lengths):
             raise InputError(f"One-hot codes know the {self.task.length} positions of training only: test other lengths with random codes.")
-        for other in (*self.lengths, *self.supports):
+        for other in (*self._all_lengths, *self._all_supports):
             whole_number("a test length or support", other, 1)
 
     @property
     def room(self) -> int:
-        return max(self.task.support, *self.supports, 0)
+        return max(self.task.support, *self._all_supports, 0)
+
+    @property
+    def _all_lengths(self) -> tuple[int, ...]:
+        return (*self.lengths, *(length for length, _ in self.pairs))
+
+    @property
+    def _all_supports(self) -> tuple[int, ...]:
+        return (*self.supports, *(support for _, support in self.pairs))
 
     def tests(self) -> dict[str, Selection]:
-        """What is tested on, by name: the task itself, then other lengths, then other supports."""
+        """What is tested on, by name: the task itself, then other lengths, other supports, and both at once."""
         own = self.task
         longer = {f"T={length}": dataclasses.replace(own, length=length) for length in self.lengths}
         denser = {f"q={support}": dataclasses.replace(own, support=support) for support in self.supports}
-        return {"validation": own, **longer, **denser}
+        both = {f"T={length} q={q}": dataclasses.replace(own, length=length, support=q) for length, q in self.pairs}
+        return {"validation": own, **longer, **denser, **both}
 
     def start(self, key: Any) -> SelectionModel:
         """The model at the start."""
-        longest = max(self.task.length, *self.lengths, 0)
-        return SelectionModel.init(
-            self.task, self.code, key=key, codes=self.codes, query=self.query, scale=self.scale, longest=longest, room=self.room
-        )
+        longest = max(self.task.length, *self._all_lengths, 0)
+        asked = {"codes": self.codes, "query": self.query, "sees_query": self.sees_query}
+        return SelectionModel.init(self.task, self.code, key=key, **asked, scale=self.scale, longest=longest, room=self.room)
 
     def recipe(self) -> Recipe:
         # The loss of training is the whole squared error; Adam does not see the difference.
@@ -93,6 +107,7 @@ class SelectionTraining:
             schedule=self.schedule,
             batch=self.batch,
             records=self.records,
+            patience=self.patience,
         )
 
 
@@ -122,6 +137,20 @@ class SelectionRun:
     def coordinates(self) -> dict[str, Any]:
         """The sets and steps that losses stand along."""
         return {"set": [name for name in self.losses if name != "train"], "step": self.steps}
+
+    @property
+    def stop(self) -> int:
+        """The record of the model that is kept: the last one, or the best one where training stops by `patience`."""
+        return len(self.steps) - 1 if self.training.patience is None else int(np.argmin(self.losses["validation"]))
+
+    def query_share(self, n: int = 1024, seed: int = 0) -> float:
+        """How much of its attention the model at the end gives to the query, on average over so many fresh samples."""
+        import jax
+        import jax.numpy as jnp
+
+        tokens, chosen = self.training.task.draw(np.random.default_rng([seed, 1]), n)
+        seen = self.model.attend(jnp.asarray(rows_of(tokens, chosen, self.model.room)), jax.random.key(seed))
+        return float(seen.on_query.mean())
 
     @property
     def model(self) -> SelectionModel:
