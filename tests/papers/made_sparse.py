@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from specht.papers.sparse_variables import curves, parity, profiles, theory, thresholds, trained_bounds
+from specht.papers.sparse_variables import curves, lemmas, parity, profiles, theory, thresholds, trained_bounds
 
 LENGTHS = (25, 35, 50, 71, 100, 141, 200)
 LONGER = (*LENGTHS, 283, 400, 566, 800, 1100)
@@ -52,13 +52,15 @@ def runs(above=1.0, fitted=1e-3, below=0.7, mass=0.33, rest=1e-5, learnt=1.0, we
     return [*found, curves.measure_attention.result(fields, length=9, m=300, runs=2, steps=40, seed=0)]
 
 
-def streams(short=(100, 110), long=(190, 200), left=0.9):
+def streams(short=(100, 110), long=(190, 200), left=0.9, paper=(400, 500)):
+    """Runs by the number of bits; those from the start of the paper take as long with 10 bits as with 15."""
     found = []
-    for length, times in ((10, short), (15, long)):
-        for seed, learnt in enumerate(times):
-            fields = {"learnt_at": float(learnt), "left_at": left * learnt, "loss": (("step",), [0.69, 0.0])}
-            arguments = {"length": length, "steps": 300, "batch": 2048, "learning_rate": 1e-3, "seed": seed}
-            found.append(parity.measure_parity.result(fields, {"step": [0, 299]}, **arguments))
+    for start, runs in ((parity.OURS, {10: short, 15: long}), (parity.PAPERS, {10: paper, 15: paper})):
+        for length, times in runs.items():
+            for seed, learnt in enumerate(times):
+                fields = {"learnt_at": float(learnt), "left_at": left * learnt, "loss": (("step",), [0.69, 0.0])}
+                arguments = {"start": start, "length": length, "steps": 1200, "batch": 2048, "learning_rate": 1e-3, "seed": seed}
+                found.append(parity.measure_parity.result(fields, {"step": [0, 299]}, **arguments))
     return found
 
 
@@ -106,4 +108,19 @@ def levels(off=0.0, third=0.02):
         fields = {"share": share, "low": low, "high": high, "variance_share": share}
         fields = {name: (("level",), values) for name, values in fields.items()} | {"above_high": 0.0}
         found.append(profiles.measure_profile.result(fields, {"level": list(range(5))}, target=function, length=50, samples=100, seed=0))
+    return found
+
+
+def moved(share=0.9, wrong=5.0, constant=0.5, growth=0.0, packing=3.0, bound=3e4, false=0.1):
+    """Changes of heads as shares of their bound, and functions that are told apart beside theirs."""
+    found = []
+    for length in (2, 4, 16):
+        fields = {"ratio": ("change", np.full(3, share)), "typical": ("change", np.full(3, share / 5)), "steepest": constant}
+        fields |= {"slope": 0.4 * length**growth, "typical_slope": 0.1, "wrong": ("norm", np.full(len(lemmas.WRONG), wrong))}
+        places = {"change": list(lemmas.CHANGES), "norm": list(lemmas.WRONG)}
+        found.append(lemmas.measure_change.result(fields, places, length=length, heads=100, seed=0))
+    for job in lemmas.measure_cover.jobs("smoke"):
+        rows = {"packing": packing, "bound": bound, "false_bound": false}
+        fields = {name: ("resolution", np.full(len(lemmas.RESOLUTIONS), value)) for name, value in rows.items()}
+        found.append(lemmas.measure_cover.result(fields, {"resolution": list(lemmas.RESOLUTIONS)}, **job.arguments))
     return found

@@ -7,11 +7,11 @@ import math
 import numpy as np
 import pytest
 from judging import assert_says_yes_and_no
-from made_sparse import LENGTHS, LONGER, gaps, levels, runs, searches, statements, streams
+from made_sparse import LENGTHS, LONGER, gaps, levels, moved, runs, searches, statements, streams
 from scipy import optimize
 
 from specht.papers.claims import JobResult
-from specht.papers.sparse_variables import PAPER, theory, thresholds, trained_bounds
+from specht.papers.sparse_variables import PAPER, curves, parity, theory, thresholds, trained_bounds
 
 STEEP, LINE = (lambda T: 3.0 * T**0.8), (lambda T: 30 + 0.2 * T)
 CASES = {
@@ -21,6 +21,13 @@ CASES = {
     "sparse.theory-sum": (lambda literal=0.05: statements(literal=literal), {"literal": 0.3}),
     "sparse.theory-dual": (statements, {"dual": 0.2}),
     "sparse.theory-shatter": (statements, {"share": 0.9}),
+    "sparse.lemma-43": (moved, {"share": 1.1}),
+    "sparse.lemma-43-norms": (moved, {"wrong": 0.9}),
+    "sparse.lemma-43-constant": (moved, {"constant": 0.8}),
+    "sparse.lemma-43-length": (moved, {"growth": 0.5}),
+    "sparse.lemma-46": (moved, {"bound": 2.0}),
+    "sparse.theorem-42": (moved, {"bound": 2.0}),
+    "sparse.cover-norms": (moved, {"false": 4.0}),
     "sparse.bounds-vacuous": (gaps, {"samples": 1e4}),
     "sparse.bounds-rank": (gaps, {"order": -1.0}),
     "sparse.f2-log": (searches, {"law": LINE}),
@@ -33,6 +40,8 @@ CASES = {
     "sparse.f3-relevant": (runs, {"mass": 0.3}),
     "sparse.f3-irrelevant": (runs, {"rest": 0.02}),
     "sparse.f4-learnt": (streams, {"long": (190, -1)}),
+    "sparse.f4-paper-start": (streams, {"paper": (400, -1)}),
+    "sparse.f4-start": (streams, {"paper": (100, 110)}),
     "sparse.f4-abrupt": (streams, {"left": 0.3}),
     "sparse.f4-longer": (streams, {"long": (80, 90)}),
     "sparse.profile-parity": (levels, {"off": 0.2}),
@@ -102,6 +111,32 @@ def test_exponents_are_compared_at_the_lengths_that_both_have():
     assert claim_of("sparse.f2-perceptron").judge(searches(lengths=(*both[:3], 1000))).outcome == "not tested"
 
 
+def test_every_part_is_judged_by_itself():
+    """One bit, one number of bits, one key or one norm out of many decides."""
+    weights = np.full((2, 10), 1e-5)
+    weights[:, :3], weights[:, 7] = 0.32, 0.03
+    verdict = claim_of("sparse.f3-irrelevant").judge(runs(weights=weights))
+    assert (verdict.outcome, verdict.measured) == ("fails", pytest.approx(0.03))
+    results = runs(weights=weights)
+    assert sorted(curves.weights_elsewhere(curves.measure_attention.data(results))) == [4, 5, 6, 7, 8, 9]
+    assert claim_of("sparse.f4-paper-start").judge(streams(paper=(300, 301))).outcome == "holds"
+    found = parity.excess_of_the_paper_s_start(parity.measure_parity.data(streams(paper=(-1, -1))))
+    assert {length: part.value for length, part in found.items()} == {10: 1200 - 105, 15: 1200 - 195}
+    points = thresholds.distances_from_the_paper(data_of(searches()))
+    assert points.keys() == {100, 200}
+    assert points[200].value == pytest.approx(np.log((-24 + 17.4 * np.log(200)) / 58))
+
+
+def test_runs_of_several_seeds_are_judged_by_their_mean():
+    """One run in five that leaves the plateau late decides nothing; that none does decides."""
+    claim = claim_of("sparse.f4-learnt")
+    assert claim.judge(*[streams()] * 4, streams(long=(190, -1))).outcome == "undecided"
+    assert claim.judge(streams(long=(-1, -1)), streams(long=(-1, -1))).outcome == "fails"
+    several = claim_of("sparse.f2-points").judge(*[searches(lambda T, off=off: off * 8 * T**0.38) for off in (0.97, 1.0, 1.03)])
+    assert (several.outcome, several.seeds, several.agreeing) == ("holds", 3, 3)
+    assert several.interval[0] < several.measured < several.interval[1]
+
+
 def test_training_loss_must_vanish_too():
     assert claim_of("sparse.f3-below").judge(runs(fitted=0.1)).outcome == "fails"
 
@@ -155,7 +190,7 @@ def test_theories_of_finite_width_stand_beside_the_others():
 
 
 def test_figures_and_tables_of_made_up_numbers():
-    made_up = [statements(), gaps(), searches(), runs(), streams(), levels()]
+    made_up = [statements(), moved(), gaps(), searches(), runs(), streams(), levels()]
     for experiment, results in zip(PAPER.experiments, made_up, strict=True):
         assert experiment.plots(results)
         assert experiment.tables(results)

@@ -151,6 +151,15 @@ def test_fresh_samples_teach_a_small_parity():
     assert losses[-1] < 0.1
 
 
+def test_training_on_fresh_samples_ends_where_the_loss_is_small_enough():
+    """At the first loss below it, and with the same losses until then."""
+    settings = (Perceptron(4, 32), (False, True, True, False), 0.5, Schooling(steps=200, learning_rate=0.01))
+    whole, stopped = run_stream(*settings, seed=0, batch=64), run_stream(*settings, seed=0, batch=64, enough=0.3)
+    assert 0 < len(stopped) < len(whole)
+    assert stopped[-1] < 0.3 <= stopped[:-1].min()
+    np.testing.assert_array_equal(stopped, whole[: len(stopped)])
+
+
 BAD = {
     "heads": (lambda: BitTransformer(5, width=10, heads=4), "A width of 10 cannot be shared out between 4 heads"),
     "start": (lambda: BitTransformer(5, start="smal"), "Unknown start 'smal': did you mean 'small'?"),

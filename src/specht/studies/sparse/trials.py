@@ -184,20 +184,33 @@ def _trained(
 
 
 def run_stream(
-    model: BitModel, table: tuple[bool, ...], probability: float, schooling: Schooling, *, seed: int, batch: int = 2048
+    model: BitModel,
+    table: tuple[bool, ...],
+    probability: float,
+    schooling: Schooling,
+    *,
+    seed: int,
+    batch: int = 2048,
+    enough: float = 0.0,
 ) -> np.ndarray:
     """Train on fresh samples of a sparse function at every step; the loss on every batch, (steps,), before its step is made.
 
     The function is the table of its values on the first bits, as in `specht.studies.sparse.task`; bits are one with the probability.
+    Training ends at the first loss below `enough`, the last one that is returned.
     """
     start = model.init(np.random.default_rng([seed, 1]))
-    values = np.asarray(table, np.int32)
-    losses = _streamed(model, (schooling.steps, batch), _Pace.of(schooling), start, values, np.float32(probability), jax.random.key(seed))
-    return np.asarray(losses, dtype=np.float64)
+    values, size = np.asarray(table, np.int32), (schooling.steps, batch)
+    losses, steps = _streamed(
+        model, size, _Pace.of(schooling), start, values, np.float32(probability), jax.random.key(seed), np.float32(enough)
+    )
+    return np.asarray(losses, dtype=np.float64)[: int(steps)]
 
 
 @functools.partial(jax.jit, static_argnums=(0, 1))
-def _streamed(model: BitModel, size: tuple[int, int], pace: _Pace, start: Any, table: Any, probability: Any, key: Any) -> Any:
+def _streamed(
+    model: BitModel, size: tuple[int, int], pace: _Pace, start: Any, table: Any, probability: Any, key: Any, enough: Any
+) -> tuple[Any, Any]:
+    """The losses, and how many there are."""
     (steps, batch), (theta, unflatten), decayed = size, ravel_pytree(start), _decayed(start)
     support = len(table).bit_length() - 1
     places = jnp.asarray(2 ** np.arange(support - 1, -1, -1), jnp.int32)
@@ -213,7 +226,17 @@ def _streamed(model: BitModel, size: tuple[int, int], pace: _Pace, start: Any, t
         value, gradient = jax.value_and_grad(loss)(adam.theta)
         return adam.step(t, gradient, decayed, pace), value
 
-    return jax.lax.scan(step, _Adam.start(theta), jnp.arange(steps))[1]
+    def goes_on(state: tuple[Any, _Adam, Any]) -> Any:
+        t, _, losses = state
+        return (t < steps) & ((t == 0) | (losses[jnp.maximum(t - 1, 0)] >= enough))
+
+    def advance(state: tuple[Any, _Adam, Any]) -> tuple[Any, _Adam, Any]:
+        t, adam, losses = state
+        adam, value = step(adam, t)
+        return t + 1, adam, losses.at[t].set(value)
+
+    done, _, losses = jax.lax.while_loop(goes_on, advance, (jnp.asarray(0, jnp.int32), _Adam.start(theta), jnp.zeros(steps)))
+    return losses, done
 
 
 def filled(n: int) -> int:

@@ -3,6 +3,7 @@
 - `covering`: from norms to how many functions heads, layers and stacks can tell apart at a resolution (lemma 4.6, theorems 4.2, A.17, ...),
   from there to the gap between training and test risk, and the samples from which that says anything
 - `representation`: heads that compute sparse functions, perceptrons behind them, and what unbounded norms can shatter
+- `measured`: how far heads move and how many can be told apart, beside what bounds say of it
 - `networks`: the norms of a given network
 """
 
@@ -14,6 +15,7 @@ from specht.lazy import lazy_names
 
 if TYPE_CHECKING:
     from specht.studies.sparse.bounds.covering import (
+        SOFTMAX as SOFTMAX,
         DenseNorms as DenseNorms,
         HeadNorms as HeadNorms,
         LayerNorms as LayerNorms,
@@ -21,8 +23,18 @@ if TYPE_CHECKING:
         explicit_head_cover as explicit_head_cover,
         generalisation_gap as generalisation_gap,
         head_capacity as head_capacity,
+        head_change as head_change,
+        head_cover as head_cover,
+        linear_cover as linear_cover,
+        norm_21 as norm_21,
         samples_until as samples_until,
         stack_capacity as stack_capacity,
+    )
+    from specht.studies.sparse.bounds.measured import (
+        attend as attend,
+        packing_number as packing_number,
+        packing_radii as packing_radii,
+        steepest_change as steepest_change,
     )
     from specht.studies.sparse.bounds.networks import (
         network_bound as network_bound,
