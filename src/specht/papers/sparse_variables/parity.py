@@ -20,7 +20,7 @@ DONE = 0.01
 """Loss at which training ends."""
 OURS, PAPERS = "uniform", "small"
 """The starts of `BitTransformer`: matrices uniform within one over the root of their fan-in; and N(0, 0.02²), that of the paper."""
-STARTS = {OURS: "start of PyTorch's layers", PAPERS: "start of the paper"}
+STARTS = {OURS: "wide start", PAPERS: "start of the paper"}
 _KEPT = 200
 """Losses that are kept of each run, evenly over its steps."""
 

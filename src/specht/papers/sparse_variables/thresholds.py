@@ -64,8 +64,9 @@ _COSTLY: Any = {"largest": 1024, "width": 1.3, "budget": 40}
 """For a regression that takes seconds: shown with its interval, and no verdict rests on it. Up to 1024 samples, as in `features.trained`:
 one regression with 4096 takes minutes, and the kernel, which needs more samples, needs 700 at T = 100."""
 _COARSE: Any = {"largest": 512, "width": 1.3, "budget": 80}
+_MANY: Any = {"largest": 4096, "width": 1.3, "budget": 64}
 _COARSEST: Any = {"largest": 4096, "width": 1.5, "budget": 32}
-"""At quick scale, where five seeds do what one fine search did."""
+"""The last three at quick scale, where five seeds do what one fine search did."""
 
 thresholds = measure(
     smoke=_searches([TRANSFORMER], [8, 12], **_SMALL, seed=0, restarts=2, steps=125)
@@ -73,7 +74,7 @@ thresholds = measure(
     + _searches([*KERNELS, *THEORIES], [12], **_SMALL),
     quick=_searches([TRANSFORMER], [*_SHORT, 400], **_COARSE, seed=0, restarts=3, steps=125)
     + _searches(["perceptron"], _SHORT, **_COARSEST, restarts=1, steps=250)
-    + _searches(KERNELS, _SHORT, **_COARSEST),
+    + _searches(KERNELS, _SHORT, **_MANY),
     full=_searches([TRANSFORMER], [*_LENGTHS, 283, 400, 566, 800, 1100], **_FINE, seed=0, restarts=3, steps=125)
     + _searches(["perceptron"], _FEWER, **_WIDE, restarts=1, steps=250)
     + _searches(KERNELS, [*_FEWER, 400], **_WIDE)
