@@ -111,12 +111,17 @@ def levels(off=0.0, third=0.02):
     return found
 
 
-def moved(share=0.9, wrong=5.0, constant=0.5, growth=0.0, packing=3.0, bound=3e4, false=0.1):
-    """Changes of heads as shares of their bound, and functions that are told apart beside theirs."""
+def moved(beyond=0.0, wrong=5.0, constant=0.5, growth=0.0, packing=3.0, bound=3e4, false=0.1):
+    """How many heads pass their bound and how far others move, and functions that are told apart beside theirs."""
     found = []
     for length in (2, 4, 16):
-        fields = {"ratio": ("change", np.full(3, share)), "typical": ("change", np.full(3, share / 5)), "steepest": constant}
-        fields |= {"slope": 0.4 * length**growth, "typical_slope": 0.1, "wrong": ("norm", np.full(len(lemmas.WRONG), wrong))}
+        fields = {name: ("change", np.full(3, value)) for name, value in {"ratio": 0.9, "typical": 0.2, "beyond": beyond}.items()}
+        fields |= {
+            "steepest": constant,
+            "slope": 0.4 * length**growth,
+            "typical_slope": 0.1,
+            "wrong": ("norm", np.full(len(lemmas.WRONG), wrong)),
+        }
         places = {"change": list(lemmas.CHANGES), "norm": list(lemmas.WRONG)}
         found.append(lemmas.measure_change.result(fields, places, length=length, heads=100, seed=0))
     for job in lemmas.measure_cover.jobs("smoke"):
