@@ -43,6 +43,7 @@ UNCLEAR = {
     "sparse.f2-perceptron-nngp": EDGE,
     "sparse.f2-transformer-ntk": EDGE,
     "sparse.f2-transformer-nngp": EDGE,
+    "sparse.f4-start": EDGE,
     "sparse.f4-longer": EDGE,
     "sparse.profile-and": "A share is never below zero, so that an interval that begins there says nothing against it.",
     "selection.f4-order": EDGE,

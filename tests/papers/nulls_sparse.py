@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from unittest import mock
 
 import made_sparse as made
@@ -134,3 +135,46 @@ def targets_of_two_bits(rng):
     seed = int(rng.integers(1000))
     with mock.patch.object(profiles, "SUPPORT", 2):
         return [measured(profiles.measure_profile, target=target, length=10, samples=400, seed=seed) for target in ("and", "parity")]
+
+
+@null("sparse.lemma-43")
+def tokens_are_longer_than_the_bound_knows(rng):
+    """The longest token is twice as long as the bound takes it to be, and some heads pass it."""
+    return made.moved(beyond=float(rng.uniform(0.02, 0.2)))
+
+
+@null("sparse.lemma-43-norms", "sparse.cover-norms")
+def all_norms_are_one(rng):
+    """Random functions have norms of about one, so that a bound with other powers of them is as good."""
+    return made.moved(wrong=float(rng.uniform(0.3, 0.9)), false=3e4 * float(rng.uniform(0.5, 2.0)))
+
+
+@null("sparse.lemma-43-constant")
+def softmax_is_as_steep_as_the_lemma_says(rng):
+    """The Lipschitz constant of softmax is two, and a search comes near to it."""
+    return made.moved(constant=1.0 - float(rng.uniform(0.0, 0.02)))
+
+
+@null("sparse.lemma-43-length")
+def changes_add_up_over_positions(rng):
+    """Changes of scores at different positions add up at random, and with them how far a head moves: the root of T."""
+    return made.moved(growth=0.5 + 0.02 * float(rng.normal()))
+
+
+@null("sparse.lemma-46", "sparse.theorem-42")
+def more_functions_than_the_bound_has(rng):
+    """Bounds are so small that a thousand random functions are more than they allow."""
+    return made.moved(packing=math.log(1000.0), bound=float(rng.uniform(1.5, 2.5)))
+
+
+@null("sparse.f4-paper-start")
+def parities_of_shuffled_labels_from_the_start_of_the_paper(rng):
+    """Labels are shuffled, and no run from the start of the paper ever leaves the plateau."""
+    return made.streams(paper=(-1,) * 5)
+
+
+@null("sparse.f4-start")
+def the_start_does_not_matter(rng):
+    """Runs take as long from one start as from the other, and vary."""
+    short, long, paper = 200.0 + 40.0 * rng.normal(size=(3, 5))
+    return made.streams(short, long, paper=paper)
