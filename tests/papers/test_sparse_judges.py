@@ -127,6 +127,10 @@ def test_every_part_is_judged_by_itself():
     assert points[200].value == pytest.approx(np.log((-24 + 17.4 * np.log(200)) / 58))
 
 
+def test_bounds_with_a_wrong_norm_are_judged_where_nothing_is_told_apart():
+    assert claim_of("sparse.cover-norms").judge(moved(packing=0.0)).outcome == "fails"
+
+
 def test_runs_of_several_seeds_are_judged_by_their_mean():
     """One run in five that leaves the plateau late decides nothing; that none does decides."""
     claim = claim_of("sparse.f4-learnt")

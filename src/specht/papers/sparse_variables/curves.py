@@ -19,15 +19,17 @@ FITTED, POOR = 0.01, 0.9
 """Training loss that counts as fitted, and validation accuracy that does not count as learnt."""
 SMALL = 0.01
 """Attention that counts as almost none."""
+BETWEEN = 20
+"""Steps from one look at a curve to the next."""
 ABOVE, BELOW = "above", "below"
 
 
 def trained_networks(
-    learner: str, length: int, m: int, runs: int, steps: int, seed: int, model: Any = None
+    learner: str, length: int, m: int, runs: int, steps: int, seed: int, model: Any = None, looks: int = 5
 ) -> Iterator[tuple[sparse.Samples, sparse.TrialRun]]:
     """Networks that are trained on AND to the end, each on m samples of its own, with the samples that they are validated on."""
     task = sparse.SparseTask(sparse.sparse_function("and", SUPPORT), length, seed=seed)
-    networks = sparse.network_learner(learner, task, schooling=sparse.Schooling(steps=steps, every=steps // 5), model=model)
+    networks = sparse.network_learner(learner, task, schooling=sparse.Schooling(steps=steps, every=steps // looks), model=model)
     for trial in range(runs):
         train, validation, _ = task.draw(m, trial)
         yield validation, networks.run(train, validation, trial, enough=2.0)
@@ -44,10 +46,11 @@ def _sides(few: int, many: int) -> Grid:
 )
 def measure_curves(length: int, m: int, runs: int, steps: int, side: str, seed: int) -> xarray.Dataset:
     """Training runs to the end, each on samples of its own: accuracy and losses at every look."""
-    trained = [run for _, run in trained_networks("transformer", length, m, runs, steps, seed)]
+    looks = steps // BETWEEN
+    trained = [run for _, run in trained_networks("transformer", length, m, runs, steps, seed, looks=looks)]
     names = ("accuracy", "train_loss", "validation_loss")
     curves = {name: (("run", "look"), np.array([getattr(run, name) for run in trained])) for name in names}
-    return xarray.Dataset(curves, {"look": steps // 5 * np.arange(1, 6)})
+    return xarray.Dataset(curves, {"look": BETWEEN * np.arange(1, looks + 1)})
 
 
 @measure(
@@ -134,7 +137,7 @@ def accuracy_curves(data: xarray.Dataset) -> Plot:
         loss = runs["train_loss"].median("run").values
         figure.add_scatter(x=data["look"].values, y=loss, mode="lines", name=f"training loss, m = {runs.m.item()}", line=style)
     finished(figure, x="step", y="validation accuracy, training loss", linear_y=True)
-    figure.update_xaxes(type="linear", dtick=None)
+    figure.update_xaxes(type="linear", dtick=None, tickmode="auto")
     return Plot(
         figure,
         "Above and below the threshold",

@@ -29,8 +29,10 @@ WRONG = {"without B_X": (0, 1), "with B_X squared": (2, 1), "without ‖W_V‖":
 """Bounds of lemma 4.3 that are false: the powers of the two norms in it."""
 RESOLUTIONS = (0.05, 0.1, 0.2, 0.4)
 """At which functions are told apart, in units of the largest output that norms allow."""
-MIDDLE = 0.2
+FINEST = RESOLUTIONS[0]
 """The resolution at which bounds with a wrong norm are judged."""
+_NONE = 1e-9
+"""Stands for the ratio where nothing is told apart, which has no logarithm."""
 UP, DOWN = 1e5, 1e-5
 """What norms are scaled by where a bound with a wrong power of them is tried."""
 TRIES = 400
@@ -289,13 +291,13 @@ def shares_of_heads(data: xarray.Dataset) -> dict[Any, Finding]:
 )
 def shares_of_wrong_bounds(data: xarray.Dataset) -> dict[Any, Finding]:
     """In powers of ten."""
-    words = f"{_told(data)}; norms of {UP:g} left out and of {DOWN:g} squared, at the resolution {MIDDLE}; log₁₀ of the ratio is shown."
+    words = f"{_told(data)}; norms of {UP:g} left out and of {DOWN:g} squared, at the resolution {FINEST}; log₁₀ of the ratio is shown."
     found = {}
     for family in FAMILIES:
         for cell in _cells(data, family, scaled=True):
-            here = cell.sel(resolution=MIDDLE)
+            here = cell.sel(resolution=FINEST)
             place = (family, cell.norm.item(), cell.scale.item())
-            found[place] = Finding(math.log10(float(here["packing"] / here["false_bound"])), regime=words)
+            found[place] = Finding(math.log10(max(float(here["packing"] / here["false_bound"]), _NONE)), regime=words)
     return found
 
 
