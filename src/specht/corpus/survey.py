@@ -18,10 +18,11 @@ from specht.checks import whole_number
 from specht.corpus.read.corpora import Corpus
 from specht.corpus.read.stream import Blocks, Encoded, Segment, segments
 from specht.corpus.read.vocabulary import TypeCounts, Vocabulary
+from specht.corpus.stats.bigrams import Followers, chained, followers_of
 from specht.corpus.stats.exchangeability import CUTS
 from specht.corpus.stats.influence import MOST_SYMBOLS, WindowSample
 from specht.corpus.stats.isotypic import WindowTensor
-from specht.corpus.stats.moments import LagCounts, Plan, moments_of
+from specht.corpus.stats.moments import LagCounts, Plan, count_pairs, moments_of, table_of_zeros
 from specht.corpus.stats.shuffles import Null, drawn, shuffled, split_counts
 from specht.corpus.stats.sketch import CELLS
 from specht.corpus.stats.squares import Metric
@@ -132,9 +133,12 @@ class Survey:
         return np.append(np.minimum(np.arange(len(self.vocabulary)), size), size)
 
     def pieces(self, parts: Sequence[int], null: Null | None = None) -> Iterator[Encoded]:
-        """The tokens of consecutive parts, as they are or shuffled; for the global shuffle they have to be whole batches."""
+        """The tokens of consecutive parts, as they are or of a null model; for the global shuffle they have to be whole batches."""
         if null is None:
             return itertools.chain.from_iterable(map(self._encoded, parts))
+        if null == "bigram":
+            chains = (chained(self._encoded(part), self._followers, np.random.default_rng([self.settings.seed, 4, part])) for part in parts)
+            return itertools.chain.from_iterable(chains)
         if null == "global":
             batches = [number for number, batch in enumerate(self.batches) if batch[0] in parts]
             return itertools.chain.from_iterable(map(self._drawn, batches))
@@ -154,6 +158,15 @@ class Survey:
         """Consecutive parts as segments, which reach as far as anything that is counted; parts begin records, so no pair crosses them."""
         reach = max([self.settings.longest, *(EXTRAS[name].window(self) for name in self.settings.extras)]) - 1
         return segments(self.pieces(parts, null), self.plan.blocks, reach, offset=self.offsets[parts[0]])
+
+    @cached_property
+    def _followers(self) -> tuple[Followers, np.ndarray]:
+        """What follows each symbol in the whole corpus, which is read for it."""
+        symbols = len(self.vocabulary) + 1
+        counts = table_of_zeros((symbols, symbols), "take fewer types")
+        for segment in segments(self.pieces(range(len(self.sizes))), self.plan.blocks, 1):
+            counts += count_pairs(segment, segment.ids * symbols, 1, symbols)
+        return followers_of(counts)
 
     @cached_property
     def _shuffled_counts(self) -> list[np.ndarray]:

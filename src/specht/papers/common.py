@@ -86,6 +86,21 @@ def mean_of(values: np.ndarray, regime: str = "", *, least: float = 0.0) -> Find
     return Finding(float(values.mean()), max(float(spread), least), regime)
 
 
+def regime(finding: Finding, words: str) -> Finding:
+    """A finding with words on where it was measured."""
+    return dataclasses.replace(finding, regime=words)
+
+
+def negated(finding: Finding) -> Finding:
+    """A number with the other sign.
+
+    >>> negated(Finding(2.0, 0.5, interval=(1.0, 3.5))).interval
+    (-3.5, -1.0)
+    """
+    ends = finding.interval
+    return dataclasses.replace(finding, value=-finding.value, interval=None if ends is None else (-ends[1], -ends[0]))
+
+
 def exponent_of(x: Any, values: Any, errors: Any = None, regime: str = "") -> Finding:
     """The exponent of a power law for a criterion to judge; not tested where fewer than two values stand out of their noise."""
     power = power_law(x, values, errors)

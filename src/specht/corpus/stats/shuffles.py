@@ -3,6 +3,8 @@
 - `window`: inside each window. All pairs of positions have the same law, so the score is one, whatever the correlations.
 - `article`: inside each article. What articles have in common stays, order goes; the score is one there too, for long articles.
 - `global`: over the whole corpus. No correlations are left, so there is nothing to score.
+
+Beside these shuffles there is a null model with an order of its own, `bigram`: see `specht.corpus.stats.bigrams`.
 """
 
 from __future__ import annotations
@@ -16,8 +18,9 @@ import numpy as np
 from specht.corpus.read.stream import Encoded, join, starts_in
 from specht.errors import check_choice
 
-Null = Literal["window", "article", "global"]
-NULLS: tuple[Null, ...] = get_args(Null)
+Shuffle = Literal["window", "article", "global"]
+NULLS: tuple[Shuffle, ...] = get_args(Shuffle)
+Null = Shuffle | Literal["bigram"]
 _BATCH = 2**18
 """Tokens that are shuffled at a time."""
 _LONGEST_ARTICLE = 2**20

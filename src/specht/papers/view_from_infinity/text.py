@@ -1,17 +1,37 @@
-"""The figure on WikiText-2: its correlations by frequency of the position, beside shuffled text and beside other corpora."""
+"""The figure on WikiText-2: its correlations by frequency of the position, beside its bigram surrogate, shuffled text and other corpora."""
 
 from __future__ import annotations
 
 import itertools
+import math
+from collections.abc import Callable
 
 import numpy as np
-import plotly.graph_objects as go
 import xarray
 
-from specht.corpus import KINDS
-from specht.corpus.stats import NULLS, Kind, Likeness
-from specht.papers import Finding, Grid, NothingToJudge, above, at_least, below, both, common, grid, lacking, larger, measure, positive
-from specht.papers.view_from_infinity.text_blocks import HALF_TYPES, measure_blocks
+from specht.corpus.stats import Likeness
+from specht.papers import Finding, Grid, NothingToJudge, above, at_least, below, common, every, grid, lacking, larger, measure
+from specht.papers.view_from_infinity import text_figures
+from specht.papers.view_from_infinity.likeness import (
+    ALIKE,
+    CENTRED,
+    COLLAPSED,
+    HIGH,
+    SIMILAR,
+    By,
+    beyond,
+    beyond_surrogate,
+    blocks_of,
+    gap,
+    high_gap,
+    likeness_of,
+    margin,
+    means,
+    measured,
+    spectra_of,
+    within,
+)
+from specht.papers.view_from_infinity.text_blocks import HALF_TYPES, measure_blocks, measure_spectra
 from specht.papers.view_from_infinity.texts import (
     BODY,
     CODE,
@@ -21,173 +41,216 @@ from specht.papers.view_from_infinity.texts import (
     WINDOW,
     content,
     cut,
+    interval_of,
     measure_scores,
-    missing_table,
-    null_of,
-    plotted_by_name,
+    points_by,
     reasons,
-    require,
-    stderr_of,
-    where,
+    share,
 )
-from specht.report import Plot, Table, add_line, add_series, image, points_of, table
 
-ALIKE, APART, MARGIN = 0.95, 0.9, 0.08
-"""Cosines above the first are alike, cosines below the second are not, and two of them differ by more than the third."""
-_NAMES = {None: "WikiText-2", "window": "window shuffle", "article": "article shuffle", "global": "global shuffle"}
-_SHUFFLED = {None: "none", "window": "in windows", "article": "in articles", "global": "all"}
-_TEXT = grid(corpus=TEXT, null=None, unknown=True, spectra=True)
-_SHARED = grid(length=WINDOW, seed=0)
-_SMOKE, _QUICK, _FULL = _SHARED * grid(vocab=50, size=CUT), _SHARED * grid(vocab=300, size=None), _SHARED * grid(vocab=1000, size=None)
+SHORT, LENGTHS = 16, (32, WINDOW)
+_SHARED = grid(length=WINDOW, draw=0)
+_SMOKE, _QUICK, _FULL = (_SHARED * grid(vocab=vocab, size=size) for vocab, size in ((50, CUT), (300, None), (1000, None)))
 
 
 def _texts(*others: str) -> Grid:
-    """The text, shuffled text, the text with `<unk>` among rare words, and other corpora."""
-    shuffled = grid(corpus=TEXT, null=list(NULLS), unknown=True, spectra=True)
+    """The text and its null models, with `<unk>` among rare words, with headings and line ends, and other corpora."""
+    whole = grid(unknown=True, errors=True)
     return (
-        _TEXT
-        + shuffled
-        + grid(corpus=TEXT, null=None, unknown=False, spectra=False)
-        + grid(corpus=list(others), null=None, unknown=True, spectra=False)
+        grid(corpus=BODY, null=[None, "bigram", "window", "global"]) * whole
+        + grid(corpus=BODY, null="article", unknown=True, errors=False)
+        + grid(corpus=BODY, null=None, unknown=False, errors=False)
+        + grid(corpus=TEXT, null=None, unknown=True, errors=False)
+        + grid(corpus=list(others), null=None) * whole
     )
 
+
+_LENGTHS = grid(corpus=BODY, null=[None, "bigram"], length=[SHORT, *LENGTHS], draw=0) + grid(
+    corpus=BODY, null="window", length=WINDOW, draw=0
+)
 
 measure_figure = measure(
     smoke=_texts(CODE) * _SMOKE, quick=_texts(CODE, GENOME) * _QUICK, full=_texts(CODE, GENOME) * _FULL, look_up=content
 )(measure_blocks)
-measure_order = measure_scores(smoke=(TEXT, CODE), quick=(TEXT, CODE, GENOME), full=(TEXT, CODE, GENOME))
-measure_text = measure(smoke=_TEXT * _SMOKE, quick=_TEXT * _QUICK, full=_TEXT * _FULL, look_up=content)(measure_blocks)
-measure_body = measure_scores(smoke=(BODY,), quick=(BODY,), full=(BODY,))
-
-CENTRED = f"(centred, L = {WINDOW})"
-SIMILAR = both(
-    above(MARGIN, "mean cosine within k ≠ 0 less that with k = 0"),
-    above(ALIKE, "mean cosine within k ≠ 0", where=CENTRED),
-)
-COLLAPSED = below(0, "mean Kolmogorov-Smirnov distance within k ≠ 0 less that to k = 0", where=CENTRED)
-
-
-def measured(data: xarray.Dataset) -> list[xarray.Dataset]:
-    """The blocks of every text that this machine has, those with `<unk>` among rare words last."""
-    return sorted(points_of(data, "corpus", "null", "unknown", "spectra"), key=lambda text: not text.unknown.item())
-
-
-def blocks_of(data: xarray.Dataset, corpus: str = TEXT, null: str | None = None, unknown: bool = True) -> xarray.Dataset:
-    """The blocks of a corpus, or of a shuffled one."""
-    require(corpus, data)
-    chosen = (corpus, null, unknown)
-    return next(text for text in measured(data) if (text.corpus.item(), null_of(text), text.unknown.item()) == chosen)
-
-
-def cosines_of(blocks: xarray.Dataset, kind: Kind = "centred") -> Likeness:
-    """How alike blocks are by their cosines."""
-    return Likeness(blocks["cosine"].sel(kind=kind).values)
-
-
-def likeness_of(blocks: xarray.Dataset, name: str) -> Likeness:
-    """How alike blocks are by their eigenvalues or principal subspaces."""
-    return Likeness(blocks[name].values)
-
-
-def means(cosines: Likeness) -> str:
-    """Means within k ≠ 0 and to k = 0, as words."""
-    return f"{cosines.within.mean:.3f} and {cosines.across.mean:.3f}".replace("-", "−")
-
-
-def scored(data: xarray.Dataset, scores: xarray.Dataset) -> list[tuple[str, float, float]]:
-    """Corpora with their score and their cosine within k ≠ 0."""
-    present = scores["score"].dropna("corpus") if "score" in scores else []
-    return [(at.corpus.item(), float(at), cosines_of(blocks_of(data, at.corpus.item())).within.mean) for at in present]
+measure_lengths = measure(
+    smoke=_LENGTHS * grid(vocab=50, size=CUT),
+    quick=_LENGTHS * grid(vocab=300, size=None),
+    full=_LENGTHS * grid(vocab=500, size=None),
+    look_up=content,
+)(measure_spectra)
+measure_order = measure_scores(smoke=(BODY, CODE), quick=(BODY, CODE, GENOME), full=(BODY, CODE, GENOME), nulls=(None,))
 
 
 def _setting(data: xarray.Dataset) -> str:
-    return f"L = {data.length}, V = {data.vocab} and the rest{cut(data)}"
+    return f"WikiText-2 without headings, V = {data.vocab} and the rest{cut(data)}, centred"
 
 
-def _similarity(blocks: xarray.Dataset, words: str = "") -> tuple[Finding, float]:
-    """What the criterion of similarity asks for."""
-    cosines = cosines_of(blocks)
-    return Finding(cosines.within.mean - cosines.across.mean, regime=words), cosines.within.mean
-
-
-def _collapse(blocks: xarray.Dataset, words: str = "") -> Finding:
-    """What the criterion of eigenvalues asks for; the mean distance within k ≠ 0 is shown."""
-    distance = likeness_of(blocks, "kolmogorov")
-    return Finding(distance.within.mean - distance.across.mean, regime=words, shown=(distance.within.mean, None))
+def _beside(text: xarray.Dataset, surrogate: xarray.Dataset, of: Callable[[Likeness], float], by: By = "cosine") -> str:
+    return f"{interval_of(measured(text, of, by))}; of the bigram surrogate {interval_of(measured(surrogate, of, by))}"
 
 
 @measure_figure.claim("f3-similarity", SIMILAR, null=(0.0, 0.9))
-def similarity(data: xarray.Dataset) -> tuple[Finding, float]:
-    text, shuffled, cosines = blocks_of(data), blocks_of(data, null="window"), cosines_of(blocks_of(data))
+def similarity(data: xarray.Dataset) -> tuple[Finding, Finding]:
+    text, surrogate, shuffled = (blocks_of(data, null=null) for null in (None, "bigram", "window"))
+    headings = points_by(data, "corpus", "null", "unknown").get((TEXT, None, True))
     words = (
-        f"Words of WikiText-2, {_setting(data)}, centred: {means(cosines)} to k = 0, their difference is shown; the smallest within is "
-        f"{cosines.within.least:.2f}. Not centred {means(cosines_of(text, 'raw'))}; with <unk> among rare words "
-        f"{means(cosines_of(blocks_of(data, unknown=False)))}; shuffled inside windows {means(cosines_of(shuffled))}."
+        f"{_setting(data)}, L = {data.length}: {means(likeness_of(text))} to k = 0, their difference is shown; of the bigram surrogate "
+        f"{means(likeness_of(surrogate))}, shuffled inside windows {means(likeness_of(shuffled))}. Not centred "
+        f"{means(likeness_of(text, kind='raw'))}; with <unk> among rare words {means(likeness_of(blocks_of(data, unknown=False)))}"
     )
-    return _similarity(text, words)
-
-
-@measure_figure.claim("f3-eigenvalues", COLLAPSED, null=0.0)
-def eigenvalues(data: xarray.Dataset) -> Finding:
-    text, shuffled = (likeness_of(blocks_of(data, null=null), "kolmogorov") for null in (None, "window"))
-    words = (
-        f"Words of WikiText-2, {_setting(data)}, centred, over their sum: mean distance {means(text)} to "
-        f"k = 0, the first is shown; shuffled inside windows {means(shuffled)}."
-    )
-    return _collapse(blocks_of(data), words)
+    words += "." if headings is None else f"; with headings and line ends {means(likeness_of(headings))}."
+    return common.regime(measured(text, margin), words), measured(text, within)
 
 
 @measure_figure.claim(
+    "f3-similarity-gap",
+    larger("least cosine of two blocks at k ≠ 0", than="the largest of one of them with k = 0", where=CENTRED),
+    null=0.0,
+)
+@measure_figure.claim(
+    "f3-similarity-high",
+    larger(f"least cosine of two blocks at k ≥ {HIGH}", than="the largest of one of them with k = 0", where=CENTRED),
+    null=0.0,
+    of=high_gap,
+)
+def similarity_at_every_k(data: xarray.Dataset, of: Callable[[Likeness], float] = gap) -> Finding:
+    text, surrogate = (blocks_of(data, null=null) for null in (None, "bigram"))
+    alike = likeness_of(text)
+    lowest = ", ".join(f"{alike.matrix[0, k]:.3f}" for k in (1, 2, HIGH))
+    words = (
+        f"{_setting(data)}, L = {data.length}: {_beside(text, surrogate, of)}. k = 1, 2 and {HIGH} have the cosines {lowest} with "
+        f"k = 0; the least of two k ≠ 0 is {alike.within.least:.3f}."
+    )
+    return common.regime(measured(text, of), words)
+
+
+@measure_figure.claim("f3-similarity-markov", beyond("mean cosine within k ≠ 0 less that with k = 0"), null=0.0)
+def similarity_beyond_neighbours(data: xarray.Dataset) -> Finding:
+    text, surrogate = (blocks_of(data, null=null) for null in (None, "bigram"))
+    words = f"{_setting(data)}, L = {data.length}: {_beside(text, surrogate, margin)}. Their difference is shown."
+    return beyond_surrogate(text, surrogate, "cosine", words)
+
+
+@measure_lengths.claim("f3-eigenvalues", every(COLLAPSED, f"in windows of {LENGTHS[0]} and of {LENGTHS[1]} tokens"), null=0.0)
+def eigenvalues(data: xarray.Dataset) -> dict[int, Finding]:
+    return {length: collapse(data, length) for length in LENGTHS}
+
+
+@measure_lengths.claim("f3-eigenvalues-short", every(COLLAPSED, f"in windows of {SHORT} tokens"), null=0.0)
+def eigenvalues_of_short_windows(data: xarray.Dataset) -> dict[int, Finding]:
+    return {SHORT: collapse(data, SHORT)}
+
+
+def collapse(data: xarray.Dataset, length: int) -> Finding:
+    """What the criterion of eigenvalues asks for."""
+    text, surrogate = (likeness_of(spectra_of(data, null, length), "kolmogorov") for null in (None, "bigram"))
+    words = (
+        f"{_setting(data)}, eigenvalues over their sum, L = {length}: mean distance {means(text, 'kolmogorov')} to k = 0, their difference "
+        f"is shown; of the bigram surrogate {means(surrogate, 'kolmogorov')}."
+    )
+    return common.regime(common.negated(measured(spectra_of(data, None, length), margin, "kolmogorov")), words)
+
+
+@measure_lengths.claim(
+    "f3-eigenvalues-gap",
+    below(0, "largest Kolmogorov-Smirnov distance of two blocks at k ≠ 0 less the least of one of them to k = 0", where=CENTRED),
+    null=0.0,
+)
+def eigenvalues_at_every_k(data: xarray.Dataset) -> Finding:
+    text, surrogate = (likeness_of(spectra_of(data, null), "kolmogorov") for null in (None, "bigram"))
+    extremes = [f"at most {1 - one.within.least:.3f} within and at least {1 - one.across.most:.3f} to k = 0" for one in (text, surrogate)]
+    words = f"{_setting(data)}, L = {WINDOW}: {extremes[0]}; of the bigram surrogate {extremes[1]}."
+    return common.regime(common.negated(measured(spectra_of(data), gap, "kolmogorov")), words)
+
+
+@measure_lengths.claim(
     "f3-subspaces",
     larger("mean overlap of the spaces of the ten largest eigenvalues within k ≠ 0", than="that with k = 0", where=CENTRED),
     null=0.0,
 )
 def subspaces(data: xarray.Dataset) -> Finding:
-    text, shuffled = (likeness_of(blocks_of(data, null=null), "overlap") for null in (None, "window"))
+    texts = [means(likeness_of(spectra_of(data, null), "overlap")) for null in (None, "bigram", "window")]
     words = (
-        f"Words of WikiText-2, {_setting(data)}, centred: {means(text)} to k = 0, their difference is shown; shuffled inside windows "
-        f"{means(shuffled)}."
+        f"{_setting(data)}, L = {WINDOW}: {texts[0]} to k = 0, their difference is shown; of the bigram surrogate {texts[1]}, shuffled "
+        f"inside windows {texts[2]}."
     )
-    return Finding(text.within.mean - text.across.mean, regime=words)
+    return common.regime(measured(spectra_of(data), margin, "overlap"), words)
+
+
+@measure_lengths.claim(
+    "f3-subspaces-gap",
+    larger(
+        "least overlap of the spaces of the ten largest eigenvalues of two blocks at k ≠ 0",
+        than="the largest of one of them with k = 0",
+        where=CENTRED,
+    ),
+    null=0.0,
+)
+def subspaces_at_every_k(data: xarray.Dataset) -> Finding:
+    text, surrogate = (spectra_of(data, null) for null in (None, "bigram"))
+    words = f"{_setting(data)}, L = {WINDOW}: {_beside(text, surrogate, gap, 'overlap')}."
+    return common.regime(measured(text, gap, "overlap"), words)
+
+
+@measure_lengths.claim(
+    "f3-eigenvalues-markov", beyond("mean Kolmogorov-Smirnov distance to k = 0 less that within k ≠ 0"), null=0.0, by="kolmogorov"
+)
+@measure_lengths.claim(
+    "f3-subspaces-markov",
+    beyond("mean overlap of the spaces of the ten largest eigenvalues within k ≠ 0 less that with k = 0"),
+    null=0.0,
+    by="overlap",
+)
+def spectra_beyond_neighbours(data: xarray.Dataset, by: By) -> Finding:
+    text, surrogate = (spectra_of(data, null) for null in (None, "bigram"))
+    words = f"{_setting(data)}, L = {WINDOW}: {_beside(text, surrogate, margin, by)}. Their difference is shown."
+    return beyond_surrogate(text, surrogate, by, words)
 
 
 @measure_figure.claim(
     "f3-iid",
-    both(
-        below(APART, "mean cosine with k = 0 of text with all its tokens shuffled"),
-        above(ALIKE, "that within k ≠ 0", where="(not centred)"),
+    at_least(
+        0.5,
+        "mean cosine within k ≠ 0 less that with k = 0 of text with all its tokens shuffled, over that of the text",
+        where=f"(not centred, L = {WINDOW}, text without headings)",
     ),
-    null=(1.0, 0.0),
+    null=0.0,
 )
-def independent_tokens(data: xarray.Dataset) -> tuple[Finding, float]:
-    shuffled = blocks_of(data, null="global")
-    raw = cosines_of(shuffled, "raw")
+def independent_tokens(data: xarray.Dataset) -> Finding:
+    texts = [blocks_of(data, null=null) for null in ("global", None)]
+    one, other = (measured(text, margin, kind="raw") for text in texts)
+    ratio = one.value / other.value
+    error = abs(ratio) * math.hypot(*((number.stderr or 0.0) / number.value for number in (one, other)))
     words = (
-        f"WikiText-2 with all its tokens shuffled, {_setting(data)}: not centred {means(raw)} to k = 0, the second is shown; centred "
-        f"{means(cosines_of(shuffled))}."
+        f"{_setting(data).removesuffix(', centred')}, L = {data.length}, not centred: {means(likeness_of(texts[0], kind='raw'))} to k = 0 "
+        f"of shuffled tokens and {means(likeness_of(texts[1], kind='raw'))} of the text. The ratio of the differences is shown; centred, "
+        f"shuffled tokens have {means(likeness_of(texts[0]))}."
     )
-    return Finding(raw.across.mean, regime=words), raw.within.mean
+    return common.with_interval(Finding(ratio, error, words), texts[0].sizes["piece"])
 
 
 @measure_figure.claim(
     "f3-off-site",
     above(
         ALIKE,
-        "mean cosine within k ≠ 0 of C(k) less the covariance of a single position",
-        where=f"with or without sampling noise {CENTRED}",
+        "products of blocks at different k ≠ 0 over those at the same k, without the covariance of a single position",
+        where=f"from different pieces of the text {CENTRED}",
     ),
     null=0.5,
 )
 def off_site(data: xarray.Dataset) -> Finding:
-    text, shuffled = (blocks_of(data, null=null) for null in (None, "window"))
-    rest, ratio = cosines_of(text, "off-site"), float(text["ratio"])
+    texts = {null: blocks_of(data, null=null) for null in (None, "bigram", "window")}
+    ratios = {null: Finding(float(text["ratio"]), float(text["ratio_stderr"])) for null, text in texts.items()}
     words = (
-        f"Words of WikiText-2, {_setting(data)}, centred, without the single-site term: {means(rest)} to k = 0, the first is shown; "
-        f"shuffled inside windows, where they are mostly noise, {means(cosines_of(shuffled, 'off-site'))}. Products of blocks of two "
-        f"halves of the text, which share no noise, are {ratio:.2f} times as large at different k ≠ 0 as at the same (V ≤ {HALF_TYPES}); "
-        f"shuffled inside windows {float(shuffled['ratio']):.2f} times."
+        f"{_setting(data)}, L = {data.length}, V ≤ {HALF_TYPES}, without the single-site term: products at different k ≠ 0 are "
+        f"{interval_of(ratios[None])} times as large as at the same; of the bigram surrogate {interval_of(ratios['bigram'])} and shuffled "
+        f"inside windows {interval_of(ratios['window'])} times. Mean cosines, which noise lowers, are "
+        f"{means(likeness_of(texts[None], kind='off-site'))} to k = 0."
     )
-    return Finding(max(rest.within.mean, ratio), regime=words, shown=(rest.within.mean, None))
+    return common.regime(ratios[None], words)
+
+
+_DRAWS = 2000
 
 
 @measure_figure.claim(
@@ -195,131 +258,43 @@ def off_site(data: xarray.Dataset) -> Finding:
     at_least(
         1,
         "Kendall's tau of the cosine within k ≠ 0 and the exchangeable share S",
-        where="over any two corpora among text, code and bases of DNA",
+        where="over any two corpora among text without headings, code and bases of DNA",
     ),
     null=0.0,
     beside=[measure_order],
 )
 def order_of_corpora(data: xarray.Dataset, scores: xarray.Dataset) -> Finding:
     corpora, absent = scored(data, scores), reasons(data, scores)
+    absent.pop(TEXT, None)
     if len(corpora) < 2:
         raise NothingToJudge(lacking(next(iter(absent.values()))))
-    pairs = itertools.combinations(corpora, 2)
-    tau = float(np.mean([np.sign((one - other) * (cosine - second)) for (_, one, cosine), (_, other, second) in pairs]))
-    words = "; ".join(f"{name}: cosine {cosine:.3f}, S = {score:.2f}" for name, score, cosine in corpora)
+    values, errors = (np.array([[getattr(one, name) for one in pair] for pair in corpora.values()]) for name in ("value", "stderr"))
+    drawn = values + errors * np.random.default_rng(0).normal(size=(_DRAWS, *values.shape))
+    low, high = np.quantile([_tau(draw) for draw in drawn], [0.05, 0.95])
+    words = "; ".join(f"{name}: cosine {interval_of(cosine)}, S = {interval_of(score)}" for name, (cosine, score) in corpora.items())
     without = f" Not on this machine: {', '.join(absent)}." if absent else ""
-    return Finding(tau, regime=f"{_setting(data)}, cosines within k ≠ 0, centred. {words}.{without}")
+    setting = f"L = {data.length}, V = {data.vocab} and the rest{cut(data)}, cosines within k ≠ 0, centred"
+    return Finding(_tau(values), regime=f"{setting}. {words}.{without}", interval=(float(low), float(high)))
 
 
-@measure_figure.figure()
-def similarity_by_frequency(data: xarray.Dataset) -> Plot:
-    cosines = blocks_of(data)["cosine"].sel(kind="centred").values
-    least, bar = float(np.quantile(cosines, 0.02)), {"xpad": 8, "ypad": 0}
-    figure = image(cosines.round(4), hover="k = %{y} and %{x}<br>cosine %{z:.3f}", zmin=least, zmax=1.0, colorbar=bar)
-    caption = (
-        "Cosines of the centred blocks C(k) of WikiText-2. Blocks at most k ≠ 0 are alike, and k = 0 stands apart from them, as the poster "
-        "shows. So does k = 1, though, and in part k = 2."
-    )
-    plot = common.plotted(figure, "Similarity by frequency", caption, x="frequency k", y="frequency k", linear="xy", wide=False)
-    figure.update_layout(showlegend=False)
-    figure.update_xaxes(showgrid=False, constrain="domain")
-    figure.update_yaxes(autorange="reversed", showgrid=False, scaleanchor="x", constrain="domain")
-    return plot
+def _tau(pairs: np.ndarray) -> float:
+    return float(np.mean([np.sign(np.prod(one - other)) for one, other in itertools.combinations(pairs, 2)]))
 
 
-@measure_figure.figure()
-def eigenvalues_by_frequency(data: xarray.Dataset) -> Plot:
-    figure, values = go.Figure(), np.sort(blocks_of(data)["eigenvalue"].values, axis=1)[:, 1:]  # the smallest is zero
-    shares = np.arange(2, values.shape[1] + 2) / (values.shape[1] + 1)
-    for k in (1, 2, 4, 8, 16, 32):
-        add_line(figure, values[k], shares, "k = 1, 2, 4, 8, 16, 32", 0, legend=k == 1)
-    add_line(figure, values[0], shares, "k = 0", 1, dash="dash")
-    caption = (
-        "Distribution functions of the eigenvalues of the centred blocks. Those at k ≠ 0 nearly lie on each other. At k = 0 a few large "
-        "eigenvalues take more of the trace, so that the others are smaller."
-    )
-    x, y = "eigenvalue of C(k) / trace", "share of the eigenvalues below"
-    plot = common.plotted(figure, "Eigenvalues by frequency", caption, x=x, y=y, linear="y", wide=False)
-    figure.update_xaxes(exponentformat="power")
-    return plot
+def scored(data: xarray.Dataset, scores: xarray.Dataset) -> dict[str, tuple[Finding, Finding]]:
+    """Corpora with their cosine within k ≠ 0 and their score."""
+    shares = {corpus: share(point) for (corpus, null), point in points_by(scores, "corpus", "null").items() if null is None}
+    return {corpus: (measured(blocks_of(data, corpus), within), one) for corpus, one in shares.items()}
 
 
-@measure_figure.figure()
-def text_and_shuffled_text(data: xarray.Dataset) -> Plot:
-    figure, hover = go.Figure(), "%{x}<br>%{y:.3f}"
-    texts = {name: blocks_of(data, null=null) for null, name in _SHUFFLED.items()}
-    for number, kind in enumerate(KINDS):
-        for part, symbol in (("within", "circle"), ("across", "diamond-open")):
-            name = f"{kind}, {'within k ≠ 0' if part == 'within' else 'to k = 0'}"
-            cosines = [getattr(cosines_of(text, kind), part).mean for text in texts.values()]
-            add_series(figure, texts, cosines, name, number, mode="markers", hover=hover, marker_size=9, marker_symbol=symbol)
-    halves = {name: float(text["ratio"]) for name, text in texts.items() if text["ratio"].notnull()}
-    bars = {"marker_size": 14, "marker_symbol": "line-ew-open", "marker_line_width": 3}
-    add_series(figure, halves, halves.values(), "off-site, from two halves", len(KINDS), mode="markers", hover=hover, **bars)
-    caption = (
-        "What the likeness is made of. Tokens in random order give the picture of the poster where they are not centred (raw). Without "
-        "the single-site term (off-site), which all blocks share, those of the text are not alike. Within k ≠ 0 raw and "
-        "centred coincide. Off-site blocks of shuffled text are mostly noise; from two halves, which share none, those of windows shuffled "
-        "inside are alike, as they must be."
-    )
-    x = "shuffled tokens of WikiText-2"
-    return plotted_by_name(figure, "Text and shuffled text", caption, x=x, y="mean cosine", ends=[-0.6, 1.2])
+measure_figure.figure()(text_figures.similarity_by_frequency)
+measure_figure.figure()(text_figures.likeness_at_every_k)
+measure_lengths.figure()(text_figures.eigenvalues_by_frequency)
+measure_figure.figure()(text_figures.null_models)
+measure_figure.table(measure_lengths)(text_figures.blocks_table)
 
 
 @measure_figure.table(measure_order)
-def tables(data: xarray.Dataset, scores: xarray.Dataset) -> list[Table]:
-    header = ("text", "raw", "centred", "off-site", "eigenvalues", "subspaces", "|Im C|")
-    rows = []
-    for text in measured(data):
-        name = _NAMES[null_of(text)] if text.corpus.item() == TEXT else text.corpus.item()
-        cells = [means(cosines_of(text, kind)) for kind in KINDS]
-        cells += [means(likeness_of(text, spectrum)) if text.spectra else "" for spectrum in ("kolmogorov", "overlap")]
-        label = name if text.unknown else "<unk> in the rest"
-        cells = [cell.replace(" and ", " / ") for cell in cells]
-        rows.append([label, *cells, f"{float(text['imaginary'].sel(kind='centred')):.2f}"])
-    note = (
-        "Means within k ≠ 0 / between k = 0 and the others: of cosines (three columns), of Kolmogorov's distance of the centred "
-        "eigenvalues, and of the overlap of their ten principal directions. The last column is the largest |Im C(k)| over |Re C(k)|, "
-        "centred; under permutation symmetry blocks are real."
-    )
-    cells = [[name, f"{score:.3f}", f"{cosine:.3f}"] for name, score, cosine in scored(data, scores)]
-    return [
-        *([Table(header, rows, note, "Blocks C(k)")] if rows else []),
-        Table(("corpus", "exchangeable share S", "cosine within k ≠ 0"), cells, title="Cosine and score of corpora"),
-        *missing_table(data, scores),
-    ]
-
-
-@measure_body.claim(
-    "q8-wikitext",
-    both(positive("exchangeable share S of the correlations"), SIMILAR, COLLAPSED),
-    null=(0.0, (0.0, 0.9), 0.0),
-    beside=[measure_text],
-)
-def degree_of_symmetry(score: xarray.Dataset, text: xarray.Dataset) -> tuple[Finding, tuple[Finding, float], Finding]:
-    require(TEXT, text)
-    require(BODY, score)
-    similarity, collapse, low, high = _similarity(text), _collapse(text), float(score["low"]), float(score["high"])
-    similar, collapsed = (
-        "meet" if rule.judge(part).outcome == "holds" else "miss" for rule, part in ((SIMILAR, similarity), (COLLAPSED, collapse))
-    )
-    words = (
-        f"The cosines {similar} their criterion and the eigenvalues {collapsed} theirs. The "
-        f"exchangeable share of the correlations, shown, is in [{low:.3f}, {high:.3f}] for WikiText-2 without headings, {where(score)}."
-    )
-    if not float(score["defined"]):
-        raise common.unresolved(words)
-    return Finding(float(score["score"]), stderr_of(score["low"], score["high"]), words, (low, high)), similarity, collapse
-
-
-@measure_body.table(measure_text)
-def share_of_symmetry(score: xarray.Dataset, text: xarray.Dataset) -> list[Table]:
-    columns = {
-        "text": lambda at: at.corpus,
-        "tokens": "tokens:,.0f",
-        "exchangeable share S": "score:.3f",
-        "from": "low:.3f",
-        "to": "high:.3f",
-    }
-    shares = [] if reasons(score) else [table(score, columns, title="Exchangeable share of the correlations")]
-    return shares + missing_table(text, score)
+def tables(data: xarray.Dataset, scores: xarray.Dataset) -> list:
+    cells = [[name, interval_of(score), interval_of(cosine)] for name, (cosine, score) in scored(data, scores).items()]
+    return text_figures.order_tables(cells, data, scores)

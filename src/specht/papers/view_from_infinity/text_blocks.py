@@ -1,8 +1,12 @@
-"""The blocks C(k) of a corpus: how alike they are, their eigenvalues and principal subspaces, and what sampling noise has to do with it."""
+"""The blocks C(k) of a corpus: how alike they are, their eigenvalues and principal subspaces, and what sampling noise has to do with it.
+
+Whatever is measured of a corpus is measured without each of its pieces too, which gives standard errors (jackknife).
+"""
 
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -10,11 +14,13 @@ import xarray
 
 from specht.corpus import COMPONENTS, KINDS, Survey, SurveySettings, plan_survey, take_census
 from specht.corpus.read import Corpus, TypeCounts, Vocabulary
-from specht.corpus.stats import Null, block_moments, count_pairs, kolmogorov_distance, measure_harmonics
+from specht.corpus.stats import Null, Resampling, block_moments, count_pairs, kolmogorov_distance, measure_harmonics
 from specht.papers.view_from_infinity.texts import known_types, missing, opened
 
 HALF_TYPES = 100
-"""Types whose pairs are counted in two halves."""
+"""Types whose pairs are counted piece by piece at once."""
+WITH_ERRORS = KINDS[:2]
+"""Kinds of blocks whose cosines are found without each piece too. Off-site blocks are mostly noise."""
 
 
 def measure_blocks(
@@ -25,44 +31,66 @@ def measure_blocks(
     size: int | None,
     null: Null | None = None,
     unknown: bool = True,
-    spectra: bool = True,
-    seed: int = 0,
+    errors: bool = True,
+    draw: int = 0,
 ) -> xarray.Dataset:
-    """Cosines of the blocks C(k) of a corpus, eigenvalues and overlaps of principal subspaces of the centred ones, and a ratio.
+    """Cosines of the blocks C(k) of a corpus, also without each of its pieces, and a ratio.
 
-    Eigenvalues are over their sum. The ratio is that of products of off-site blocks of two halves of the corpus at different k ≠ 0 to those
-    at the same k: one for blocks that are equal up to noise.
+    The ratio is that of products of off-site blocks of different pieces of the corpus at different k ≠ 0 to those at the same k: one for
+    blocks that are equal up to noise.
 
     Arguments:
-        null: shuffle the tokens first.
+        null: shuffle the tokens first, or take a chain in their place.
         unknown: whether `<unk>` is a type like others, as in the file. Otherwise it shares a coordinate with the types outside the
             vocabulary.
-        spectra: whether to find eigenvalues, subspaces and the ratio.
-        seed: of the shuffle.
+        errors: whether to leave out pieces, and find the ratio.
+        draw: which random numbers the null model takes.
     """
     if content is None:
         return missing(corpus)
-    survey = _survey(opened(corpus, content, size), vocab, length, unknown, seed)
-    tables, p = _counted(survey, null)
-    pairs = tables.sum(axis=(1, 2))
-    likeness = {kind: measure_harmonics(tables, pairs, p, kind=kind) for kind in KINDS}
-    variables: dict[str, Any] = {
-        "cosine": (("kind", "k", "other"), np.stack([likeness[kind].cosines.matrix for kind in KINDS])),
-        "imaginary": ("kind", [likeness[kind].imaginary for kind in KINDS]),
-        "tokens": float(survey.total),
-        "types": float(len(survey.vocabulary)),
-    }
-    if spectra:
-        variables |= _spectra(tables, pairs, p)
-    if spectra and null in (None, "window"):  # otherwise there is nothing but noise
-        variables["ratio"] = _ratio(survey, null)
+    survey = _survey(opened(corpus, content, size), vocab, length, unknown, draw)
+    pieces = _Pieces(survey, null)
+    variables: dict[str, Any] = {"tokens": float(survey.total), "types": float(len(survey.vocabulary))}
+    likeness = {kind: measure_harmonics(*pieces.whole(), kind=kind) for kind in KINDS}
+    variables["cosine"] = ("kind", "k", "other"), np.stack([likeness[kind].cosines.matrix for kind in KINDS])
+    variables["imaginary"] = "kind", [likeness[kind].imaginary for kind in KINDS]
+    if errors:
+        left_out = [[measure_harmonics(*rest, kind=kind).cosines.matrix for kind in WITH_ERRORS] for rest in pieces.each_left_out()]
+        variables["cosine_without"] = ("piece", "certain", "k", "other"), left_out
+        if null != "global":  # otherwise there is nothing but noise
+            variables |= _ratio(survey, pieces)
     frequencies = np.arange(length // 2 + 1)
-    return xarray.Dataset(variables, {"kind": list(KINDS), "k": frequencies, "other": frequencies})
+    return xarray.Dataset(variables, {"kind": list(KINDS), "certain": list(WITH_ERRORS), "k": frequencies, "other": frequencies})
 
 
-def _survey(corpus: Corpus, vocab: int, length: int, unknown: bool, seed: int) -> Survey:
+def measure_spectra(
+    corpus: str, content: str | None, vocab: int, length: int, size: int | None, null: Null | None = None, draw: int = 0
+) -> xarray.Dataset:
+    """Eigenvalues of the centred blocks over their sum, their distances and overlaps of principal subspaces, also without each piece.
+
+    Arguments are those of `measure_blocks`.
+    """
+    if content is None:
+        return missing(corpus)
+    survey = _survey(opened(corpus, content, size), vocab, length, True, draw)
+    pieces = _Pieces(survey, null)
+    values, bases = _spectra(*pieces.whole())
+    rests = [_spectra(*rest) for rest in pieces.each_left_out()]
+    variables = {
+        "tokens": float(survey.total),
+        "eigenvalue": (("k", "index"), values),
+        "kolmogorov": (("k", "other"), _distances(values)),
+        "kolmogorov_without": (("piece", "k", "other"), [_distances(rest) for rest, _ in rests]),
+        "overlap": (("k", "other"), _overlaps(bases)),
+        "overlap_without": (("piece", "k", "other"), [_overlaps(rest) for _, rest in rests]),
+    }
+    frequencies = np.arange(length // 2 + 1)
+    return xarray.Dataset(variables, {"k": frequencies, "other": frequencies})
+
+
+def _survey(corpus: Corpus, vocab: int, length: int, unknown: bool, draw: int) -> Survey:
     census = take_census(corpus, range(len(corpus.parts)))
-    settings = SurveySettings(length=length, lengths=(), vocab=known_types(census.counts, vocab), seed=seed)
+    settings = SurveySettings(length=length, lengths=(), vocab=known_types(census.counts, vocab), seed=draw)
     survey = plan_survey(corpus, settings, census)
     return dataclasses.replace(survey, vocabulary=_all_types(census.counts, settings.vocab)) if unknown else survey
 
@@ -74,52 +102,97 @@ def _all_types(counts: TypeCounts, size: int | None) -> Vocabulary:
     return Vocabulary(tuple(kind for kind, _ in kept), numbers, counts.tokens - int(numbers.sum()))
 
 
-def _counted(survey: Survey, null: Null | None) -> tuple[np.ndarray, np.ndarray]:
-    """Pairs [lag - 1, i, j], and frequencies of the symbols. A thousand types take 250 MB, and would twice as much with longer integers."""
-    symbols, length = len(survey.vocabulary) + 1, survey.settings.length
-    tables, tokens = np.zeros((length - 1, symbols, symbols), dtype=np.int32), np.zeros(symbols, dtype=np.int64)
-    for segment in survey.segments(range(len(survey.sizes)), null):
-        rows = segment.ids * symbols
-        tokens += np.bincount(segment.ids[: segment.owned], minlength=symbols)
-        for lag in range(1, length):
-            np.add(tables[lag - 1], count_pairs(segment, rows, lag, symbols), out=tables[lag - 1], casting="unsafe")
-    return tables, tokens / tokens.sum()
+Counted = tuple[np.ndarray, np.ndarray, np.ndarray]
+"""Pairs of tokens [lag - 1, i, j], numbers of them by lag, and frequencies of the symbols."""
 
 
-def _spectra(tables: np.ndarray, pairs: np.ndarray, p: np.ndarray) -> dict[str, Any]:
-    """Eigenvalues and principal subspaces, one block at a time: the eigenvectors of all would take 500 MB."""
+class _Pieces:
+    """A corpus in pieces of the same size, counted as a whole and without each of them."""
+
+    def __init__(self, survey: Survey, null: Null | None) -> None:
+        self.symbols, self.length = len(survey.vocabulary) + 1, survey.settings.length
+        self.segments = list(survey.segments(range(len(survey.sizes)), null))
+        self.number = survey.settings.blocks
+        self._tables, self._tokens = self._counted(range(self.number))
+
+    def whole(self) -> Counted:
+        """Of the whole corpus."""
+        return self._tables, self._tables.sum(axis=(1, 2)), self._tokens / self._tokens.sum()
+
+    def each_left_out(self) -> Iterator[Counted]:
+        """Without the first piece, without the second, and so on; each is to be used before the next one."""
+        for piece in range(self.number):
+            tables, tokens = self._counted([piece])
+            self._tables -= tables
+            self._tokens -= tokens
+            yield self.whole()
+            self._tables += tables
+            self._tokens += tokens
+
+    def _counted(self, pieces: Any) -> tuple[np.ndarray, np.ndarray]:
+        """A thousand types take 250 MB, and would twice as much with longer integers."""
+        tables = np.zeros((self.length - 1, self.symbols, self.symbols), dtype=np.int32)
+        tokens = np.zeros(self.symbols, dtype=np.int64)
+        for segment in self.segments:
+            if segment.block in pieces:
+                rows = segment.ids * self.symbols
+                tokens += np.bincount(segment.ids[: segment.owned], minlength=self.symbols)
+                for lag in range(1, self.length):
+                    np.add(tables[lag - 1], count_pairs(segment, rows, lag, self.symbols), out=tables[lag - 1], casting="unsafe")
+        return tables, tokens
+
+
+def _spectra(tables: np.ndarray, pairs: np.ndarray, p: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Eigenvalues and principal subspaces by k, one block at a time: the eigenvectors of all would take 500 MB."""
     values, bases = [], []
     for k in range((len(tables) + 1) // 2 + 1):
         eigenvalues, vectors = np.linalg.eigh(block_moments(tables, pairs, p, k))
         values.append(eigenvalues[::-1] / eigenvalues.sum())
         bases.append(vectors[:, -COMPONENTS:].copy())
-    return {
-        "eigenvalue": (("k", "index"), np.stack(values)),
-        "kolmogorov": (("k", "other"), [[kolmogorov_distance(one, other) for other in values] for one in values]),
-        "overlap": (("k", "other"), [[np.linalg.norm(u.conj().T @ w) ** 2 / u.shape[1] for w in bases] for u in bases]),
-    }
+    return np.stack(values), np.stack(bases)
 
 
-def _ratio(survey: Survey, null: Null | None) -> float:
-    """Off-site products between every other block of the corpus and the rest of it, which share no noise."""
-    narrowed, length = survey.narrowed(HALF_TYPES), survey.settings.length
+def _distances(values: np.ndarray) -> np.ndarray:
+    matrix = np.zeros((len(values), len(values)))
+    for k, other in zip(*np.triu_indices(len(values), 1), strict=True):
+        matrix[k, other] = matrix[other, k] = kolmogorov_distance(values[k], values[other])
+    return matrix
+
+
+def _overlaps(bases: np.ndarray) -> np.ndarray:
+    products = np.einsum("kir,ois->kors", bases.conj(), bases, optimize=True)
+    return np.sum(np.abs(products) ** 2, axis=(2, 3)) / bases.shape[2]
+
+
+def _ratio(survey: Survey, pieces: _Pieces) -> dict[str, float]:
+    """Off-site products of different pieces of the corpus, which share no noise: the ratio and its standard error."""
+    narrowed, length, number = survey.narrowed(HALF_TYPES), survey.settings.length, pieces.number
     symbols = int(narrowed[-1]) + 1
-    halves, tokens = np.zeros((2, length - 1, symbols, symbols)), np.zeros(symbols)
-    for segment in survey.segments(range(len(survey.sizes)), null):
+    counts, tokens = np.zeros((number, length - 1, symbols, symbols)), np.zeros(symbols)
+    for segment in pieces.segments:
         frequent = dataclasses.replace(segment, ids=narrowed[segment.ids])
         tokens += np.bincount(frequent.ids[: frequent.owned], minlength=symbols)
         for lag in range(1, length):
-            halves[frequent.block % 2, lag - 1] += count_pairs(frequent, frequent.ids * symbols, lag, symbols)
+            counts[frequent.block, lag - 1] += count_pairs(frequent, frequent.ids * symbols, lag, symbols)
     p = tokens / tokens.sum()
-    halves /= halves.sum(axis=(2, 3), keepdims=True)
-    first, second = halves.sum(axis=3), halves.sum(axis=2)
-    halves -= first[..., None] * p + p[:, None] * second[:, :, None] - np.outer(p, p)
-    turned = halves.swapaxes(2, 3)
-    even, odd = ((half / 2).reshape(2, length - 1, -1) for half in (halves + turned, halves - turned))
-
+    sizes = counts[:, -1].sum(axis=(1, 2))
     distance = np.arange(1, length)
     angle = 2 * np.pi * np.outer(np.arange(1, length // 2 + 1), distance) / length
     cosine, sine = (1 - distance / length) * np.cos(angle), (1 - distance / length) * np.sin(angle)
-    products = cosine @ even[0] @ even[1].T @ cosine.T + sine @ odd[0] @ odd[1].T @ sine.T
-    same = np.trace(products)
-    return float((products.sum() - same) / (len(products) - 1) / same)
+    blocks = np.stack([_off_site(piece, p, cosine, sine) for piece in counts])  # [piece, k, (i, j) of the real and the imaginary part]
+    sums = blocks.sum(axis=1)
+    same = np.einsum("gki,hki->gh", blocks, blocks, optimize=True)
+    different = (sums @ sums.T - same) / (blocks.shape[1] - 1)
+    resampling = Resampling(sizes, seed=survey.settings.seed)
+    ratio = resampling.squared_norm(different).over(resampling.squared_norm(same)).estimate()
+    return {"ratio": ratio.value, "ratio_stderr": ratio.stderr}
+
+
+def _off_site(counts: np.ndarray, p: np.ndarray, cosine: np.ndarray, sine: np.ndarray) -> np.ndarray:
+    """The centred blocks of a piece at k ≠ 0 without the covariance of a single position, as rows of numbers."""
+    moments = counts / counts.sum(axis=(1, 2), keepdims=True)
+    first, second = moments.sum(axis=2), moments.sum(axis=1)
+    moments -= first[..., None] * p + p[:, None] * second[:, None, :] - np.outer(p, p)
+    turned = moments.swapaxes(1, 2)
+    even, odd = (half.reshape(len(counts), -1) / 2 for half in (moments + turned, moments - turned))
+    return np.concatenate([cosine @ even, sine @ odd], axis=1)

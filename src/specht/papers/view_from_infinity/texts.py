@@ -1,5 +1,9 @@
 """Text and other corpora: which of them this machine has, and how much of their correlations ignores order.
 
+A text is one sample of a language, and its pieces are what is random about it: errors come from leaving pieces out or drawing them anew.
+Shuffles and chains are drawn by `draw`, which stays as it is from run to run. With a `seed` in its place, several runs would take the
+differences between shuffles of one text for all the error there is.
+
 Nothing is ever downloaded. Jobs name the content of a corpus by its checksum, None where this machine does not have it, so that a result
 is used again for the same text only, and one that says that a text is missing only as long as it is.
 """
@@ -7,17 +11,20 @@ is used again for the same text only, and one that says that a text is missing o
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+import numpy as np
 import plotly.graph_objects as go
 import xarray
 
-from specht.corpus import SurveySettings, count_all, plan_survey, scores, take_census
+from specht.corpus import Statistics, SurveySettings, count_all, plan_survey, scores, take_census
 from specht.corpus.read import DATA, NAMED, UNKNOWN, Corpus, FilePart, TypeCounts, fingerprint, locate, named_parts
+from specht.corpus.stats import Metric, Null
 from specht.errors import InputError
-from specht.papers import Finding, Measurement, NothingToJudge, common, every, grid, lacking, measure, positive
-from specht.report import Plot, Table, add_series, error_bars, points_of, table
+from specht.papers import Finding, Measurement, NothingToJudge, common, every, grid, lacking, larger, measure
+from specht.report import Plot, Table, add_series, error_bars, points_of
 
 TEXT, BODY, CODE, GENOME = "wikitext-2", "wikitext-2-body", "stdlib", "ecoli-genome"
 """With headings and line ends, without them; what every machine has; and what is no text."""
@@ -101,15 +108,28 @@ def known_types(counts: TypeCounts, vocab: int) -> int:
     return min(vocab, sum(kind != UNKNOWN for kind in counts.counts))
 
 
-def measure_score(corpus: str, content: str | None, length: int, vocab: int, size: int | None, seed: int) -> xarray.Dataset:
-    """The exchangeability score of a corpus, with its interval and what is not exchangeable."""
+def measure_score(
+    corpus: str,
+    content: str | None,
+    length: int,
+    vocab: int,
+    size: int | None,
+    null: Null | None = None,
+    metric: Metric = "chi2-floor",
+    draw: int = 0,
+) -> xarray.Dataset:
+    """The exchangeability score of a corpus, or of a null model, with its interval and what is not exchangeable.
+
+    Arguments:
+        draw: which random numbers the null model, sketches and intervals take.
+    """
     if content is None:
         return missing(corpus)
     text = opened(corpus, content, size)
     census = take_census(text, range(len(text.parts)))
     types = known_types(census.counts, vocab)
-    survey = plan_survey(text, SurveySettings(length=length, lengths=(), vocab=types, seed=seed), census)
-    main = scores(count_all(survey)).main
+    survey = plan_survey(text, SurveySettings(length=length, lengths=(), vocab=types, metric=metric, seed=draw), census)
+    main = scores(Statistics(survey, null) if survey.how == "exact" else count_all(survey, null)).main
     numbers = {name: float(getattr(main, name)) for name in ("score", "low", "high", "distance", "direction", "rms", "defined")}
     return xarray.Dataset(numbers | {"tokens": float(survey.total), "types": float(types)})
 
@@ -119,17 +139,62 @@ def content(point: Mapping[str, Any]) -> dict[str, str | None]:
     return {"content": content_of(point["corpus"])}
 
 
-def measure_scores(smoke: Sequence[str], quick: Sequence[str], full: Sequence[str]) -> Measurement:
-    """The scores of corpora, whose jobs are the same for all experiments."""
-    shared = grid(length=WINDOW, seed=0)
+def measure_scores(
+    smoke: Sequence[str],
+    quick: Sequence[str],
+    full: Sequence[str],
+    nulls: Sequence[Null | None] = (None, "bigram"),
+    metrics: Sequence[Metric] = ("chi2-floor",),
+) -> Measurement:
+    """The scores of corpora and of their bigram surrogates, whose jobs are the same for all experiments."""
+    shared = grid(length=WINDOW, draw=0, null=nulls, metric=metrics)
     smallest = shared * grid(corpus=list(smoke), vocab=100, size=CUT)
     small, large = (shared * grid(corpus=list(names), vocab=TYPES, size=None) for names in (quick, full))
     return measure(smoke=smallest, quick=small, full=large, look_up=content)(measure_score)
 
 
-def stderr_of(low: xarray.DataArray, high: xarray.DataArray) -> float:
-    """A quarter of a 95 % interval."""
-    return float(high - low) / 4.0
+def points_by(data: xarray.Dataset, *names: str) -> dict[tuple[Any, ...], xarray.Dataset]:
+    """What was measured, by arguments that may vary or not."""
+    points = points_of(data, *(name for name in names if name in data.dims))
+    return {tuple(argument(point, name) for name in names): point for point in points}
+
+
+def argument(point: xarray.Dataset, name: str) -> Any:
+    """An argument of one point, whether others have another one or not."""
+    value = point[name].item() if name in point.coords else point.attrs[name]
+    return None if isinstance(value, float) else value  # a coordinate of text holds NaN in place of None
+
+
+def scores_of(data: xarray.Dataset) -> dict[tuple[Any, ...], xarray.Dataset]:
+    """What was found, by corpus, null model and metric."""
+    return points_by(data, "corpus", "null", "metric")
+
+
+def share(score: xarray.Dataset) -> Finding:
+    """S with its standard error, a quarter of its interval of 95 %."""
+    return Finding(float(score["score"]), float(score["high"] - score["low"]) / 4.0)
+
+
+def above_surrogate(data: xarray.Dataset, corpus: str, metric: str = "chi2-floor") -> Finding:
+    """By how much the score of a corpus exceeds that of its bigram surrogate."""
+    found = scores_of(data)
+    text, chain = (found[corpus, null, metric] for null in (None, "bigram"))
+    one, other = share(text), share(chain)
+    words = f"S = {interval_of(one)} of {corpus} and {interval_of(other)} of its bigram surrogate; {where(data, metric)}."
+    if not (float(text["defined"]) and float(chain["defined"])):
+        raise common.unresolved(words)
+    return less(one, other, f"{words} Their difference is shown.")
+
+
+def less(one: Finding, other: Finding, regime: str = "") -> Finding:
+    """The difference of two independent numbers."""
+    return Finding(one.value - other.value, math.hypot(one.stderr or 0.0, other.stderr or 0.0), regime)
+
+
+def interval_of(finding: Finding) -> str:
+    """A number with its interval of 90 %, as words."""
+    low, high = finding.ends
+    return f"{finding.value:.3f} [{low:.3f}, {high:.3f}]".replace("-", "−")
 
 
 def cut(data: xarray.Dataset) -> str:
@@ -137,9 +202,12 @@ def cut(data: xarray.Dataset) -> str:
     return "" if data.attrs["size"] is None else f", the first {data.attrs['size'] / 1e6:g} MB"
 
 
-def where(data: xarray.Dataset) -> str:
+METRICS = {"chi2-floor": "χ² metric with a floor", "plain": "plain metric"}
+
+
+def where(data: xarray.Dataset, metric: str = "chi2-floor") -> str:
     """The setting of scores."""
-    return f"L = {data.length}, V = {data.vocab} or all there are{cut(data)}, χ² metric with a floor"
+    return f"L = {data.length}, V = {data.vocab} or all there are{cut(data)}, {METRICS[metric]}"
 
 
 def plotted_by_name(figure: go.Figure, title: str, caption: str, *, y: str, ends: Sequence[float], x: str = "") -> Plot:
@@ -150,76 +218,92 @@ def plotted_by_name(figure: go.Figure, title: str, caption: str, *, y: str, ends
     return plot
 
 
-def null_of(text: xarray.Dataset) -> str | None:
-    """How a text was shuffled, None if it was not."""
-    null = text.null.item()  # a coordinate of text holds NaN in place of None
-    return null if isinstance(null, str) else None
-
-
 FEW = (CODE, BODY, "moby-dick", "kalevala", "hongloumeng", GENOME, "ecoli-proteins")
 """Corpora of every kind, for the quick scale."""
 measure_corpora = measure_scores(smoke=(CODE,), quick=FEW, full=tuple(NAMED))
 
 
-def _by_score(data: xarray.Dataset) -> xarray.Dataset:
-    """The corpora that this machine has, those with small scores first."""
-    return data.dropna("corpus", how="all").sortby("score")
+CHAIN = "that of the bigram surrogate"
+MORE = larger("exchangeable share S of the correlations", than=CHAIN)
 
 
-@measure_corpora.claim(
-    "e5-corpora",
-    every(positive("exchangeable share S of the correlations"), "for each corpus"),
-    null=0.0,
-)
-def scores_of_corpora(data: xarray.Dataset) -> list[Finding]:
-    corpora, absent = _by_score(data), reasons(data)
-    number = corpora.sizes["corpus"]
-    words = f"Windows of {where(data)}; {number} {'corpora' if number > 1 else 'corpus'}."
-    if not corpora["defined"].all():
-        raise common.unresolved(words)
-    least = corpora.isel(corpus=0)
-    words += f" The smallest score is shown, that of {least.corpus.item()}."
-    words += f" Not on this machine: {', '.join(absent)}." if absent else ""
-    shown = float(least["score"]), stderr_of(least["low"], least["high"])
-    intervals = [(float(at["low"]), float(at["high"])) for at in points_of(corpora, "corpus")]
-    return [Finding(*shown, words, interval) for interval in intervals]
+def _by_score(data: xarray.Dataset) -> list[tuple[xarray.Dataset, xarray.Dataset]]:
+    """The corpora that this machine has and their surrogates, those with small scores first."""
+    found = points_by(data, "corpus", "null")
+    pairs = [(text, found[corpus, "bigram"]) for (corpus, null), text in found.items() if null is None]
+    return sorted(pairs, key=lambda pair: float(pair[0]["score"]))
+
+
+@measure_corpora.claim("e5-corpora", every(MORE, "for each corpus"), null=0.0)
+def scores_of_corpora(data: xarray.Dataset) -> dict[str, Finding]:
+    absent = reasons(data)
+    without = f" Not on this machine: {', '.join(absent)}." if absent else ""
+    corpora = [corpus for corpus, null in points_by(data, "corpus", "null") if null is None]
+    findings = {corpus: above_surrogate(data, corpus) for corpus in corpora}
+    number = f" {len(findings)} corpora, of which the difference is smallest here." if len(findings) > 1 else ""
+    return {name: dataclasses.replace(one, regime=f"{one.regime}{number}{without}") for name, one in findings.items()}
 
 
 @measure_corpora.figure()
 def symmetry_of_corpora(data: xarray.Dataset) -> Plot:
-    corpora = _by_score(data)
-    value, low, high = (corpora[name].values for name in ("score", "low", "high"))
-    figure, names, places = go.Figure(), corpora.corpus.values.tolist(), list(range(len(value)))
-    bars = error_bars(high - value, value - low)
-    add_series(figure, value, places, "", 0, mode="markers", hover="%{text}: %{x:.3f}", text=names, error_x=bars, marker_size=8)
+    pairs = _by_score(data)
+    figure, names, places = go.Figure(), [argument(text, "corpus") for text, _ in pairs], list(range(len(pairs)))
+    ends: list[float] = [0.0]
+    for number, (label, points) in enumerate(zip(("corpus", "its bigram surrogate"), zip(*pairs, strict=True), strict=False)):
+        value, low, high = (np.array([float(point[name]) for point in points]) for name in ("score", "low", "high"))
+        bars, symbol = error_bars(high - value, value - low), "circle-open" if number else "circle"
+        hover = f"%{{text}}, {label}: %{{x:.3f}}"
+        add_series(
+            figure, value, places, label, number, mode="markers", hover=hover, text=names, error_x=bars, marker_size=8, marker_symbol=symbol
+        )
+        ends += [float(low.min()), 1.05 * float(high.max())]
     caption = (
-        "The share of the correlations between positions that any permutation of them leaves as they are, with 95 % intervals. 1 would be "
-        "full permutation symmetry. No corpus is near it, and none is at 0."
+        "The share of the correlations between positions that any permutation of them leaves as they are, with 95 % intervals, of corpora "
+        "and of chains that have the same pairs of neighbours and no other order. 1 would be full permutation symmetry."
     )
     plot = common.plotted(figure, "Symmetry of corpora", caption, x="exchangeable share of the correlations S", y="", linear="xy")
-    figure.update_layout(height=120 + 24 * len(names), showlegend=False)
-    figure.update_xaxes(range=[min(0.0, float(low.min())), 1.05 * float(high.max())])
+    figure.update_layout(height=160 + 26 * len(names))
+    figure.update_xaxes(range=[min(ends), max(ends)])
     figure.update_yaxes(tickvals=places, ticktext=names, automargin=True, range=[-0.7, len(names) - 0.3])
     return plot
 
 
+def ends_of(at: xarray.Dataset) -> str:
+    """The interval of a score in a table."""
+    return f"{float(at['low']):.3f} to {float(at['high']):.3f}"
+
+
 @measure_corpora.table()
 def corpora_by_score(data: xarray.Dataset) -> list[Table]:
-    columns = {
-        "corpus": "corpus",
-        "tokens": "tokens:,.0f",
-        "types": "types:.0f",
-        "S": "score:.3f",
-        "95 % interval": lambda at: f"{float(at['low']):.3f} to {float(at['high']):.3f}",
-        "distance": "distance:.3f",
-        "direction": "direction:.3f",
-        "rms correlation": "rms:.4f",
-    }
+    header = (
+        "corpus",
+        "tokens",
+        "types",
+        "S",
+        "95 % interval",
+        "S of the surrogate",
+        "95 % interval",
+        "distance",
+        "direction",
+        "rms",
+        "rms of the surrogate",
+    )
+    rows = [
+        [
+            argument(text, "corpus"),
+            f"{float(text['tokens']):,.0f}",
+            f"{float(text['types']):.0f}",
+            f"{float(text['score']):.3f}",
+            ends_of(text),
+            f"{float(chain['score']):.3f}",
+            ends_of(chain),
+            *(f"{float(text[name]):.3f}" for name in ("distance", "direction")),
+            *(f"{float(point['rms']):.4f}" for point in (text, chain)),
+        ]
+        for text, chain in reversed(_by_score(data))
+    ]
     note = (
         "Distance: the share that depends on how far apart two tokens are. Direction: the share that depends on which comes first. The "
-        "three add up to 1. The last column is the root mean square correlation of two positions over the covariance of one."
+        "three add up to 1. The last columns are the root mean square correlation of two positions over the covariance of one."
     )
-    return [
-        table(_by_score(data).isel(corpus=slice(None, None, -1)), columns, note=note, title="Symmetry of corpora"),
-        *missing_table(data),
-    ]
+    return [*([Table(header, rows, note, "Symmetry of corpora")] if rows else []), *missing_table(data)]
