@@ -37,12 +37,12 @@ def chained(pieces: Iterable[Encoded], followers: tuple[Followers, np.ndarray], 
     [[1, 2, 0, 1]]
     """
     rows, totals = followers[0], followers[1].tolist()
-    symbol = None
+    symbol = -1
     for piece in pieces:
         ids, chances = piece.ids.tolist(), rng.random(len(piece)).tolist()
         begins = {*piece.records.tolist()}
         for place, chance in enumerate(chances):
-            goes_on = symbol is not None and place not in begins
+            goes_on = symbol >= 0 and place not in begins
             symbol = bisect.bisect_right(rows[symbol], chance * totals[symbol]) if goes_on else ids[place]
             ids[place] = symbol
         yield Encoded(np.array(ids, dtype=np.intp), piece.records, piece.articles)

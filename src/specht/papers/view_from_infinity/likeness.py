@@ -17,6 +17,8 @@ ALIKE, MARGIN = 0.95, 0.08
 """Cosines above the first are alike, and two of them differ by more than the second."""
 HIGH = WINDOW // 16
 """Frequencies from which on a window holds several waves."""
+NOISE = 0.5
+"""The standard error from which on a ratio near one says nothing."""
 CENTRED = f"(centred, L = {WINDOW}, text without headings)"
 SIMILAR = both(
     above(MARGIN, "mean cosine within k ≠ 0 less that with k = 0"),
@@ -24,8 +26,9 @@ SIMILAR = both(
 )
 COLLAPSED = below(0, "mean Kolmogorov-Smirnov distance within k ≠ 0 less that to k = 0", where="(centred, text without headings)")
 
-By = Literal["cosine", "kolmogorov", "overlap"]
-"""What blocks are compared by."""
+By = Literal["cosine", "kolmogorov", "weighed", "overlap"]
+"""What blocks are compared by: the second and the third are distances of eigenvalues."""
+_DISTANCES = ("kolmogorov", "weighed")
 
 
 def margin(alike: Likeness) -> float:
@@ -54,10 +57,16 @@ def across(alike: Likeness) -> float:
     return alike.across.mean
 
 
+def texts_of(data: xarray.Dataset) -> dict[tuple[str, str | None, bool], xarray.Dataset]:
+    """The blocks of what this machine has, by corpus, null model, and whether `<unk>` is a type."""
+    points = points_by(data, "corpus", "null", "unknown", "errors")
+    return {(corpus, null, unknown): blocks for (corpus, null, unknown, _), blocks in points.items()}
+
+
 def blocks_of(data: xarray.Dataset, corpus: str = BODY, null: str | None = None, unknown: bool = True) -> xarray.Dataset:
     """The blocks of a corpus, or of a null model."""
     require(corpus, data)
-    return points_by(data, "corpus", "null", "unknown")[corpus, null, unknown]
+    return texts_of(data)[corpus, null, unknown]
 
 
 def spectra_of(data: xarray.Dataset, null: str | None = None, length: int = WINDOW) -> xarray.Dataset:
@@ -69,7 +78,7 @@ def spectra_of(data: xarray.Dataset, null: str | None = None, length: int = WIND
 def _alike(matrix: xarray.DataArray, by: By) -> Likeness:
     """A matrix over the k that there are, in which likeness is large: one less a distance."""
     values = matrix.dropna("k", how="all").dropna("other", how="all").values
-    return Likeness(1.0 - values if by == "kolmogorov" else values)
+    return Likeness(1.0 - values if by in _DISTANCES else values)
 
 
 def likeness_of(blocks: xarray.Dataset, by: By = "cosine", kind: str = "centred") -> Likeness:
@@ -99,4 +108,4 @@ def beyond(what: str, where: str = CENTRED):
 def means(alike: Likeness, by: By = "cosine") -> str:
     """Means within k ≠ 0 and to k = 0, as words; of distances as they are."""
     ends = [alike.within.mean, alike.across.mean]
-    return " and ".join(f"{1.0 - end if by == 'kolmogorov' else end:.3f}" for end in ends).replace("-", "−")
+    return " and ".join(f"{1.0 - end if by in _DISTANCES else end:.3f}" for end in ends).replace("-", "−")

@@ -50,7 +50,7 @@ def degree_of_symmetry(
     collapse = common.negated(measured(spectra_of(spectra), margin, "kolmogorov"))
     more = above_surrogate(score, BODY)
     outcomes = [rule.judge(part).outcome for rule, part in ((MORE, more), (SIMILAR, similarity), (COLLAPSED, collapse))]
-    words = f"{more.regime} By parts: the share {outcomes[0]}, the cosines {outcomes[1]}, the eigenvalues {outcomes[2]}."
+    words = f"{more.regime} By parts: the share {outcomes[0]}; cosines: {outcomes[1]}; eigenvalues: {outcomes[2]}."
     return common.regime(more, words), similarity, collapse
 
 

@@ -10,13 +10,14 @@ import numpy as np
 import xarray
 
 from specht.corpus.stats import Likeness
-from specht.papers import Finding, Grid, NothingToJudge, above, at_least, below, common, every, grid, lacking, larger, measure
+from specht.papers import Finding, Grid, NothingToJudge, above, at_least, below, both, common, every, grid, lacking, larger, measure
 from specht.papers.view_from_infinity import text_figures
 from specht.papers.view_from_infinity.likeness import (
     ALIKE,
     CENTRED,
     COLLAPSED,
     HIGH,
+    NOISE,
     SIMILAR,
     By,
     beyond,
@@ -29,6 +30,7 @@ from specht.papers.view_from_infinity.likeness import (
     means,
     measured,
     spectra_of,
+    texts_of,
     within,
 )
 from specht.papers.view_from_infinity.text_blocks import HALF_TYPES, measure_blocks, measure_spectra
@@ -92,7 +94,7 @@ def _beside(text: xarray.Dataset, surrogate: xarray.Dataset, of: Callable[[Liken
 @measure_figure.claim("f3-similarity", SIMILAR, null=(0.0, 0.9))
 def similarity(data: xarray.Dataset) -> tuple[Finding, Finding]:
     text, surrogate, shuffled = (blocks_of(data, null=null) for null in (None, "bigram", "window"))
-    headings = points_by(data, "corpus", "null", "unknown").get((TEXT, None, True))
+    headings = texts_of(data).get((TEXT, None, True))
     words = (
         f"{_setting(data)}, L = {data.length}: {means(likeness_of(text))} to k = 0, their difference is shown; of the bigram surrogate "
         f"{means(likeness_of(surrogate))}, shuffled inside windows {means(likeness_of(shuffled))}. Not centred "
@@ -139,6 +141,27 @@ def eigenvalues(data: xarray.Dataset) -> dict[int, Finding]:
 @measure_lengths.claim("f3-eigenvalues-short", every(COLLAPSED, f"in windows of {SHORT} tokens"), null=0.0)
 def eigenvalues_of_short_windows(data: xarray.Dataset) -> dict[int, Finding]:
     return {SHORT: collapse(data, SHORT)}
+
+
+_WEIGHED = f"(centred, χ² metric, L = {WINDOW}, text without headings)"
+
+
+@measure_lengths.claim(
+    "f3-eigenvalues-chi2",
+    both(
+        below(0, "mean Kolmogorov-Smirnov distance within k ≠ 0 less that to k = 0", where=_WEIGHED),
+        beyond("mean distance to k = 0 less that within k ≠ 0", where=""),
+    ),
+    null=(0.0, 0.0),
+)
+def weighed_eigenvalues(data: xarray.Dataset) -> tuple[Finding, Finding]:
+    text, surrogate = (spectra_of(data, null) for null in (None, "bigram"))
+    distances = [means(likeness_of(blocks, "weighed"), "weighed") for blocks in (text, surrogate)]
+    words = (
+        f"{_setting(data)}, coordinates over the root of their frequency, eigenvalues over their sum, L = {WINDOW}: mean distance "
+        f"{distances[0]} to k = 0, their difference is shown; of the bigram surrogate {distances[1]}."
+    )
+    return common.regime(common.negated(measured(text, margin, "weighed")), words), beyond_surrogate(text, surrogate, "weighed", words)
 
 
 def collapse(data: xarray.Dataset, length: int) -> Finding:
@@ -241,10 +264,11 @@ def independent_tokens(data: xarray.Dataset) -> Finding:
 def off_site(data: xarray.Dataset) -> Finding:
     texts = {null: blocks_of(data, null=null) for null in (None, "bigram", "window")}
     ratios = {null: Finding(float(text["ratio"]), float(text["ratio_stderr"])) for null, text in texts.items()}
+    shuffled = interval_of(ratios["window"]) if float(texts["window"]["ratio_stderr"]) < NOISE else "lost in noise"
     words = (
         f"{_setting(data)}, L = {data.length}, V ≤ {HALF_TYPES}, without the single-site term: products at different k ≠ 0 are "
-        f"{interval_of(ratios[None])} times as large as at the same; of the bigram surrogate {interval_of(ratios['bigram'])} and shuffled "
-        f"inside windows {interval_of(ratios['window'])} times. Mean cosines, which noise lowers, are "
+        f"{interval_of(ratios[None])} times as large as at the same; of the bigram surrogate {interval_of(ratios['bigram'])} times, "
+        f"shuffled inside windows {shuffled}. Mean cosines, which noise lowers, are "
         f"{means(likeness_of(texts[None], kind='off-site'))} to k = 0."
     )
     return common.regime(ratios[None], words)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import xarray
@@ -68,22 +68,19 @@ def measure_spectra(
 ) -> xarray.Dataset:
     """Eigenvalues of the centred blocks over their sum, their distances and overlaps of principal subspaces, also without each piece.
 
+    Weighed eigenvalues are those of blocks whose coordinates are divided by the root of their frequency.
+
     Arguments are those of `measure_blocks`.
     """
     if content is None:
         return missing(corpus)
     survey = _survey(opened(corpus, content, size), vocab, length, True, draw)
     pieces = _Pieces(survey, null)
-    values, bases = _spectra(*pieces.whole())
-    rests = [_spectra(*rest) for rest in pieces.each_left_out()]
-    variables = {
-        "tokens": float(survey.total),
-        "eigenvalue": (("k", "index"), values),
-        "kolmogorov": (("k", "other"), _distances(values)),
-        "kolmogorov_without": (("piece", "k", "other"), [_distances(rest) for rest, _ in rests]),
-        "overlap": (("k", "other"), _overlaps(bases)),
-        "overlap_without": (("piece", "k", "other"), [_overlaps(rest) for _, rest in rests]),
-    }
+    spectra, rests = _spectra(*pieces.whole()), [_spectra(*rest) for rest in pieces.each_left_out()]
+    variables: dict[str, Any] = {"tokens": float(survey.total), "eigenvalue": (("k", "index"), spectra.values)}
+    for name, matrix in (("kolmogorov", _Spectra.distances), ("weighed", _Spectra.weighed_distances), ("overlap", _Spectra.overlaps)):
+        variables[name] = ("k", "other"), matrix(spectra)
+        variables[f"{name}_without"] = ("piece", "k", "other"), [matrix(rest) for rest in rests]
     frequencies = np.arange(length // 2 + 1)
     return xarray.Dataset(variables, {"k": frequencies, "other": frequencies})
 
@@ -142,14 +139,36 @@ class _Pieces:
         return tables, tokens
 
 
-def _spectra(tables: np.ndarray, pairs: np.ndarray, p: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Eigenvalues and principal subspaces by k, one block at a time: the eigenvectors of all would take 500 MB."""
-    values, bases = [], []
+class _Spectra(NamedTuple):
+    """Of all blocks, with k along the first axis."""
+
+    values: np.ndarray
+    weighed: np.ndarray
+    bases: np.ndarray
+
+    def distances(self) -> np.ndarray:
+        return _distances(self.values)
+
+    def weighed_distances(self) -> np.ndarray:
+        return _distances(self.weighed)
+
+    def overlaps(self) -> np.ndarray:
+        products = np.einsum("kir,ois->kors", self.bases.conj(), self.bases, optimize=True)
+        return np.sum(np.abs(products) ** 2, axis=(2, 3)) / self.bases.shape[2]
+
+
+def _spectra(tables: np.ndarray, pairs: np.ndarray, p: np.ndarray) -> _Spectra:
+    """Eigenvalues and principal subspaces, one block at a time: the eigenvectors of all would take 500 MB."""
+    scale = np.divide(1.0, np.sqrt(p), out=np.zeros_like(p), where=p > 0.0)
+    values, weighed, bases = [], [], []
     for k in range((len(tables) + 1) // 2 + 1):
-        eigenvalues, vectors = np.linalg.eigh(block_moments(tables, pairs, p, k))
+        block = block_moments(tables, pairs, p, k)
+        eigenvalues, vectors = np.linalg.eigh(block)
         values.append(eigenvalues[::-1] / eigenvalues.sum())
         bases.append(vectors[:, -COMPONENTS:].copy())
-    return np.stack(values), np.stack(bases)
+        eigenvalues = np.linalg.eigvalsh(block * scale[:, None] * scale)[::-1]
+        weighed.append(eigenvalues / eigenvalues.sum())
+    return _Spectra(np.stack(values), np.stack(weighed), np.stack(bases))
 
 
 def _distances(values: np.ndarray) -> np.ndarray:
@@ -157,11 +176,6 @@ def _distances(values: np.ndarray) -> np.ndarray:
     for k, other in zip(*np.triu_indices(len(values), 1), strict=True):
         matrix[k, other] = matrix[other, k] = kolmogorov_distance(values[k], values[other])
     return matrix
-
-
-def _overlaps(bases: np.ndarray) -> np.ndarray:
-    products = np.einsum("kir,ois->kors", bases.conj(), bases, optimize=True)
-    return np.sum(np.abs(products) ** 2, axis=(2, 3)) / bases.shape[2]
 
 
 def _ratio(survey: Survey, pieces: _Pieces) -> dict[str, float]:

@@ -11,12 +11,15 @@ import xarray
 from specht.corpus import KINDS
 from specht.papers import common
 from specht.papers.view_from_infinity.likeness import (
+    NOISE,
+    By,
     across,
     blocks_of,
     gap,
     likeness_of,
     means,
     spectra_of,
+    texts_of,
     within,
 )
 from specht.papers.view_from_infinity.texts import BODY, missing_table, plotted_by_name, points_by
@@ -30,6 +33,7 @@ NAMES = {
     "global": "global shuffle",
 }
 _PLACES = {None: "none", "bigram": "bigram surrogate", "window": "in windows", "article": "in articles", "global": "all"}
+SPECTRA: tuple[By, ...] = ("kolmogorov", "weighed", "overlap")
 LOWEST = (1, 2, 3)
 """Frequencies that are drawn by themselves."""
 
@@ -106,7 +110,7 @@ def null_models(data: xarray.Dataset) -> Plot:
             name = f"{kind}, {'within k ≠ 0' if of is within else 'to k = 0'}"
             cosines = [of(likeness_of(text, kind=kind)) for text in texts.values()]
             add_series(figure, texts, cosines, name, number, mode="markers", hover=hover, marker_size=9, marker_symbol=symbol)
-    ratios = {name: float(text["ratio"]) for name, text in texts.items() if text["ratio"].notnull()}
+    ratios = {name: float(text["ratio"]) for name, text in texts.items() if float(text["ratio_stderr"]) < NOISE}
     bars = {"marker_size": 14, "marker_symbol": "line-ew-open", "marker_line_width": 3}
     add_series(figure, ratios, ratios.values(), "off-site, from different pieces", len(KINDS), mode="markers", hover=hover, **bars)
     caption = (
@@ -119,32 +123,34 @@ def null_models(data: xarray.Dataset) -> Plot:
 
 
 def blocks_table(data: xarray.Dataset, spectra: xarray.Dataset) -> list[Table]:
-    header = ("text", "raw", "centred", "gap", "off-site", "eigenvalues", "subspaces", "|Im C|")
+    header = ("text", "raw", "centred", "gap", "off-site", "eigenvalues", "weighed", "subspaces", "|Im C|")
     rows = []
     known = {null for null, length in points_by(spectra, "null", "length") if length == data.length}
-    for (corpus, null, unknown), text in points_by(data, "corpus", "null", "unknown").items():
+    for (corpus, null, unknown), text in sorted(texts_of(data).items(), key=lambda item: not item[0][2]):
         name = NAMES[null] if corpus == BODY else corpus
         cells = [means(likeness_of(text, kind=kind)) for kind in KINDS]
         cells.insert(2, f"{gap(likeness_of(text)):.3f}".replace("-", "−"))
         has_spectra = corpus == BODY and null in known and unknown
-        cells += [means(likeness_of(spectra_of(spectra, null), by), by) if has_spectra else "" for by in ("kolmogorov", "overlap")]
+        cells += [means(likeness_of(spectra_of(spectra, null), by), by) if has_spectra else "" for by in SPECTRA]
         label = name if unknown else "<unk> in the rest"
         cells = [cell.replace(" and ", " / ") for cell in cells]
         rows.append([label, *cells, f"{float(text['imaginary'].sel(kind='centred')):.2f}"])
     note = (
         "Means within k ≠ 0 / between k = 0 and the others: of cosines (raw, centred, off-site), of Kolmogorov's distance of the centred "
-        "eigenvalues, and of the overlap of their ten principal directions. The gap is the least centred cosine within k ≠ 0 less the "
+        "eigenvalues, the same with coordinates over the root of their frequency (weighed), and of the overlap of ten principal directions. The gap is the least centred cosine within k ≠ 0 less the "
         "largest with k = 0. The last column is the largest |Im C(k)| over |Re C(k)|, centred; under permutation symmetry blocks are real. "
         "WikiText-2 is without headings and line ends but in the row `wikitext-2`."
     )
     by_length = [_length_row(spectra, null, length) for null, length in points_by(spectra, "null", "length")]
-    lengths = Table(("text", "L", "eigenvalues", "subspaces"), by_length, "Means as above.", "Eigenvalues and subspaces by window")
+    lengths = Table(
+        ("text", "L", "eigenvalues", "weighed", "subspaces"), by_length, "Means as above.", "Eigenvalues and subspaces by window"
+    )
     return [*([Table(header, rows, note, "Blocks C(k)")] if rows else []), *([lengths] if by_length else [])]
 
 
 def _length_row(spectra: xarray.Dataset, null: str | None, length: int) -> list[str]:
     found = spectra_of(spectra, null, length)
-    cells = [means(likeness_of(found, by), by).replace(" and ", " / ") for by in ("kolmogorov", "overlap")]
+    cells = [means(likeness_of(found, by), by).replace(" and ", " / ") for by in SPECTRA]
     return [NAMES[null], str(length), *cells]
 
 

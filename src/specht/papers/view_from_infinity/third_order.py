@@ -17,7 +17,6 @@ from specht.papers.view_from_infinity.texts import (
     CHAIN,
     CUT,
     TYPES,
-    argument,
     content,
     interval_of,
     known_types,
@@ -30,7 +29,7 @@ from specht.papers.view_from_infinity.texts import (
     reasons,
     require,
 )
-from specht.report import Plot, Table, add_series, error_bars, table
+from specht.report import Plot, Table, add_series, error_bars
 
 _BLOCKS = 12
 _SHOWN = {None: "WikiText-2", "window": "shuffled inside windows", "bigram": "bigram surrogate"}
@@ -49,8 +48,8 @@ def without_rest(probabilities: np.ndarray) -> np.ndarray:
     return np.append(weights("chi2", probabilities)[:-1], 0.0)
 
 
-_WINDOWS = grid(corpus=BODY, length=16, vocab=20, null=[None, "window", "bigram"], draw=0)
-"""A window and a vocabulary whose triples fit into memory."""
+_WINDOWS = grid(corpus=BODY, length=16, vocab=20) * (grid(null=[None, "bigram"], draw=0) + grid(null="window", draw=range(8)))
+"""A window and a vocabulary whose triples fit into memory. One shuffle alone would be too noisy for a control."""
 
 
 @measure(smoke=_WINDOWS * grid(size=CUT), quick=_WINDOWS * grid(size=None), look_up=content)
@@ -92,9 +91,15 @@ def measure_third(
 
 
 def _texts(data: xarray.Dataset) -> dict[str | None, xarray.Dataset]:
-    """The text and its null models."""
+    """The text and its null models, of shuffles the first."""
     require(BODY, data)
-    return {null: text for (null,), text in points_by(data, "null").items()}
+    return {null: text for (null, draw), text in points_by(data, "null", "draw").items() if draw == 0}
+
+
+def _shuffles(data: xarray.Dataset) -> Finding:
+    """The mean share of shuffled windows, with an error from their differences."""
+    values = [float(text["third"]) for (null, _), text in points_by(data, "null", "draw").items() if null == "window"]
+    return common.with_interval(common.mean_of(np.array(values)), len(values))
 
 
 def _words(data: xarray.Dataset) -> str:
@@ -104,7 +109,7 @@ def _words(data: xarray.Dataset) -> str:
         f"WikiText-2 without headings, L = {data.length}, V = {data.vocab}, χ² metric without rare words: "
         f"{_interval(texts[None], 'third')} at third order and {_interval(texts[None], 'second')} at second; of the bigram surrogate "
         f"{_interval(texts['bigram'], 'third')} and {_interval(texts['bigram'], 'second')}; with tokens shuffled inside each window "
-        f"{_interval(texts['window'], 'third')} at third order.{cut}"
+        f"{interval_of(_shuffles(data))} at third order.{cut}"
     )
 
 
@@ -122,12 +127,13 @@ def _interval(data: xarray.Dataset, name: str) -> str:
 )
 def third_order(data: xarray.Dataset) -> tuple[Finding, Finding]:
     texts, words = _texts(data), _words(data)
-    if not data["defined"].all():
+    if not all(float(one["defined"]) for one in texts.values()):
         raise common.unresolved(words)
-    text, surrogate, shuffled = (
-        Finding(float(one["third"]), float(one["third_stderr"])) for one in map(texts.get, (None, "bigram", "window"))
-    )
-    control = Finding(abs(shuffled.value - 1.0), shuffled.stderr)
+    text, surrogate = (Finding(float(texts[null]["third"]), float(texts[null]["third_stderr"])) for null in (None, "bigram"))
+    shuffled = _shuffles(data)
+    low, high = shuffled.ends
+    distance = abs(shuffled.value - 1.0)
+    control = Finding(distance, shuffled.stderr, interval=(distance - (high - low) / 2, distance + (high - low) / 2))
     return less(text, surrogate, f"S₃ = {interval_of(text)}, less that of the surrogate is shown. {words}"), control
 
 
@@ -162,11 +168,11 @@ def shares_by_order(data: xarray.Dataset) -> Plot:
 
 @measure_third.table()
 def exchangeable_shares(data: xarray.Dataset) -> list[Table]:
-    columns = {
-        "text": lambda at: _SHOWN[argument(at, "null")],
-        "tokens": "tokens:,.0f",
-        "second order S": lambda at: _interval(at, "second"),
-        "third order S₃": lambda at: _interval(at, "third"),
-    }
-    shares = [] if reasons(data) else [table(data, columns, title="Exchangeable shares by order")]
-    return shares + missing_table(data)
+    if reasons(data):
+        return missing_table(data)
+    rows = [
+        [_SHOWN[null], f"{float(text['tokens']):,.0f}", _interval(text, "second"), _interval(text, "third")]
+        for null, text in _texts(data).items()
+    ]
+    note = f"With 95 % intervals. The mean of the shuffles is {interval_of(_shuffles(data))} at third order, with its interval of 90 %."
+    return [Table(("text", "tokens", "second order S", "third order S₃"), rows, note, "Exchangeable shares by order")]
