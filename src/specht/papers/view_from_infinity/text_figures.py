@@ -137,9 +137,10 @@ def blocks_table(data: xarray.Dataset, spectra: xarray.Dataset) -> list[Table]:
         rows.append([label, *cells, f"{float(text['imaginary'].sel(kind='centred')):.2f}"])
     note = (
         "Means within k ≠ 0 / between k = 0 and the others: of cosines (raw, centred, off-site), of Kolmogorov's distance of the centred "
-        "eigenvalues, the same with coordinates over the root of their frequency (weighed), and of the overlap of ten principal directions. The gap is the least centred cosine within k ≠ 0 less the "
-        "largest with k = 0. The last column is the largest |Im C(k)| over |Re C(k)|, centred; under permutation symmetry blocks are real. "
-        "WikiText-2 is without headings and line ends but in the row `wikitext-2`."
+        "eigenvalues, as they are and with coordinates over the root of their frequency (weighed), and of the overlap of ten principal "
+        "directions. The gap is the least centred cosine within k ≠ 0 less the largest with k = 0. The last column is the largest |Im C(k)| "
+        "over |Re C(k)|, centred; under permutation symmetry blocks are real. WikiText-2 is without headings and line ends but in the row "
+        "`wikitext-2`."
     )
     by_length = [_length_row(spectra, null, length) for null, length in points_by(spectra, "null", "length")]
     lengths = Table(
