@@ -96,7 +96,7 @@ CLOSE = {"ks": (0.1, 0.12), "weighed": (0.1, 0.12), "pca": (0.9, 0.89)}
 """Eigenvalues and subspaces of the bigram surrogate."""
 
 
-def figure(cosines=(0.84, 0.98), iid=(0.999, 0.75), surrogate=None, short=None, **measured):
+def figure(cosines=(0.84, 0.98), iid=(0.999, 0.75), centre=0.999, surrogate=None, short=None, **measured):
     """The results of the figure: the text and its null models, the text with headings and with `<unk>` in the rest, code and bases."""
     of_spectra = {name: measured.pop(name) for name in ("ks", "weighed", "pca") if name in measured}
     surrogate = (SURROGATE | CLOSE if surrogate is None else surrogate).copy()
@@ -105,7 +105,7 @@ def figure(cosines=(0.84, 0.98), iid=(0.999, 0.75), surrogate=None, short=None, 
     return [
         blocks(**measured),
         blocks(null="bigram", **surrogate),
-        *(blocks(null=null, raw=iid, ratio=1.0) for null in NULLS),
+        *(blocks(null=null, raw=iid, centred=(0.999, centre), ratio=1.0) for null in NULLS),
         blocks(unknown=False),
         blocks("wikitext-2", centred=(0.96, 0.85)),
         *others,

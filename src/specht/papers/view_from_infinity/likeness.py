@@ -15,8 +15,9 @@ from specht.stats import jackknife_error
 
 ALIKE, MARGIN = 0.95, 0.08
 """Cosines above the first are alike, and two of them differ by more than the second."""
-HIGH = WINDOW // 16
-"""Frequencies from which on a window holds several waves."""
+_WAVES = 16
+HIGH = WINDOW // _WAVES
+"""From this frequency on a wave takes at most so many tokens."""
 NOISE = 0.5
 """The standard error from which on a ratio near one says nothing."""
 CENTRED = f"(centred, L = {WINDOW}, text without headings)"
@@ -43,7 +44,8 @@ def gap(alike: Likeness) -> float:
 
 def high_gap(alike: Likeness) -> float:
     """The gap without the lowest frequencies other than zero."""
-    kept = [0, *range(HIGH, len(alike.matrix))]
+    length = 2 * (len(alike.matrix) - 1)
+    kept = [0, *range(length // _WAVES, len(alike.matrix))]
     return gap(Likeness(alike.matrix[np.ix_(kept, kept)]))
 
 
@@ -94,7 +96,7 @@ def measured(blocks: xarray.Dataset, of: Callable[[Likeness], float], by: By = "
     return common.with_interval(Finding(of(likeness_of(blocks, by, kind)), float(jackknife_error(left_out))), len(left_out))
 
 
-def beyond_surrogate(text: xarray.Dataset, surrogate: xarray.Dataset, by: By, words: str) -> Finding:
+def beyond_surrogate(text: xarray.Dataset, surrogate: xarray.Dataset, by: By, words: str = "") -> Finding:
     """By how much the margin of a text exceeds that of its bigram surrogate."""
     one, other = (measured(blocks, margin, by) for blocks in (text, surrogate))
     return common.with_interval(less(one, other, words), text.sizes["piece"])

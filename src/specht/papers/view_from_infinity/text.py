@@ -4,13 +4,28 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import xarray
 
 from specht.corpus.stats import Likeness
-from specht.papers import Finding, Grid, NothingToJudge, above, at_least, below, both, common, every, grid, lacking, larger, measure
+from specht.papers import (
+    Finding,
+    Grid,
+    NothingToJudge,
+    above,
+    at_least,
+    at_most,
+    below,
+    both,
+    common,
+    every,
+    grid,
+    lacking,
+    larger,
+    measure,
+)
 from specht.papers.view_from_infinity import text_figures
 from specht.papers.view_from_infinity.likeness import (
     ALIKE,
@@ -133,14 +148,16 @@ def similarity_beyond_neighbours(data: xarray.Dataset) -> Finding:
     return beyond_surrogate(text, surrogate, "cosine", words)
 
 
-@measure_lengths.claim("f3-eigenvalues", every(COLLAPSED, f"in windows of {LENGTHS[0]} and of {LENGTHS[1]} tokens"), null=0.0)
-def eigenvalues(data: xarray.Dataset) -> dict[int, Finding]:
-    return {length: collapse(data, length) for length in LENGTHS}
+_APART = both(COLLAPSED, beyond("mean distance to k = 0 less that within k ≠ 0", where=""))
+_NULLS = [(0.0, 0.0)]
 
 
-@measure_lengths.claim("f3-eigenvalues-short", every(COLLAPSED, f"in windows of {SHORT} tokens"), null=0.0)
-def eigenvalues_of_short_windows(data: xarray.Dataset) -> dict[int, Finding]:
-    return {SHORT: collapse(data, SHORT)}
+@measure_lengths.claim(
+    "f3-eigenvalues", every(_APART, f"in windows of {LENGTHS[0]} and of {LENGTHS[1]} tokens"), null=_NULLS, lengths=LENGTHS
+)
+@measure_lengths.claim("f3-eigenvalues-short", every(_APART, f"in windows of {SHORT} tokens"), null=_NULLS, lengths=(SHORT,))
+def eigenvalues(data: xarray.Dataset, lengths: Sequence[int]) -> dict[int, tuple[Finding, Finding]]:
+    return {length: collapse(data, length, "kolmogorov") for length in lengths}
 
 
 _WEIGHED = f"(centred, χ² metric, L = {WINDOW}, text without headings)"
@@ -155,23 +172,21 @@ _WEIGHED = f"(centred, χ² metric, L = {WINDOW}, text without headings)"
     null=(0.0, 0.0),
 )
 def weighed_eigenvalues(data: xarray.Dataset) -> tuple[Finding, Finding]:
-    text, surrogate = (spectra_of(data, null) for null in (None, "bigram"))
-    distances = [means(likeness_of(blocks, "weighed"), "weighed") for blocks in (text, surrogate)]
-    words = (
-        f"{_setting(data)}, coordinates over the root of their frequency, eigenvalues over their sum, L = {WINDOW}: mean distance "
-        f"{distances[0]} to k = 0, their difference is shown; of the bigram surrogate {distances[1]}."
-    )
-    return common.regime(common.negated(measured(text, margin, "weighed")), words), beyond_surrogate(text, surrogate, "weighed", words)
+    return collapse(data, WINDOW, "weighed")
 
 
-def collapse(data: xarray.Dataset, length: int) -> Finding:
-    """What the criterion of eigenvalues asks for."""
-    text, surrogate = (likeness_of(spectra_of(data, null, length), "kolmogorov") for null in (None, "bigram"))
+def collapse(data: xarray.Dataset, length: int, by: By) -> tuple[Finding, Finding]:
+    """What the criteria of eigenvalues ask for."""
+    text, surrogate = (spectra_of(data, null, length) for null in (None, "bigram"))
+    distances = [means(likeness_of(blocks, by), by) for blocks in (text, surrogate)]
+    weighed = ", coordinates over the root of their frequency" if by == "weighed" else ""
     words = (
-        f"{_setting(data)}, eigenvalues over their sum, L = {length}: mean distance {means(text, 'kolmogorov')} to k = 0, their difference "
-        f"is shown; of the bigram surrogate {means(surrogate, 'kolmogorov')}."
+        f"{_setting(data)}{weighed}, eigenvalues over their sum, L = {length}: mean distance {distances[0]} to k = 0, their difference is "
+        f"shown; of the bigram surrogate {distances[1]}"
     )
-    return common.regime(common.negated(measured(spectra_of(data, None, length), margin, "kolmogorov")), words)
+    more = beyond_surrogate(text, surrogate, by)
+    words += f", and k = 0 of the text stands apart by {interval_of(more)} more."
+    return common.regime(common.negated(measured(text, margin, by)), words), common.regime(more, words)
 
 
 @measure_lengths.claim(
@@ -188,16 +203,20 @@ def eigenvalues_at_every_k(data: xarray.Dataset) -> Finding:
 
 @measure_lengths.claim(
     "f3-subspaces",
-    larger("mean overlap of the spaces of the ten largest eigenvalues within k ≠ 0", than="that with k = 0", where=CENTRED),
-    null=0.0,
+    both(
+        larger("mean overlap of the spaces of the ten largest eigenvalues within k ≠ 0", than="that with k = 0", where=CENTRED),
+        beyond("their difference", where=""),
+    ),
+    null=(0.0, 0.0),
 )
-def subspaces(data: xarray.Dataset) -> Finding:
-    texts = [means(likeness_of(spectra_of(data, null), "overlap")) for null in (None, "bigram", "window")]
+def subspaces(data: xarray.Dataset) -> tuple[Finding, Finding]:
+    texts = {null: spectra_of(data, null) for null in (None, "bigram", "window")}
+    overlaps = [means(likeness_of(text, "overlap")) for text in texts.values()]
     words = (
-        f"{_setting(data)}, L = {WINDOW}: {texts[0]} to k = 0, their difference is shown; of the bigram surrogate {texts[1]}, shuffled "
-        f"inside windows {texts[2]}."
+        f"{_setting(data)}, L = {WINDOW}: {overlaps[0]} to k = 0, their difference is shown; of the bigram surrogate {overlaps[1]}, "
+        f"shuffled inside windows {overlaps[2]}."
     )
-    return common.regime(measured(spectra_of(data), margin, "overlap"), words)
+    return common.regime(measured(texts[None], margin, "overlap"), words), beyond_surrogate(texts[None], texts["bigram"], "overlap", words)
 
 
 @measure_lengths.claim(
@@ -215,41 +234,34 @@ def subspaces_at_every_k(data: xarray.Dataset) -> Finding:
     return common.regime(measured(text, gap, "overlap"), words)
 
 
-@measure_lengths.claim(
-    "f3-eigenvalues-markov", beyond("mean Kolmogorov-Smirnov distance to k = 0 less that within k ≠ 0"), null=0.0, by="kolmogorov"
-)
-@measure_lengths.claim(
-    "f3-subspaces-markov",
-    beyond("mean overlap of the spaces of the ten largest eigenvalues within k ≠ 0 less that with k = 0"),
-    null=0.0,
-    by="overlap",
-)
-def spectra_beyond_neighbours(data: xarray.Dataset, by: By) -> Finding:
-    text, surrogate = (spectra_of(data, null) for null in (None, "bigram"))
-    words = f"{_setting(data)}, L = {WINDOW}: {_beside(text, surrogate, margin, by)}. Their difference is shown."
-    return beyond_surrogate(text, surrogate, by, words)
-
-
 @measure_figure.claim(
     "f3-iid",
-    at_least(
-        0.5,
-        "mean cosine within k ≠ 0 less that with k = 0 of text with all its tokens shuffled, over that of the text",
-        where=f"(not centred, L = {WINDOW}, text without headings)",
+    both(
+        at_least(
+            0.5,
+            "mean cosine within k ≠ 0 less that with k = 0 of text with all its tokens shuffled, over that of the text",
+            where=f"(not centred, L = {WINDOW}, text without headings)",
+        ),
+        at_most(0.1, "the same where tokens are centred"),
     ),
-    null=0.0,
+    null=(0.0, 1.0),
 )
-def independent_tokens(data: xarray.Dataset) -> Finding:
+def independent_tokens(data: xarray.Dataset) -> tuple[Finding, Finding]:
     texts = [blocks_of(data, null=null) for null in ("global", None)]
-    one, other = (measured(text, margin, kind="raw") for text in texts)
-    ratio = one.value / other.value
-    error = abs(ratio) * math.hypot(*((number.stderr or 0.0) / number.value for number in (one, other)))
+    raw, centred = (_over(*(measured(text, margin, kind=kind) for text in texts), texts[0].sizes["piece"]) for kind in ("raw", "centred"))
     words = (
         f"{_setting(data).removesuffix(', centred')}, L = {data.length}, not centred: {means(likeness_of(texts[0], kind='raw'))} to k = 0 "
-        f"of shuffled tokens and {means(likeness_of(texts[1], kind='raw'))} of the text. The ratio of the differences is shown; centred, "
-        f"shuffled tokens have {means(likeness_of(texts[0]))}."
+        f"of shuffled tokens and {means(likeness_of(texts[1], kind='raw'))} of the text. The ratio of the differences is shown; centred it "
+        f"is {interval_of(centred)}."
     )
-    return common.with_interval(Finding(ratio, error, words), texts[0].sizes["piece"])
+    return common.regime(raw, words), common.regime(centred, words)
+
+
+def _over(one: Finding, other: Finding, pieces: int) -> Finding:
+    """The ratio of two independent numbers, to first order in their errors."""
+    ratio = one.value / other.value
+    error = math.hypot(one.stderr or 0.0, ratio * (other.stderr or 0.0)) / abs(other.value)
+    return common.with_interval(Finding(ratio, error), pieces)
 
 
 @measure_figure.claim(

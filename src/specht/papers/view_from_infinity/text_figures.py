@@ -91,8 +91,8 @@ def _distributions(data: xarray.Dataset, null: str | None) -> Plot:
         add_line(figure, values[k], shares, f"k = {k}", hue)
     add_line(figure, values[0], shares, "k = 0", 1, dash="dash")
     text = (
-        "Distribution functions of the eigenvalues of the centred blocks. In the mean those at k ≠ 0 are nearer to each other than to "
-        "k = 0, where a few large eigenvalues take more of the trace. k = 1 lies between."
+        "Distribution functions of the eigenvalues of the centred blocks, without headings. That at k = 0 does not stand apart: it lies "
+        "with those at k = 1, 2 and 3, and others are farther from them than it is."
     )
     surrogate = "The same for the bigram surrogate: k = 1 goes with k = 0, for a chain forgets long before the window ends."
     x, y = "eigenvalue of C(k) / trace", "share of the eigenvalues below"
@@ -138,9 +138,9 @@ def blocks_table(data: xarray.Dataset, spectra: xarray.Dataset) -> list[Table]:
     note = (
         "Means within k ≠ 0 / between k = 0 and the others: of cosines (raw, centred, off-site), of Kolmogorov's distance of the centred "
         "eigenvalues, as they are and with coordinates over the root of their frequency (weighed), and of the overlap of ten principal "
-        "directions. The gap is the least centred cosine within k ≠ 0 less the largest with k = 0. The last column is the largest |Im C(k)| "
-        "over |Re C(k)|, centred; under permutation symmetry blocks are real. WikiText-2 is without headings and line ends but in the row "
-        "`wikitext-2`."
+        "directions. The gap is the least centred cosine within k ≠ 0 less the largest with k = 0. The last column is the largest "
+        "|Im C(k)| over |Re C(k)|, centred; under permutation symmetry blocks are real. WikiText-2 is without headings and line ends but "
+        "in the row `wikitext-2`."
     )
     by_length = [_length_row(spectra, null, length) for null, length in points_by(spectra, "null", "length")]
     lengths = Table(

@@ -263,7 +263,7 @@ def symmetry_of_corpora(data: xarray.Dataset) -> Plot:
     )
     plot = common.plotted(figure, "Symmetry of corpora", caption, x="exchangeable share of the correlations S", y="", linear="xy")
     figure.update_layout(height=160 + 26 * len(names))
-    figure.update_xaxes(range=[min(ends), max(ends)])
+    figure.update_xaxes(range=[min(ends), max(ends)], tickvals=None, ticktext=None, tickmode="auto")
     figure.update_yaxes(tickvals=places, ticktext=names, automargin=True, range=[-0.7, len(names) - 0.3])
     return plot
 

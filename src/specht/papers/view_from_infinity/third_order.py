@@ -163,7 +163,7 @@ def shares_by_order(data: xarray.Dataset) -> Plot:
         "Shuffled windows have all of it, as they must. Of the text's own, triples keep less than pairs; what its bigram surrogate has is "
         "there for neighbours alone."
     )
-    return plotted_by_name(figure, "Third order", caption, y="exchangeable share of the cumulants", ends=[0.0, 1.2])
+    return plotted_by_name(figure, "Third order", caption, y="exchangeable share of the cumulants", ends=[-0.05, 1.2])
 
 
 @measure_third.table()
