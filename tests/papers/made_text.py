@@ -71,6 +71,7 @@ def spectra(ks=(0.02, 0.15), weighed=(0.02, 0.15), pca=(0.9, 0.7), length=WINDOW
     variables = {
         "tokens": 1e6,
         "eigenvalue": (("k", "index"), np.tile(np.linspace(0.0, 1.0, 20) / 10, (size, 1))),
+        "weighed_eigenvalue": (("k", "index"), np.tile(np.linspace(0.0, 1.0, 20) / 10, (size, 1))),
     }
     variables |= {name: (("k", "other"), matrix) for name, matrix in matrices.items()}
     variables |= {f"{name}_without": (("piece", "k", "other"), without_pieces(matrix)) for name, matrix in matrices.items()}

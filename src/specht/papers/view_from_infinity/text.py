@@ -180,12 +180,12 @@ def collapse(data: xarray.Dataset, length: int, by: By) -> tuple[Finding, Findin
     text, surrogate = (spectra_of(data, null, length) for null in (None, "bigram"))
     distances = [means(likeness_of(blocks, by), by) for blocks in (text, surrogate)]
     weighed = ", coordinates over the root of their frequency" if by == "weighed" else ""
+    more, alike = beyond_surrogate(text, surrogate, by), likeness_of(text, by)
     words = (
         f"{_setting(data)}{weighed}, eigenvalues over their sum, L = {length}: mean distance {distances[0]} to k = 0, their difference is "
-        f"shown; of the bigram surrogate {distances[1]}"
+        f"shown; at most {1 - alike.within.least:.3f} and at least {1 - alike.across.most:.3f}; of the bigram surrogate {distances[1]}"
     )
-    more = beyond_surrogate(text, surrogate, by)
-    words += f", and k = 0 of the text stands apart by {interval_of(more)} more."
+    words += f". k = 0 of the text stands apart by {interval_of(more)} more."
     return common.regime(common.negated(measured(text, margin, by)), words), common.regime(more, words)
 
 

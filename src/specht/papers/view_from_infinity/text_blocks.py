@@ -78,6 +78,7 @@ def measure_spectra(
     pieces = _Pieces(survey, null)
     spectra, rests = _spectra(*pieces.whole()), [_spectra(*rest) for rest in pieces.each_left_out()]
     variables: dict[str, Any] = {"tokens": float(survey.total), "eigenvalue": (("k", "index"), spectra.values)}
+    variables["weighed_eigenvalue"] = ("k", "index"), spectra.weighed
     for name, matrix in (("kolmogorov", _Spectra.distances), ("weighed", _Spectra.weighed_distances), ("overlap", _Spectra.overlaps)):
         variables[name] = ("k", "other"), matrix(spectra)
         variables[f"{name}_without"] = ("piece", "k", "other"), [matrix(rest) for rest in rests]

@@ -76,13 +76,34 @@ def likeness_at_every_k(data: xarray.Dataset) -> Plot:
     return common.plotted(figure, "Likeness at every k", caption, x="frequency k", y="cosine of C(k)", linear="xy")
 
 
+_EIGENVALUES = {
+    ("eigenvalue", None): (
+        "Eigenvalues by frequency",
+        "Distribution functions of the eigenvalues of the centred blocks, without headings. That at k = 0 does not stand apart: it lies "
+        "with those at k = 1, 2 and 3, and others are farther from them than it is.",
+    ),
+    ("eigenvalue", "bigram"): (
+        "Eigenvalues by frequency, bigram surrogate",
+        "The same for the bigram surrogate: k = 1 goes with k = 0, for a chain forgets long before the window ends.",
+    ),
+    ("weighed_eigenvalue", None): (
+        "Weighed eigenvalues by frequency",
+        "The same with coordinates over the root of their frequency, so that frequent words do not decide. Here k = 0 stands apart from "
+        "all others, as the poster shows, and of those k = 1 is nearest to it.",
+    ),
+    ("weighed_eigenvalue", "bigram"): (
+        "Weighed eigenvalues by frequency, bigram surrogate",
+        "The same for the bigram surrogate, where k = 0 does not stand apart.",
+    ),
+}
+
+
 def eigenvalues_by_frequency(data: xarray.Dataset) -> list[Plot]:
-    return [_distributions(data, null) for null in (None, "bigram")]
+    return [_distributions(spectra_of(data, null)[name], *words) for (name, null), words in _EIGENVALUES.items()]
 
 
-def _distributions(data: xarray.Dataset, null: str | None) -> Plot:
-    spectra = spectra_of(data, null)
-    figure, values = go.Figure(), np.sort(spectra["eigenvalue"].dropna("k", how="all").values, axis=1)[:, 1:]  # the smallest is zero
+def _distributions(eigenvalues: xarray.DataArray, title: str, caption: str) -> Plot:
+    figure, values = go.Figure(), np.sort(eigenvalues.dropna("k", how="all").values, axis=1)[:, 1:]  # the smallest is zero
     shares = np.arange(2, values.shape[1] + 2) / (values.shape[1] + 1)
     others = [k for k in (4, 8, 16, 32) if k < len(values)]
     for k in others:
@@ -90,14 +111,8 @@ def _distributions(data: xarray.Dataset, null: str | None) -> Plot:
     for hue, k in enumerate(LOWEST, 2):
         add_line(figure, values[k], shares, f"k = {k}", hue)
     add_line(figure, values[0], shares, "k = 0", 1, dash="dash")
-    text = (
-        "Distribution functions of the eigenvalues of the centred blocks, without headings. That at k = 0 does not stand apart: it lies "
-        "with those at k = 1, 2 and 3, and others are farther from them than it is."
-    )
-    surrogate = "The same for the bigram surrogate: k = 1 goes with k = 0, for a chain forgets long before the window ends."
     x, y = "eigenvalue of C(k) / trace", "share of the eigenvalues below"
-    title = "Eigenvalues by frequency" if null is None else "Eigenvalues by frequency, bigram surrogate"
-    plot = common.plotted(figure, title, surrogate if null else text, x=x, y=y, linear="y", wide=False)
+    plot = common.plotted(figure, title, caption, x=x, y=y, linear="y", wide=False)
     figure.update_xaxes(exponentformat="power")
     return plot
 
