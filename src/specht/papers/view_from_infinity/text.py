@@ -48,7 +48,7 @@ from specht.papers.view_from_infinity.likeness import (
     texts_of,
     within,
 )
-from specht.papers.view_from_infinity.text_blocks import HALF_TYPES, measure_blocks, measure_spectra
+from specht.papers.view_from_infinity.text_blocks import HALF_TYPES, PIECES, measure_blocks, measure_spectra
 from specht.papers.view_from_infinity.texts import (
     BODY,
     CODE,
@@ -248,7 +248,7 @@ def subspaces_at_every_k(data: xarray.Dataset) -> Finding:
 )
 def independent_tokens(data: xarray.Dataset) -> tuple[Finding, Finding]:
     texts = [blocks_of(data, null=null) for null in ("global", None)]
-    raw, centred = (_over(*(measured(text, margin, kind=kind) for text in texts), texts[0].sizes["piece"]) for kind in ("raw", "centred"))
+    raw, centred = (_over(measured(texts[0], margin, kind=kind), measured(texts[1], margin, kind=kind)) for kind in ("raw", "centred"))
     words = (
         f"{_setting(data).removesuffix(', centred')}, L = {data.length}, not centred: {means(likeness_of(texts[0], kind='raw'))} to k = 0 "
         f"of shuffled tokens and {means(likeness_of(texts[1], kind='raw'))} of the text. The ratio of the differences is shown; centred it "
@@ -257,11 +257,11 @@ def independent_tokens(data: xarray.Dataset) -> tuple[Finding, Finding]:
     return common.regime(raw, words), common.regime(centred, words)
 
 
-def _over(one: Finding, other: Finding, pieces: int) -> Finding:
+def _over(one: Finding, other: Finding) -> Finding:
     """The ratio of two independent numbers, to first order in their errors."""
     ratio = one.value / other.value
     error = math.hypot(one.stderr or 0.0, ratio * (other.stderr or 0.0)) / abs(other.value)
-    return common.with_interval(Finding(ratio, error), pieces)
+    return common.with_interval(Finding(ratio, error), PIECES)
 
 
 @measure_figure.claim(

@@ -19,6 +19,8 @@ from specht.papers.view_from_infinity.texts import known_types, missing, opened
 
 HALF_TYPES = 100
 """Types whose pairs are counted piece by piece at once."""
+PIECES = 16
+"""Of a corpus, each of which is left out in turn."""
 WITH_ERRORS = KINDS[:2]
 """Kinds of blocks whose cosines are found without each piece too. Off-site blocks are mostly noise."""
 
@@ -88,7 +90,7 @@ def measure_spectra(
 
 def _survey(corpus: Corpus, vocab: int, length: int, unknown: bool, draw: int) -> Survey:
     census = take_census(corpus, range(len(corpus.parts)))
-    settings = SurveySettings(length=length, lengths=(), vocab=known_types(census.counts, vocab), seed=draw)
+    settings = SurveySettings(length=length, lengths=(), vocab=known_types(census.counts, vocab), blocks=PIECES, seed=draw)
     survey = plan_survey(corpus, settings, census)
     return dataclasses.replace(survey, vocabulary=_all_types(census.counts, settings.vocab)) if unknown else survey
 
