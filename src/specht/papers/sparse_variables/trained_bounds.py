@@ -43,7 +43,8 @@ def measure_gap(learner: str, length: int, m: int, runs: int, steps: int, seed: 
 def powers_of_ten_above(data: xarray.Dataset) -> dict[int, Finding]:
     """The samples that bounds need over those that the networks had, in powers of ten: means over networks."""
     transformers = data.sel(learner="transformer")
-    powers = np.log10(transformers["samples"] / transformers["m"]).mean("run")
+    by_network: Any = np.log10(transformers["samples"] / transformers["m"])
+    powers = by_network.mean("run")
     words = f"{_words(transformers)}; the mean of log₁₀ of the ratio is shown for the m at which it is smallest."
     return {m: Finding(float(powers.sel(m=m)), regime=words) for m in powers.m.values.tolist()}
 
